@@ -9,6 +9,7 @@ from typing import Any
 from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.connectors.snapshots import StateConnector
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.tables.engine import TableEngine, TableQuestion
@@ -18,9 +19,11 @@ from skillian.data.tables.results import TableResult
 Found = dict[str, Any]
 Go = Callable[[], Callable[[], Found]]
 
+CONNECTORS = (DuckDBConnector, PostgresConnector, StateConnector)
+
 
 class Travelled:
-    """Counts the bytes that databases return."""
+    """Counts the bytes that connectors of these kinds return."""
 
     def __init__(self, *kinds: type[Any]) -> None:
         self.bytes = 0
@@ -45,7 +48,8 @@ def _case(a: str, b: str) -> Callable[[str, str], Go]:
         places = {"folder": folder, "url": url}
         names = [each.format(**places) for each in (a, b)]
         asyncio.run(_compared([f"{folder}/small/{side}.parquet" for side in "ab"]))
-        travelled = Travelled(DuckDBConnector, PostgresConnector)
+        is_across = a.startswith("{url}") and not b.startswith("{url}")
+        travelled = Travelled(*(CONNECTORS if is_across else ()))
 
         def go() -> Callable[[], Found]:
             result = asyncio.run(_compared(names))

@@ -29,7 +29,7 @@ from skillian.chat.answer_check import check_answer
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import read_vocabulary
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
-from skillian.data.declare.sources import SourceRegistry
+from skillian.data.declare.sources import SourceRegistry, registry_of
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
 from skillian.evaluation.marking import open_verified
@@ -124,7 +124,7 @@ async def open_service(
         ToolError: A source does not answer.
         tinyagent.ConfigurationError: The model's key is missing.
     """
-    registry = SourceRegistry.load(settings.sources)
+    registry = _registry(settings)
     approvals = Approvals()
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
@@ -179,6 +179,13 @@ def _turn_work(
         verify=None if verified is None else verified.agrees_event,
         turn_seconds=settings.turn_seconds,
     )
+
+
+def _registry(settings: Settings) -> SourceRegistry:
+    """The declared sources; none if nobody names a file of them, and the default one is missing."""
+    if settings.has_sources:
+        return SourceRegistry.load(settings.sources)
+    return registry_of({}, {}, settings.sources.absolute().parent)
 
 
 @asynccontextmanager

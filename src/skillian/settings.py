@@ -89,6 +89,11 @@ class Settings(BaseSettings):
     resume_seconds: Annotated[float, Field(ge=0)] = 10
     durable: bool = False
 
+    @property
+    def has_sources(self) -> bool:
+        """Whether there is a file of sources, or one was named that should be there."""
+        return "sources" in self.model_fields_set or self.sources.exists()
+
 
 def write_setting(path: Path, variable: str, value: str) -> None:
     """Set a variable in a `.env` file; its other lines and its permissions stay as they are.

@@ -1,14 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from tests.skillian.api.models import HeldModel
+from tests.support.uploads import LEDGER, PLAN
 from tests.support.waits import soon
 
 from skillian import app
 from skillian.app import create_app, open_service
+from skillian.data.declare.saved import SavedComparison
 from skillian.demo.ledger import write_demo
 from skillian.errors import ConfigurationError
 from skillian.settings import Settings
@@ -34,6 +37,23 @@ async def test_what_cannot_be_opened_is_raised(settings: Settings, tmp_path: Pat
     with pytest.raises(StoreUrlError):
         async with open_service(wrong.model_copy(update={"sources": settings.sources})):
             pass
+
+
+async def test_files_are_compared_where_nothing_is_declared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def content(text: str) -> AsyncIterator[bytes]:
+        yield text.encode()
+
+    monkeypatch.chdir(tmp_path)
+    async with open_service(Settings(database_url="sqlite:///s.db")) as service:  # type: ignore[arg-type]  # as above
+        assert service.data.registry.names == ()
+        a, b = [
+            f"upload:{(await service.uploads.receive('', 'a.csv', content(text), None)).id}"
+            for text in (LEDGER, PLAN)
+        ]
+        result = await service.comparisons.compare(SavedComparison(name="x", a=a, b=b), "")
+    assert result["rows"]["differing"] == 1
 
 
 async def test_the_lifespan_opens_and_closes_the_service(settings: Settings) -> None:

@@ -17,7 +17,7 @@ REQUEST = ModelRequest([Message("user", "hello")])
 NOTHING = Vocabulary({})
 
 
-@pytest.mark.parametrize("name", [None, "", " "])
+@pytest.mark.parametrize("name", [None, "", " ", "offline", "Offline"])
 def test_without_a_name_the_planner_answers(name: str | None) -> None:
     assert isinstance(make_model(name, NOTHING), OfflinePlanner)
 
@@ -48,6 +48,20 @@ async def test_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
     assert answer.content == "Hi."
     assert server.requests[0]["model"] == "claude-sonnet-5"
     assert server.keys == ["key-of-anthropic"]
+
+
+@pytest.mark.parametrize(
+    ("name", "address"),
+    [
+        ("lmstudio:qwen/qwen3-4b", "http://127.0.0.1:1234/v1/"),
+        ("llamacpp:gemma", "http://127.0.0.1:8080/v1/"),
+        ("vLLM:Qwen/Qwen3-8B", "http://127.0.0.1:8000/v1/"),
+    ],
+)
+def test_servers_of_this_machine_need_no_key(name: str, address: str) -> None:
+    model = make_model(name, NOTHING)
+    assert model.name == name.partition(":")[2]
+    assert address in repr(model)
 
 
 async def test_ollama_is_not_sent_the_key_of_openai(monkeypatch: pytest.MonkeyPatch) -> None:

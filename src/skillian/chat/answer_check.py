@@ -28,7 +28,7 @@ _POINTS = re.compile(r"[1-9]\d{0,2}(?:\.\d{3})+,\d+|[1-9]\d{0,2}(?:\.\d{3}){2,}|
 _COMMAS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _PARTS = re.compile(r"\d+(?:\.\d+)?")
 # Members that a person does not read as data.
-_SKIPPED = frozenset({"sql", "proof", "cache_key"})
+_SKIPPED = frozenset({"sql", "proof", "cache_key", "scope"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_DIGITS = 60
 _EXACT = Context(prec=2 * _MOST_DIGITS)

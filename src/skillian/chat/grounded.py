@@ -1,12 +1,12 @@
 """Grounded: names in a question are looked up in code, whichever model answers.
 
 The tool schemas of a turn are narrowed to the sources, measures and dimensions that the question
-clearly names. A call is refused if a filter value is in neither the conversation nor a source.
+clearly names. A call is refused if a filter value is in neither the conversation nor a source, or
+if it leaves out a part of the question. What no call of the turn used makes its answer a question.
 """
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -14,10 +14,13 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
+from skillian.chat.question_check import CHECKED, Coverage
 from skillian.errors import InvalidInputError, quoted
-from skillian.offline.figures import month_of, named_months
-from skillian.offline.grounding import Grounding, ground
-from skillian.offline.vocabulary import Vocabulary, split
+from skillian.offline.earlier import read_earlier
+from skillian.offline.periods import day_of, periods_of
+from skillian.offline.planner import NOT_UNDERSTOOD
+from skillian.offline.reading import Reading, read
+from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
@@ -43,29 +46,54 @@ class _GroundedTurn(Middleware):
     def __init__(self, vocabulary: Vocabulary, question: str) -> None:
         self._vocabulary = vocabulary
         self._question = question
-        self._grounding = ground(question, vocabulary)
-        self._spoken = question.lower()
+        self._coverage: Coverage | None = None
+        self._messages: Sequence[Message] = ()
+        self._faults: list[str] = []
 
     async def model_call(
         self,
         request: ModelRequest,
         call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
     ) -> ModelResponse:
-        self._spoken = "\n".join([self._question, *_spoken(request.messages)]).lower()
-        enums = _enums(self._grounding, self._vocabulary)
+        self._messages = request.messages
+        if self._coverage is None:
+            self._coverage = self._covered(request.messages)
+        enums = _enums(self._coverage.reading, self._vocabulary)
         if enums and request.format.tools:
             tools = tuple(_narrowed(tool, enums) for tool in request.format.tools)
             request = replace(request, format=replace(request.format, tools=tools))
-        return await call_next(request)
+        response = await call_next(request)
+        if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
+            return response
+        left_out = self._faults or [f"no result for {each}" for each in self._coverage.missing()]
+        if not left_out:
+            return response
+        return replace(response, content=_question_back(left_out), finish_reason=NOT_UNDERSTOOD)
 
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
-        # A conversation may be long: it is read in a thread.
-        refusal = await asyncio.to_thread(self._refusal, call)
+        refusal = self._refusal(call)
         if refusal is not None:
             return ToolResult(call, json.dumps(refusal.to_dict()))
+        names = (call.arguments.get(each) for each in ("source", "source_a", "source_b"))
+        is_unknown = any(name and name not in self._vocabulary.sources for name in names)
+        if call.name in CHECKED and self._coverage is not None and not is_unknown:
+            self._faults = self._coverage.faults_of(call.name, call.arguments)
+            if self._faults:
+                return ToolResult(call, json.dumps(_left_out(self._faults).to_dict()))
+            self._coverage.note(call.name, call.arguments)
         return await call_next(call)
+
+    def _covered(self, messages: Sequence[Message]) -> Coverage:
+        """Read the question, which the conversation before it may explain."""
+        asked = [at for at, message in enumerate(messages) if message.role == "user"]
+        earlier = read_earlier(messages[: asked[-1]] if asked else ())
+        reading = read(self._question, self._vocabulary, earlier.sources)
+        compared = () if earlier.comparison is None else (earlier.comparison.arguments,)
+        last = () if earlier.last is None else (earlier.last.arguments,)
+        spoken = "\n".join(messages[at].text for at in asked[:-1]).lower()
+        return Coverage(reading, (*compared, *last), spoken)
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
@@ -81,11 +109,30 @@ class _GroundedTurn(Middleware):
         text = value.lower()
         if any(text in values for values in self._vocabulary.values.values()):
             return True
-        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", self._spoken):
+        spoken = "\n".join([self._question, *_spoken(self._messages)]).lower()
+        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken):
             return True
-        # The first day of a named month: "since March 2024".
-        month = month_of(value)
-        return month is not None and month in named_months(split(self._spoken))
+        # A day of a named period: "since March 2024".
+        day = day_of(value)
+        return day is not None and any(
+            first <= (*day[:2], day[2] or first[2]) <= last
+            for first, last in (period.days() for period in periods_of(spoken) if period.year)
+        )
+
+
+def _left_out(faults: Sequence[str]) -> InvalidInputError:
+    return InvalidInputError(
+        f"this call would answer another question: {'; '.join(faults)}. Correct the call, or ask"
+        " the user what is meant"
+    )
+
+
+def _question_back(faults: Sequence[str]) -> str:
+    lines = "\n".join(f"- {fault}" for fault in faults)
+    return (
+        f"I have no answer to exactly this question:\n{lines}\n"
+        "Please leave this part out, or say it in other words."
+    )
 
 
 def _spoken(messages: Sequence[Message]) -> Iterator[str]:
@@ -120,16 +167,17 @@ def _is_map(value: object) -> bool:
     return isinstance(value, Mapping)
 
 
-def _enums(grounding: Grounding, vocabulary: Vocabulary) -> dict[str, list[str]]:
+def _enums(reading: Reading, vocabulary: Vocabulary) -> dict[str, list[str]]:
     """The values that each argument may have, if the question clearly names its sources."""
-    if not grounding.sources or grounding.said_sources or grounding.unread:
+    if not reading.sources or reading.unread:
         return {}
-    part = vocabulary.within(grounding.sources)
-    measures = grounding.measures or list(dict.fromkeys(part.measure_phrases().values()))
-    dimensions = grounding.breakdown or list(dict.fromkeys(part.dimension_phrases().values()))
-    enums = {"source": grounding.sources, "measures": measures, "dimensions": dimensions}
-    if len(grounding.sources) >= _PAIR:
-        enums |= {"source_a": grounding.sources, "source_b": grounding.sources}
+    part = vocabulary.within(reading.sources)
+    measures = reading.measures or list(dict.fromkeys(part.measures.values()))
+    named = list(dict.fromkeys((*reading.breakdown, *reading.members)))
+    dimensions = named or list(dict.fromkeys(part.dimensions.values()))
+    enums = {"source": reading.sources, "measures": measures, "dimensions": dimensions}
+    if len(reading.sources) >= _PAIR:
+        enums |= {"source_a": reading.sources, "source_b": reading.sources}
     return enums | {"align_on": dimensions}
 
 

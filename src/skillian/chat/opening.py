@@ -53,6 +53,7 @@ async def read_vocabulary(
             entry.name: SourceWords(
                 {name: _measure(name, entry.measures) for name in entry.measures},
                 {name: _dimension(info) for name, info in entry.dimensions.items()},
+                {name: one.unit for name, one in entry.measures.items() if one.unit},
             )
             for entry in await services.catalogue.sources()
         },

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from skillian.chat.agent import ApprovalGiven, ApprovalWanted, as_stored, respond
+from skillian.chat.scope import scopes_of
 from skillian.storage import Draft
 from tinyagent import (
     CodeFinished,
@@ -214,7 +215,7 @@ class TurnRecord:
             raise AssertionError("the run has not ended")
         response = respond(self.result)
         checked = None if check is None else check(response.content, self.results, self.question)
-        answer = _whole(
+        answer: dict[str, Any] = _whole(
             {
                 "content": response.content,
                 "tool_calls": self.calls,
@@ -224,6 +225,7 @@ class TurnRecord:
                 if checked is None
                 else [asdict(one) for one in checked.references],
                 "unverified": [] if checked is None else list(checked.unverified),
+                "scope": scopes_of(self.results),
             }
         )
         if verify is not None:

@@ -93,9 +93,23 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
         agrees = None if verified is None else verified.agrees(question, answer)
         if not quiet:
             out.print(printable(f"\n{response.content}"), markup=False)
+            _show_scope(response)
             show_mark(out, agrees)
         code = unanswered.get(reason, ExitCode.OK) if response.finished else ExitCode.FAILED
         return AskResult(agent.model_name, response, code, agrees)
+
+
+def _show_scope(response: AgentResponse) -> None:
+    from skillian.chat.scope import scope_line
+
+    for parts in _scopes(response):
+        out.print(printable(scope_line(parts)), style="dim", markup=False)
+
+
+def _scopes(response: AgentResponse) -> list[list[str]]:
+    from skillian.chat.scope import scopes_of
+
+    return scopes_of(_parsed(call.result) for call in response.tool_calls_made)
 
 
 def _show(event: Event) -> None:
@@ -127,6 +141,7 @@ def _to_json(question: str, answer: AskResult) -> dict[str, Any]:
         "state": _STATES[answer.code],
         "answer": answer.response.content,
         "verified": answer.verified,
+        "scope": _scopes(answer.response),
         "tool_calls": calls,
     }
 

@@ -166,6 +166,8 @@ def _read_line() -> str:
 
 
 def _show(event: TurnEvent) -> None:
+    from skillian.chat.scope import scope_line
+
     data = event.data
     match event.type:
         case "tool_started":
@@ -175,6 +177,8 @@ def _show(event: TurnEvent) -> None:
         case "answer":
             out.print(printable(f"\n{data['content']}"), markup=False)
             show_mark(out, data.get("verified"))
+            for parts in data.get("scope", ()):
+                out.print(printable(scope_line(parts)), style="dim", markup=False)
             if data["unverified"]:
                 numbers = ", ".join(data["unverified"])
                 note = printable(f"Not in any tool result: {numbers}")

@@ -291,7 +291,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "a": a,
         "b": b,
         "measures": chosen.measures,
-        "align_on": [*listed(chosen.by or ())] or None,
+        "align_on": listed(chosen.by or ()) or None,
         "filters": filters,
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,

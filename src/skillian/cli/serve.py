@@ -38,6 +38,12 @@ def serve(
     raise typer.Exit(ExitCode.OK)
 
 
+_NO_SOURCES = (
+    "There is no sources.yaml here, so only uploaded files can be compared; write one with:"
+    " skillian sources infer URL"
+)
+
+
 async def serve_until_interrupted(settings: Settings) -> None:
     """Serve, and print the address. Without the extra `web` there is no page.
 
@@ -62,6 +68,8 @@ async def serve_until_interrupted(settings: Settings) -> None:
 
         def started() -> None:
             notes.print(printable(f"skillian serves on {url} (Ctrl-C to stop)"), markup=False)
+            if not settings.has_sources:
+                notes.print(_NO_SOURCES, markup=False, soft_wrap=True)
             if has_page:
                 notes.print(printable(f"The page: {url}/"), markup=False)
 

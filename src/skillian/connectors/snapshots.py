@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Protocol, Self, runtime_checkable
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Connector, Table
-from skillian.errors import QueryError, ToolError
+from skillian.errors import QueryError, ToolError, UnavailableError
 
 Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
 
@@ -46,9 +46,9 @@ class StateConnector:
         self.keeps_catalog = connector.keeps_catalog
 
     @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Raise `NotImplementedError`: a transaction has no URL."""
-        raise NotImplementedError
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - it has none
+        """Raise `UnavailableError`, because `one_state` returns it."""
+        raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
         """Return all tables and views, as they are now."""

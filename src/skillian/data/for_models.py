@@ -20,6 +20,7 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
+from skillian.data.query.filters import Condition
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.results import Samples, TableResult
 from skillian.data.tables.sentences import in_words
@@ -40,6 +41,56 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     if result.schema is not None and result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
+
+
+def comparison_scope(result: ComparisonResult) -> list[str]:
+    """Return what a comparison covers, in parts: sources, measures, rows, groups, limits, time."""
+    proof, measures = result.proof, [measure.name for measure in result.summary.measures]
+    units = {measure.name: measure.unit for measure in result.summary.measures}
+    limits = {
+        f"match within {limits.match.words(units.get(name))}"
+        + (f" ({name})" if len(proof.thresholds) > 1 else "")
+        for name, limits in proof.thresholds.items()
+    }
+    return [
+        f"{result.source_a} and {result.source_b}",
+        ", ".join(measures),
+        *_rows_covered(proof.filters, proof.align_on),
+        f"by {', '.join(proof.align_on)}",
+        *sorted(limits),
+        f"as of {proof.snapshot}",
+    ]
+
+
+def query_scope(
+    result: QueryResult, info: SourceInfo, dimensions: Sequence[str], snapshot: str
+) -> list[str]:
+    """Return what a query covers, in parts: source, measures, rows, groups, time."""
+    measures = [name for name in result.columns if name in info.measures]
+    return [
+        result.source,
+        *([", ".join(measures)] if measures else []),
+        *_rows_covered(result.filters, tuple(info.dimensions)),
+        *([f"by {', '.join(dimensions)}"] if dimensions else ["in total"]),
+        *([f"the first {result.row_count} rows"] if result.truncated else []),
+        f"as of {snapshot}",
+    ]
+
+
+def _rows_covered(filters: Sequence[Condition], dimensions: Sequence[str]) -> list[str]:
+    """Return the conditions in words, and the dimensions without one."""
+    limited = {condition.dimension for condition in filters}
+    free = [name for name in dimensions if name not in limited]
+    return [*map(_condition, filters), *([f"all of {', '.join(free)}"] if free else [])]
+
+
+def _condition(condition: Condition) -> str:
+    words = {"in": "", "not_in": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
+    values = ", ".join(
+        "empty" if value is None else str(brief_value(jsonable(value)))
+        for value in condition.values
+    )
+    return f"{condition.dimension}: {words.get(condition.operator, 'before ')}{values}"
 
 
 def brief_row_comparison(result: TableResult) -> dict[str, Any]:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Self, cast
 
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from skillian.data.declare.definitions import Definition, Name
 from skillian.data.declare.document import Path as KeyPath
 from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
-from skillian.errors import ConfigurationError, UnknownNameError
+from skillian.data.declare.sources import SourceRegistry
+from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
 from skillian.skills.registry import SkillRegistry
 
 MAX_QUESTIONS = 1000
 MAX_NUMBERS = 50
+
+_OF_SOURCES = frozenset({"query_source", "compare_sources"})
+_SOURCES = ("source", "source_a", "source_b")
+_NAMES = {
+    "measures": "measure",
+    "dimensions": "dimension",
+    "align_on": "dimension",
+    "filters": "dimension",
+}
 
 _Question = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=2000)]
 _Number = Annotated[Decimal, Field(max_digits=60, decimal_places=30)]
@@ -64,13 +74,15 @@ class QuestionSet:
 
     Attributes:
         name: The name of the file, without its suffix.
-        sources: Its `sources.yaml`.
+        sources: The path of its `sources.yaml`.
+        registry: These sources.
         questions: At least one; each is different.
         document: The file, for messages with lines.
     """
 
     name: str
     sources: Path
+    registry: SourceRegistry
     questions: tuple[VerifiedQuestion, ...]
     document: YamlDocument
 
@@ -90,7 +102,7 @@ class QuestionSet:
 
 
 def read_questions(path: Path) -> QuestionSet:
-    """Read a file of verified questions; raises `ConfigurationError` with all faults."""
+    """Read verified questions and their sources; raises `ConfigurationError` with all faults."""
     document = read_yaml_file(path)
     content = validated(QuestionFile, document)
     if content is None:
@@ -100,20 +112,65 @@ def read_questions(path: Path) -> QuestionSet:
         line = document.line_of(("sources",))
         fix = "its path is relative to this file"
         document.fault(line, f"there is no file `{content.sources}`", fix)
-    seen: dict[str, int] = {}
-    for index, question in enumerate(content.questions):
-        line = document.line_of(("questions", index, "question"))
-        first = seen.setdefault(question.key, line)
-        if first != line:
-            document.fault(line, f"the question is repeated from line {first}", "keep one of them")
+        raise ConfigurationError(document.faults)
+    try:
+        registry = SourceRegistry.load(sources)
+    except ConfigurationError as failure:
+        raise ConfigurationError([*document.faults, *failure.faults]) from None
+    for key_path, message in (
+        *_repeated(content, document),
+        *_unknown_names(content, registry),
+    ):
+        document.fault(document.line_of(("questions", *key_path)), message)
     if document.faults:
         raise ConfigurationError(document.faults)
-    return QuestionSet(path.stem, sources, content.questions, document)
+    return QuestionSet(path.stem, sources, registry, content.questions, document)
 
 
 def question_key(question: str) -> str:
     """Return a question without its case, spaces and last mark."""
     return " ".join(question.casefold().split()).rstrip("?.! ")
+
+
+def _repeated(content: QuestionFile, document: YamlDocument) -> Iterator[tuple[KeyPath, str]]:
+    seen: dict[str, int] = {}
+    for index, question in enumerate(content.questions):
+        first = seen.setdefault(question.key, index)
+        if first != index:
+            line = document.line_of(("questions", first, "question"))
+            message = f"the question is repeated from line {line}; keep one of them"
+            yield (index, "question"), message
+
+
+def _unknown_names(
+    content: QuestionFile, registry: SourceRegistry
+) -> Iterator[tuple[KeyPath, str]]:
+    """Yield the path and the fault of each name in a call that the sources do not declare."""
+    for index, question in enumerate(content.questions):
+        if question.call is None or question.call.tool not in _OF_SOURCES:
+            continue
+        arguments = question.call.arguments or {}
+        for key in _SOURCES:
+            name = arguments.get(key)
+            if isinstance(name, str):
+                for part, message in _unknown_in(name, key, arguments, registry):
+                    yield (index, "call", "arguments", part), message
+
+
+def _unknown_in(
+    name: str, key: str, arguments: Mapping[str, Any], registry: SourceRegistry
+) -> Iterator[tuple[str, str]]:
+    """Yield the argument and the fault of each name that this source does not have."""
+    if name not in registry.names:
+        yield key, str(SourceNotFoundError(name, registry.names))
+        return
+    source = registry.get(name)
+    for part, kind in _NAMES.items():
+        known = source.measures if kind == "measure" else source.dimensions
+        names = arguments.get(part)
+        for logical in cast("Iterable[str]", names) if isinstance(names, list | dict) else ():
+            if logical not in known:
+                yield part, str(UnknownNameError(kind, str(logical), known, name))
 
 
 def _call_faults(call: ExpectedCall, skills: SkillRegistry) -> Iterator[tuple[KeyPath, str]]:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 
 from skillian.chat.agent import Agent, respond
 from skillian.chat.opening import read_vocabulary
-from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
     AnswerJudge,
@@ -160,7 +159,7 @@ async def open_questions(
         tinyagent.ConfigurationError: The model's key is missing.
     """
     async with (
-        DataServices(SourceRegistry.load(questions.sources)) as services,
+        DataServices(questions.registry) as services,
         aclosing(load_registry(services, skills)) as registry,
     ):
         questions.check_calls(registry)

@@ -12,8 +12,8 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
-from skillian.offline.grounding import Grounding, ground
-from skillian.offline.plans import Plan, PlannedCall, is_like, plan, wants_more
+from skillian.offline.plans import Plan, PlannedCall, plan, wanted_look
+from skillian.offline.reading import Reading, read
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
@@ -25,8 +25,6 @@ NOT_UNDERSTOOD = "not_understood"
 """Finish reason of a reply that asks the user to rephrase."""
 TOOL_FAILED = "tool_failed"
 """Finish reason of a reply that reports why a tool failed."""
-
-_SOURCE_ARGUMENTS = ("source_a", "source_b", "source")
 
 
 class OfflinePlanner:
@@ -52,8 +50,8 @@ class OfflinePlanner:
         if turn[-1].role == "tool":
             return self._after(messages[:start], turn)
         earlier = read_earlier(messages[:start])
-        grounding = ground(turn[0].text, self._vocabulary, earlier.sources)
-        planned = self._plan(turn[0].text, grounding, earlier)
+        reading = read(turn[0].text, self._vocabulary, earlier.sources)
+        planned = self._plan(turn[0].text, reading, earlier)
         if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
         return _say(word_help(self._vocabulary, planned.reason), NOT_UNDERSTOOD)
@@ -67,59 +65,42 @@ class OfflinePlanner:
             yield ModelDelta(response.content)
         yield response
 
-    def _plan(self, question: str, grounding: Grounding, earlier: Earlier) -> Plan:
+    def _plan(self, question: str, reading: Reading, earlier: Earlier) -> Plan:
         """Return the plan; a tool's phrase has precedence unless the question names a source."""
-        planned = plan(grounding, earlier, self._vocabulary)
-        if isinstance(planned, PlannedCall) and grounding.sources:
+        planned = plan(reading, earlier, self._vocabulary)
+        if isinstance(planned, PlannedCall) and reading.sources:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
-        """Word the result, correct a call with unknown sources, or look into the comparison."""
+        """Word the result, or look into the comparison."""
         call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
         result = as_object(turn[-1].text)
-        tried = sum(1 for message in turn if message.role == "tool")
-        if result.get("type") == "not_found" and tried == 1:
-            corrected = self._corrected(call.arguments, result)
-            if corrected is not None:
-                return _call(call.name, corrected)
         if call.name == COMPARE and not result.get("error"):
             further = self._further(before, turn)
-            if further is not None:
+            if isinstance(further, PlannedCall):
                 return _call(further.tool, further.arguments)
+            if further is not None:
+                answer = word_result(call.name, result, turn[-1].text)
+                return _say(f"{answer}\nNot shown: {further.reason}", "stop")
         answer = word_result(call.name, result, turn[-1].text)
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 
-    def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> PlannedCall | None:
+    def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
         """Return the second call of a question such as "why do … and … differ?"."""
+        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources)
         earlier = read_earlier([*before, *turn])
-        grounding = ground(turn[0].text, self._vocabulary, read_earlier(before).sources)
-        if earlier.comparison is None or not wants_more(grounding):
+        if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None
-        look = Grounding(cues=grounding.cues, ordinal=grounding.ordinal, breakdown=[], filters={})
-        planned = plan(look, earlier, self._vocabulary)
-        return (
-            planned
-            if isinstance(planned, PlannedCall) and "cache_key" in planned.arguments
-            else None
+        look = Reading(
+            sources=reading.sources,
+            says=reading.says - {"describe"} | {"gap", "show"},
+            count=reading.count,
+            ordinal=reading.ordinal,
+            lacking=reading.lacking,
+            only_in=reading.only_in,
         )
-
-    def _corrected(
-        self, arguments: Mapping[str, Any], result: Mapping[str, Any]
-    ) -> dict[str, Any] | None:
-        """Return the arguments with each unknown source replaced by the nearest unused one."""
-        available = [str(name) for name in result.get("available_sources", ())]
-        corrected = dict(arguments)
-        for key in _SOURCE_ARGUMENTS:
-            name_given = corrected.get(key)
-            if not isinstance(name_given, str) or name_given in available:
-                continue
-            free = [name for name in available if name not in corrected.values()]
-            near = next((name for name in free if is_like(name_given, name)), None)
-            if near is None:
-                return None
-            corrected[key] = near
-        return corrected if available and corrected != arguments else None
+        return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:
         return "OfflinePlanner()"

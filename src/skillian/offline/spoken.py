@@ -6,13 +6,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from skillian.offline.lexicon import ARTICLES, HARMLESS, REQUESTS
+from skillian.offline.lexicon import LEXICON
 from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
-_BEFORE_VALUES = ARTICLES | frozenset(
-    {"=", "is", "of", "for", "in", "to", "at", "on", "by", "and", "with", "about", "from"}
+_BEFORE_VALUES = frozenset(
+    (
+        "=",
+        "to",
+        "by",
+        "and",
+        "with",
+        "from",
+        *LEXICON["article"],
+        *LEXICON["link"],
+        *LEXICON["prep"],
+    )
 )
+_PASSED = frozenset((*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES))
 
 ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""
@@ -89,7 +100,7 @@ class _Arguments:
         self.unread = [
             word.text
             for at, word in enumerate(self.words)
-            if at not in self.taken and word.plain not in HARMLESS | REQUESTS | _BEFORE_VALUES
+            if at not in self.taken and word.plain not in _PASSED
         ]
         return values
 

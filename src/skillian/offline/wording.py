@@ -43,7 +43,7 @@ def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
     for name, words in vocabulary.sources.items():
         lines.append(f"- {name}: {', '.join(words.measures)} by {', '.join(words.dimensions)}")
     first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"
-    measure = next(iter(vocabulary.measure_phrases().values()), "amount")
+    measure = next(iter(vocabulary.measures.values()), "amount")
     phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     lines += [
         "You can ask, for example:",

@@ -37,20 +37,21 @@ class UploadedTable:
     note: str
 
 
-async def read_file(path: Path, target: Path, name: str) -> UploadedTable:
+async def read_file(path: Path, target: Path, name: str, options: str = "") -> UploadedTable:
     """Write the table of a file as Parquet; a cancellation ends the child process.
 
     Args:
         path: The file.
         target: Where the Parquet file is written.
         name: What messages call the file.
+        options: How it is written, such as `decimal=,&encoding=latin-1`.
 
     Raises:
         UploadError: The file cannot be read.
     """
     environment = {key: os.environ[key] for key in _PASSED if key in os.environ}
     process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "skillian.uploads.worker", str(path), str(target)),
+        *(sys.executable, "-P", "-m", "skillian.uploads.worker", str(path), str(target), options),
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,

@@ -20,8 +20,10 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
+from skillian.connectors.files.options import dict_of, read_options
 from skillian.uploads.limits import (
     DiskFull,
+    UploadError,
     UploadIncomplete,
     UploadNotFound,
     UploadQuota,
@@ -88,7 +90,12 @@ class UploadStore:
         self._reading = asyncio.Semaphore(_READ_AT_ONCE)
 
     async def receive(
-        self, owner: str, name: str, chunks: AsyncIterator[bytes], announced: int | None
+        self,
+        owner: str,
+        name: str,
+        chunks: AsyncIterator[bytes],
+        announced: int | None,
+        options: str = "",
     ) -> Upload:
         """Store a file as it arrives, and read it; memory stays flat.
 
@@ -97,11 +104,13 @@ class UploadStore:
             name: The name of the file.
             chunks: Its content.
             announced: Its size as the client states it; None if unknown.
+            options: How it is written, such as `decimal=,&encoding=latin-1`.
 
         Raises:
             UploadError: It is refused, or cannot be read; nothing of it stays.
         """
         suffix = suffix_of(name)
+        _check_options(options)
         with self._one_more(owner):
             await asyncio.to_thread(self._check_room, owner, announced or 0)
             created = datetime.now(UTC)
@@ -113,7 +122,7 @@ class UploadStore:
                 size = await self._write(file, chunks)
                 _check_complete(name, size, announced)
                 async with self._reading:
-                    table = await read_file(file, folder / _TABLE, name)
+                    table = await read_file(file, folder / _TABLE, name, options)
                 about = {"name": name, "bytes": size, "created": created.isoformat()}
                 return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
             except BaseException:
@@ -226,6 +235,13 @@ class UploadStore:
                     _delete(folder)
                     deleted += 1
         return deleted
+
+
+def _check_options(options: str) -> None:
+    try:
+        read_options(dict_of(options))
+    except ValueError as error:
+        raise UploadError(str(error)) from None
 
 
 def _check_complete(name: str, size: int, announced: int | None) -> None:

@@ -1,7 +1,7 @@
 """Reads an uploaded file in a process of its own, and writes its table as Parquet.
 
-Run as `python -m skillian.uploads.worker FILE TARGET`; prints the table, or why it is refused, as
-JSON. A file that crashes a reader, or needs too much memory, ends only this process.
+Run as `python -m skillian.uploads.worker FILE TARGET OPTIONS`; prints the table, or why it is
+refused, as JSON. A file that crashes a reader, or needs too much memory, ends only this process.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import resource
 import sys
 from collections.abc import Mapping
 from contextlib import aclosing
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,7 @@ from sqlglot import exp
 from skillian.connectors.base import Table
 from skillian.connectors.files.connector import INFERRED, FilesConnector
 from skillian.connectors.files.delimited import read_format
-from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.options import FileOptions, dict_of, read_options
 from skillian.errors import ToolError
 from skillian.uploads.limits import (
     KINDS,
@@ -44,12 +45,13 @@ parquet: Any = pq
 arrow: Any = pa
 
 
-def read(path: Path, target: Path) -> dict[str, Any]:
+def read(path: Path, target: Path, written: str) -> dict[str, Any]:
     """Write the table of a file as Parquet.
 
     Args:
         path: The file.
         target: Where the Parquet file is written.
+        written: The options that say how the file is written, such as `decimal=,`.
 
     Returns:
         `rows`, `columns` with their types, and a `note` on what was left out.
@@ -58,13 +60,13 @@ def read(path: Path, target: Path) -> dict[str, Any]:
         ToolError: The file cannot be read, or holds too much.
     """
     suffix = path.suffix.lower()
-    options, note = FileOptions(), ""
+    options, note = read_options(dict_of(written)), ""
     if suffix in PACKED:
         check_workbook(path)
     if suffix in KINDS["Excel"]:
-        options, note = _first_sheet(path)
-    elif suffix in KINDS["CSV"]:
-        _check_width(len(read_format(path).names))
+        options, note = _first_sheet(path, options)
+    elif suffix in KINDS["CSV"] and not options.encoding and options.header == 1:
+        _check_width(len(read_format(path, None, options).names))
     elif suffix in KINDS["JSON lines"]:
         _check_keys(path)
     elif suffix in KINDS["Parquet"]:
@@ -83,18 +85,20 @@ def _check_width(columns: int) -> None:
         )
 
 
-def _first_sheet(path: Path) -> tuple[FileOptions, str]:
-    """Return the options that read only the first worksheet, and a note on the others."""
+def _first_sheet(path: Path, options: FileOptions) -> tuple[FileOptions, str]:
+    """Return the options that read only one worksheet, and a note on the others."""
+    if options.sheet:
+        return options, ""
     try:
         with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
     except CalamineError:  # reading it says why
-        return FileOptions(), ""
+        return options, ""
     if not sheets:
         raise UploadError("it has no worksheet")
     others = len(sheets) - 1
     note = f"Only the first of {others + 1} sheets is read." if others else ""
-    return FileOptions(sheet=sheets[0]), note
+    return replace(options, sheet=sheets[0]), note
 
 
 def _check_keys(path: Path) -> None:
@@ -177,11 +181,11 @@ def _limit(size: int) -> None:
     os.nice(_NICE)
 
 
-def main(path: Path, target: Path) -> Mapping[str, Any]:
+def main(path: Path, target: Path, written: str) -> Mapping[str, Any]:
     """Read a file within the limits; a file that is refused gives `refused`, with the reason."""
     _limit(path.stat().st_size)
     try:
-        return read(path, target)
+        return read(path, target, written)
     except ToolError as error:
         return {"refused": str(error)}
     except MemoryError:
@@ -192,4 +196,4 @@ def main(path: Path, target: Path) -> Mapping[str, Any]:
 
 
 if __name__ == "__main__":
-    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), Path(sys.argv[2]))))
+    sys.stdout.write(json.dumps(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])))

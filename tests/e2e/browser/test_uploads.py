@@ -79,7 +79,7 @@ def test_a_dropped_pair_gives_a_result_in_four_clicks_without_typing(
     page.evaluate(COUNT)
     drop(page, [("ledger.csv", LEDGER.encode()), ("plan.csv", PLAN.encode())])
     preview = page.get_by_role("region", name="Preview")
-    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is used")
+    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is")
     columns = preview.get_by_role("region", name="Columns of both files")
     expect(columns.get_by_role("row").filter(has_text="amount")).to_contain_text("DECIMAL")
     expect(preview).to_contain_text("First rows of A: ledger.csv")
@@ -168,6 +168,19 @@ def test_an_upload_shows_its_progress_and_is_cancelled(
     page.get_by_role("button", name="Cancel long.csv").click()
     expect(bar).to_have_count(0)
     until(lambda: stored(folder) == [])
+
+
+def test_a_file_with_decimal_commas_is_read_as_chosen(server: Serving, visit: Visit) -> None:
+    page = visit(f"{server.url}/ui/start")
+    page.get_by_role("button", name="How text files are written").click()
+    page.get_by_role("combobox", name="Decimal numbers").click()
+    page.get_by_role("option", name="1,50").click()
+    expect(page.get_by_role("option")).to_have_count(0)
+    assert faults(page) == []
+    text = b"id;amount\n1;1,50\n"
+    drop(page, [("a.csv", text), ("b.csv", text)])
+    columns = page.get_by_role("region", name="Columns of both files")
+    expect(columns.get_by_role("row").filter(has_text="amount")).to_contain_text("DECIMAL")
 
 
 def test_two_sources_are_compared_with_one_click(server: Serving, visit: Visit) -> None:

@@ -109,7 +109,15 @@ async def test_a_dimension_with_many_values_shows_some(tmp_path: Path) -> None:
 async def test_a_comparison_gives_summary_differences_sentences_and_its_key(call: Call) -> None:
     result = await call("compare_sources", **BOTH)
     assert set(result) == {
-        *("source_a", "source_b", "summary", "top_differences", "interpretation", "cache_key"),
+        *(
+            "source_a",
+            "source_b",
+            "summary",
+            "top_differences",
+            "interpretation",
+            "cache_key",
+            "scope",
+        ),
     }
     assert result["summary"]["by_status"]["major_diff"] == 4
     assert result["top_differences"][0]["gap"] == "192258.87"

@@ -60,10 +60,9 @@ def properties(request: ModelRequest, tool: str) -> dict[str, Any]:
     ("question", "filters"),
     [
         (f"{ASK} for company 9999", {"company": "9999"}),
-        (ASK, {"company": "1001"}),
-        (ASK, {"company": ["1001", 1002]}),
-        (ASK, {"period": {"between": ["2024001", "2024003"]}}),
-        (f"{ASK} since March 2024", {"period": {"gte": "2024-03-01"}}),
+        (f"{ASK} for company 1001", {"company": "1001"}),
+        (f"{ASK} for companies 1001 and 1002", {"company": ["1002", 1001]}),
+        (f"{ASK} from 2024001 to 2024003", {"period": {"gte": "2024001", "lte": "2024003"}}),
         (ASK, {"company": None}),
     ],
 )

@@ -17,7 +17,9 @@ def test_an_answer_as_json(skillian: Run, demo: Path) -> None:
     done = skillian("ask", QUESTION, "--sources", str(demo), "--json")
     assert (done.returncode, done.stderr) == (0, "")
     answer = json.loads(done.stdout)
-    assert list(answer) == ["question", "model", "state", "answer", "verified", "tool_calls"]
+    keys = ["question", "model", "state", "answer", "verified", "scope", "tool_calls"]
+    assert list(answer) == keys
+    assert answer["scope"][0][0] == "fi_reporting and bpc_reporting"
     assert (answer["question"], answer["state"]) == (QUESTION, "answered")
     assert answer["model"] == "offline planner, no language model"
     [call] = answer["tool_calls"]

@@ -138,6 +138,7 @@ async def test_the_time_for_the_probe_questions_is_limited(
             OPENAI_BASE_URL=server.base_url,
         )
     assert "only 0 of them in 0.5 s" in done.stdout
+    assert "try a larger model" in done.stdout
     assert done.returncode == 1
 
 

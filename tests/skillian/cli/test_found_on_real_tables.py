@@ -65,7 +65,10 @@ def test_rows_with_a_column_that_is_not_compared_are_not_called_equal(
     assert "No row of a.csv (2) and b.csv (2) differs in the columns that were compared." in (
         done.stdout
     )
-    assert "a.csv holds 'NA' (line 2), '1,50'" in done.stdout
+    assert (
+        "a.csv holds 'NA' (line 2), '1,50'; add `?decimal=,&null=NA` to the name or URL of the file"
+        " to read them." in done.stdout
+    )
     done = skillian("compare", "a.csv?null=NA&decimal=,", "b.csv", "--key", "id")
     assert "1 row differs; 1 row matches." in done.stdout
 

@@ -14,6 +14,8 @@ from skillian.errors import ConfigurationError
 from skillian.evaluation.questions import MAX_QUESTIONS, question_key, read_questions
 from skillian.skills.registry import SkillRegistry
 
+QUERY = "  - question: x\n    call:\n      tool: query_source\n      arguments:\n        "
+COMPARE = QUERY.replace("query_source", "compare_sources")
 Write = Callable[[str], Path]
 LEDGER = "SELECT sum(HSL) FROM fi_ledger"
 PLANNING = "SELECT sum(signed_data) FROM bpc_planning"
@@ -113,6 +115,19 @@ def test_a_question_has_numbers_with_all_their_digits_or_a_call(written: Write) 
             "  - {question: 'Sum A?', numbers: [1]}\n  - {question: sum  a, numbers: [2]}\n",
             "4: the question is repeated from line 3",
         ),
+        (
+            f"{QUERY}source: fi_reportin\n",
+            "7: there is no source 'fi_reportin'; sources, nearest first: fi_reporting",
+        ),
+        (
+            f"{QUERY}source: fi_reporting\n        measures: [amount, amont]\n",
+            "8: there is no measure 'amont' in fi_reporting",
+        ),
+        (
+            f"{COMPARE}source_a: fi_reporting\n        filters: {{compny: '1'}}\n",
+            "8: there is no dimension 'compny' in fi_reporting",
+        ),
+        ("  - {question: x, numbers: [1]}\n  - {question: X, numbers: [1]}\n", "4: the question"),
         ("  - question: !!python/object:os.system x\n    numbers: [1]\n", "3: the tag"),
     ],
 )
@@ -125,7 +140,7 @@ def test_each_fault_has_its_line(written: Write, text: str, fault: str) -> None:
     [
         ("{tool: query_sorce}", "3: there is no tool 'query_sorce'"),
         (
-            "{tool: query_source, arguments: {source: a, filter: {}}}",
+            "{tool: query_source, arguments: {source: fi_reporting, filter: {}}}",
             "3: `filter` of query_source: Extra inputs are not permitted; known: source",
         ),
         ("{tool: query_source, arguments: {measures: [a]}}", "3: `source` of query_source"),

@@ -87,31 +87,18 @@ async def test_an_unread_question_is_answered_with_possible_ones(question: str) 
     assert "fi_reporting" in response.content
 
 
-async def test_a_source_that_is_not_found_is_replaced_by_the_nearest() -> None:
-    question = "Compare amounts between fi_reports and bpc"
-    name, arguments = await plan(question)
-    assert (name, arguments["source_a"], arguments["source_b"]) == (
-        "compare_sources",
-        "fi_reports",
-        "bpc",
-    )
-    not_found = {
-        "error": True,
-        "type": "not_found",
-        "message": "there is no source 'fi_reports'",
-        "available_sources": ["fi_reporting", "bpc_reporting"],
-    }
-    call = ToolCall("1", name, arguments)
-    response = await PLANNER.complete(answered(question, call, not_found))
-    corrected = json.loads(response.tool_calls[0].arguments)
-    assert corrected == {**arguments, "source_a": "fi_reporting", "source_b": "bpc_reporting"}
+async def test_a_name_like_that_of_a_source_is_not_taken_for_it() -> None:
+    response = await PLANNER.complete(asked("Compare amounts between fi_reports and bpc_reporting"))
+    assert not response.tool_calls
+    assert response.content is not None
+    assert "I did not understand: fi_reports (do you mean fi_reporting?)." in response.content
 
 
 async def test_a_source_unlike_all_others_is_not_requested() -> None:
     response = await PLANNER.complete(asked("Compare amounts between sales and inventory"))
     assert not response.tool_calls
     assert response.content is not None
-    assert "There is no source sales or inventory" in response.content
+    assert "I did not understand: sales, inventory." in response.content
     assert "fi_reporting" in response.content
 
 

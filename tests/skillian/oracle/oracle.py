@@ -151,10 +151,7 @@ def limits_of(
     pairs = settings.get("pairs", ())
     levels += [pair["thresholds"] for pair in pairs if {*pair["sources"]} == {*names}]
     levels += [settings.get("measures", {}).get(measure, {}).get("thresholds", {}), request]
-    return [
-        (_limit(levels, status, "absolute"), _limit(levels, status, "percentage"))
-        for status in ("match", "minor_diff")
-    ]
+    return [_limits(levels, status) for status in ("match", "minor_diff")]
 
 
 def value(side: Side, name: str, row: Row) -> Any:
@@ -286,9 +283,14 @@ def key_order(key: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
     return tuple((part is None, 0 if part is None else part) for part in key)
 
 
-def _limit(levels: Iterable[Mapping[str, Any]], status: str, kind: str) -> Fraction | None:
-    found = None
-    for level in levels:
-        given = level.get(status, {}).get(kind)
-        found = found if given is None else Fraction(str(given))
-    return found
+def _limits(
+    levels: Sequence[Mapping[str, Any]], status: str
+) -> tuple[Fraction | None, Fraction | None]:
+    """Return both limits of the last level that states one; an unstated one does not apply."""
+    stated = [level[status] for level in levels if level.get(status)]
+    limits: Mapping[str, Any] = stated[-1] if stated else {}
+    absolute, percentage = (limits.get(name) for name in ("absolute", "percentage"))
+    return (
+        None if absolute is None else Fraction(str(absolute)),
+        None if percentage is None else Fraction(str(percentage)),
+    )

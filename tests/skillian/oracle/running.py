@@ -7,7 +7,7 @@ from typing import TypeVar
 
 from tests.skillian.oracle.check_follow_up import check_follow_up
 from tests.skillian.oracle.checks import check
-from tests.skillian.oracle.places import Place
+from tests.skillian.oracle.places import ClickHousePlace, Place
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.tables import Profile
 
@@ -27,6 +27,12 @@ class Pair:
     def __init__(self, places: Sequence[Place], profile: Profile) -> None:
         self._places = tuple(places)
         self.profile = profile
+
+    def written(self, query: str) -> str:
+        """Return a query of table_b as the database of b names it."""
+        place = (self._places * 2)[1]
+        named = "tables.table_b" if isinstance(place, ClickHousePlace) else "table_b"
+        return query.replace("table_b", named)
 
     def asked(self, question: Question, ask: Ask[T]) -> T:
         """Put the tables there and return what `ask` finds out."""

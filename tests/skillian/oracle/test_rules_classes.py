@@ -222,7 +222,7 @@ WIDE = {"match": {"absolute": 5, "percentage": 5}}
         ({"pairs": [("a", "b", 3)], "measures": 5}, {}, "match"),
         ({"pairs": [("a", "b", 5)], "measures": 3}, {}, "major_diff"),
         ({"measures": 5}, {"match": {"absolute": 3}}, "major_diff"),
-        ({"measures": 3}, {"match": {"absolute": 4}}, "major_diff"),
+        ({"measures": 3}, {"match": {"absolute": 4}}, "match"),
         ({"measures": 3}, {"match": {"absolute": 4, "percentage": 4}}, "match"),
         ({"measures": 3}, {"minor_diff": {"absolute": 4, "percentage": 4}}, "minor_diff"),
     ],

@@ -68,7 +68,8 @@ def test_everything_may_have_any_name(pair: Pair, name: str) -> None:
     ],
 )
 def test_a_query_may_take_the_place_of_a_table(pair: Pair, query: str) -> None:
-    b = replace(side("b", [("x", 1), ("y", 2), ("z", -1)]), query=query)
+    rows = [("x", 1), ("y", 2), ("z", -1)]
+    b = replace(side("b", rows), query=pair.written(query))
     result = pair.compared(question([("x", 2), ("y", 3)], b))
     assert statuses(result) == {"match": 1, "major_diff": 1}
     assert [only(result).gap, result.summary.rows_b] == [1, 2]

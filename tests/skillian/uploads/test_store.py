@@ -255,3 +255,14 @@ async def test_cancelling_ends_the_reader_and_leaves_nothing(
     with pytest.raises(asyncio.CancelledError):
         await task
     assert left(tmp_path) == []
+
+
+async def test_a_file_is_read_as_it_is_written(files: UploadStore) -> None:
+    content = "id;größe\n1;1,50\n2;2,25\n".encode("cp1252")
+    with pytest.raises(UploadError, match="UTF-8"):
+        await sent(files, "a.csv", content)
+    options = "decimal=,&encoding=cp1252"
+    upload = await files.receive("", "a.csv", parts(content), None, options)
+    assert upload.columns == (("id", "BIGINT"), ("größe", "DECIMAL(38,2)"))
+    with pytest.raises(UploadError, match="unknown option"):
+        await files.receive("", "a.csv", parts(content), None, "path=/etc/passwd")

@@ -316,6 +316,7 @@ def _skillian(answer: Mapping[str, Any]) -> dict[str, Any]:
         "tool_calls": calls,
         "references": answer["references"],
         "unverified": answer["unverified"],
+        "scope": answer.get("scope", []),
     }
 
 

@@ -93,7 +93,8 @@ class ChatResponse(BaseModel):
     """The answer to a message.
 
     `finished` is false if a limit ended the turn without an answer: `response` then has the results
-    so far and the reason. The numbers of `unverified` are in no tool result.
+    so far and the reason. The numbers of `unverified` are in no tool result. Each entry of `scope`
+    has what one call covered, in parts: sources, measures, conditions, groups, limits, time.
     `verified` is whether the answer is the one that the team has verified; null if there is none.
     """
 
@@ -105,6 +106,7 @@ class ChatResponse(BaseModel):
     model: str = Field(description="The model that answered; the offline planner is named as such.")
     references: list[ReferenceInfo]
     unverified: list[str]
+    scope: list[list[str]] = []
     verified: bool | None = None
 
 

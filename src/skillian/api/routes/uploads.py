@@ -32,6 +32,14 @@ UploadId = Annotated[str, Path(max_length=100, description="The `id` of a file."
 FileName = Annotated[
     str, Query(max_length=1000, description="The name of the file.", examples=["ledger.csv"])
 ]
+FileOptions = Annotated[
+    str,
+    Query(
+        max_length=500,
+        description="How the file is written: the options of the files of a connection.",
+        examples=["decimal=,&encoding=latin-1"],
+    ),
+]
 
 router = APIRouter(tags=["uploads"])
 
@@ -57,7 +65,11 @@ class UploadInfo(BaseModel):
 
 @router.post(UPLOADS, status_code=201, response_model=UploadInfo, openapi_extra=_BODY)
 async def send(
-    name: FileName, request: Request, service: TheService, owner: TheOwner
+    name: FileName,
+    request: Request,
+    service: TheService,
+    owner: TheOwner,
+    options: FileOptions = "",
 ) -> dict[str, Any]:
     """Upload a CSV, Excel, Parquet or JSON lines file; the body is its content.
 
@@ -71,7 +83,7 @@ async def send(
     announced = int(length) if length.isdecimal() else None
     arrived = asyncio.Event()
     async with aclosing(_chunks(request, arrived)) as chunks:
-        work = service.uploads.receive(owner, name, chunks, announced)
+        work = service.uploads.receive(owner, name, chunks, announced, options)
         return _info(await while_connected(request, work, arrived))
 
 

@@ -6,6 +6,7 @@ Results are bounded: long texts are cut, and long lists are paged.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from typing import Any
 
@@ -24,8 +25,10 @@ from skillian.data.for_models import (
     brief_side,
     brief_value,
     comparison_counts,
+    comparison_scope,
     explanation_shares,
     hidden_among,
+    query_scope,
     refuse_hidden,
     rows_counts,
 )
@@ -89,7 +92,7 @@ class CompareSourcesInput(Input):
     thresholds: Thresholds | None = Field(
         None,
         description="Limits of the classes: absolute, percentage or both; if both are given, both"
-        " must be met. Leave out for the configured ones.",
+        " must be met; one alone decides. Leave out for the configured ones.",
     )
     key: list[str] | None = Field(
         None,
@@ -174,7 +177,10 @@ class DataAnalyst:
             order=arguments.order,
             limit=arguments.limit,
         )
-        return {**result.to_dict(), "rows": brief_rows(result)}
+        info = await self._services.catalogue.source(arguments.source)
+        snapshot = datetime.now(UTC).isoformat(timespec="seconds")
+        scope = query_scope(result, info, arguments.dimensions or (), snapshot)
+        return {**result.to_dict(), "rows": brief_rows(result), "scope": scope}
 
     async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
         """The number of groups or rows in each class, and what differs."""
@@ -202,7 +208,8 @@ class DataAnalyst:
             raise
         if session_id():
             self._last_keys[session_id()] = result.cache_key
-        return comparison_counts(result) if hidden else brief_comparison(result)
+        brief = comparison_counts(result) if hidden else brief_comparison(result)
+        return {**brief, "scope": comparison_scope(result)}
 
     async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
         """Which members of which dimensions carry the gap."""
@@ -210,7 +217,8 @@ class DataAnalyst:
         explanation = await self._services.comparison.explain(
             arguments.cache_key, arguments.dimensions
         )
-        return explanation_shares(explanation) if hidden else brief_explanation(explanation)
+        brief = explanation_shares(explanation) if hidden else brief_explanation(explanation)
+        return {**brief, "scope": self._scope(arguments)}
 
     async def drill_down(self, arguments: DrillDownInput) -> Mapping[str, Any]:
         """The rows behind one group, both sides."""
@@ -218,7 +226,8 @@ class DataAnalyst:
         rows = await self._services.comparison.drill_down(
             arguments.cache_key, arguments.key, arguments.limit
         )
-        return {"key": arguments.key, "a": brief_side(rows.a), "b": brief_side(rows.b)}
+        sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}
+        return {"key": arguments.key, **sides, "scope": self._scope(arguments)}
 
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups."""
@@ -226,7 +235,10 @@ class DataAnalyst:
         rows = await self._services.comparison.rows(
             arguments.cache_key, arguments.status, arguments.offset, arguments.limit
         )
-        return rows.to_dict()
+        return {**rows.to_dict(), "scope": self._scope(arguments)}
+
+    def _scope(self, arguments: ComparisonInput) -> list[str]:
+        return comparison_scope(self._services.comparison.remembered(arguments.cache_key))
 
     def _compared(self, arguments: ComparisonInput) -> tuple[str, str]:
         result = self._services.comparison.remembered(arguments.cache_key)

@@ -68,15 +68,15 @@ class CheckResult:
 
 async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
     """Check each part in turn; an error of a part is a result."""
-    answers = False
+    model_works = False
     for part, check in _CHECKS.items():
-        if part == "answers" and not answers:
+        if part == "answers" and not model_works:
             continue
         try:
             result = await check(settings)
         except (SkillianError, TinyAgentError) as error:
             result = CheckResult(part, CheckVerdict.FAULT, str(error), _FIXES.get(part, ""))
-        answers = part == "model" and result.verdict is CheckVerdict.OK
+        model_works = part == "model" and result.verdict is CheckVerdict.OK
         yield result
     for package, (extra, what) in (_PACKAGES | _drivers()).items():
         if not _is_installed(package):
@@ -156,7 +156,8 @@ async def _answers(settings: Settings) -> CheckResult:
         text += f"; only {asked} of them in {PROBE_SECONDS:g} s"
     is_usable = AnswerVerdict.WRONG not in verdicts and AnswerVerdict.RIGHT in verdicts
     verdict = CheckVerdict.OK if is_usable else CheckVerdict.FAULT
-    return CheckResult("answers", verdict, text, _advice(results))
+    fix = _advice(results) if results else _FIXES["answers"]
+    return CheckResult("answers", verdict, text, fix)
 
 
 def _advice(results: Sequence[QuestionResult]) -> str:

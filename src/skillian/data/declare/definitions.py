@@ -125,11 +125,11 @@ class Limits(Definition):
     percentage: Limit | None = None
 
     def over(self, wider: "Limits") -> "Limits":
-        """Return these limits, completed by those of `wider`."""
-        return Limits(
-            absolute=wider.absolute if self.absolute is None else self.absolute,
-            percentage=wider.percentage if self.percentage is None else self.percentage,
-        )
+        """Return these limits if at least one is stated, otherwise those of `wider`.
+
+        An unstated limit does not apply: one that is stated replaces both of `wider`.
+        """
+        return wider if self.absolute is None and self.percentage is None else self
 
     def settled(self) -> "Limits":
         """Return the effective limits: both are 0 if neither is set."""
@@ -157,7 +157,7 @@ class Thresholds(Definition):
     minor_diff: Limits = Limits()
 
     def over(self, wider: "Thresholds") -> "Thresholds":
-        """Return these thresholds, completed by those of `wider`."""
+        """Return these thresholds; a class without limits has those of `wider`."""
         return Thresholds(
             match=self.match.over(wider.match), minor_diff=self.minor_diff.over(wider.minor_diff)
         )

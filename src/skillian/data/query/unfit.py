@@ -1,11 +1,11 @@
 """Which values cannot be converted, by SQL that does not fail for them."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
+from skillian.connectors.base import ColumnType, Kind
 from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
@@ -20,6 +20,16 @@ _FRACTION = 10
 _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
 _PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
+# The types that a text is read as, to find the values that prevent it.
+_READ: Mapping[str, str] = {
+    "integer": "DECIMAL(38, 0)",
+    "decimal": "DECIMAL(38, 10)",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
 _SPECIAL = frozenset({"nan", "inf", "infinity"})
 _COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
 _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
@@ -52,9 +62,10 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
     remedy = " or declare in a sources.yaml what they mean, such as `expression: "
     if values:
         examples = await described(source, term.value, values)
+        options = f" add {added}," if (added := file_options(source, values)) else ""
         return (
             f"{problem}: it holds {examples}. Correct these values,"
-            f" leave unknown ones empty,{_options(values)}{remedy}{_suggestion(column, values)}"
+            f" leave unknown ones empty,{options}{remedy}{_suggestion(column, values)}"
         )
     plain = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PLAIN))
     values = await _tried_values(source, term.value, sql.negated(plain))
@@ -87,7 +98,27 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
     return await _tried_values(source, value, test)
 
 
-async def padded(source: BoundSource, value: exp.Expr) -> list[str]:
+async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> str:
+    """Return the texts that cannot be values of a type, and what to do, for a message; or nothing.
+
+    Args:
+        source: A source with a column of texts.
+        value: The column.
+        kind: The type of the column that it is compared with.
+    """
+    if source.connector.dialect != "duckdb" or kind not in _READ:
+        return ""
+    values = await misfits(source, value, ColumnType(kind, _READ[kind]))
+    if values:
+        options = file_options(source, values)
+        advice = f"; add {options} to read them" if options else ""
+        return f"{await described(source, value, values)}{advice}"
+    if kind in {"integer", "decimal"} and (values := await _padded(source, value)):
+        return f"{await described(source, value, values)}, whose zeros a number does not keep"
+    return ""
+
+
+async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
     """Return the first texts that are numbers with zeros in front, such as 007."""
     zeros = exp.Literal.string(_PADDED)
     return await _tried_values(
@@ -127,8 +158,12 @@ def _written(column: str) -> str:
     return exp.column(column, quoted=not column.isidentifier()).sql("duckdb")
 
 
-def _options(values: Sequence[str]) -> str:
-    """Return the options of the command that read values such as these, for a message."""
+def file_options(source: BoundSource, values: Sequence[str]) -> str:
+    """Return the options of a file that read values such as these, for a message; or nothing."""
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
+
+    if not isinstance(source.connector, FilesConnector):
+        return ""
     numbers = [each for each in values if any(sign.isdigit() for sign in each)]
     options: list[str] = []
     if numbers and all(_COMMA.fullmatch(each) for each in numbers):
@@ -141,7 +176,7 @@ def _options(values: Sequence[str]) -> str:
     if words & {"NaN", "inf", "-inf"}:
         return ""
     options += [f"null={word}" for word in sorted(words) if word.isalnum()]
-    return f" state {' '.join(f'--csv {option}' for option in options)}," if options else ""
+    return f"`?{'&'.join(options)}` to the name or URL of the file" if options else ""
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:

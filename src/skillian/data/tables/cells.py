@@ -18,8 +18,20 @@ from skillian.data.tables.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
 NATIVE = frozenset({"duckdb", "postgres"})
-"""The dialects whose databases can compare rows themselves; the others are staged in DuckDB."""
+"""The dialects whose databases can compare rows themselves; the others are staged in DuckDB.
 
+MySQL can by its primary keys, for cells that are `exact_in_mysql`.
+"""
+
+_MYSQL_MOMENT = (
+    "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM DATE_FORMAT(v, '%Y-%m-%d %H:%i:%s.%f')))"
+)
+_SHOWN_BY_MYSQL: Mapping[CellKind, str] = {
+    "timestamp": _MYSQL_MOMENT,
+    "timestamptz": f"CONCAT({_MYSQL_MOMENT}, '+00')",
+    "time": "CASE WHEN v LIKE '%.%' THEN TRIM(TRAILING '.' FROM"
+    " TRIM(TRAILING '0' FROM CAST(v AS CHAR))) ELSE CAST(v AS CHAR) END",
+}
 _MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
 _SAME: Mapping[CellKind, Family] = {
     "text": "text",
@@ -79,6 +91,21 @@ def check_key(pair: CellPair) -> None:
         raise NotComparableError(f"values of {pair.a.sql} cannot identify a row")
 
 
+def exact_in_mysql(pair: CellPair, *, is_key: bool) -> bool:
+    """Return whether MySQL compares and writes a column's cells exactly, and joins it by an index.
+
+    Text options, tolerances, floats, JSON and times of two kinds take functions that it lacks.
+    """
+    kinds = {pair.a.kind, pair.b.kind}
+    if pair.rule != EXACT or "BIT" in f"{pair.a.sql} {pair.b.sql}".upper():
+        return False
+    if is_key:
+        return kinds in ({"integer"}, {"date"})
+    return kinds <= {"integer", "decimal"} or (
+        len(kinds) == 1 and kinds <= {"text", "date", "timestamp", "timestamptz", "binary", "time"}
+    )
+
+
 def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     """Return the form of a cell of side a (0) or b (1) that is equal where the cells are.
 
@@ -89,6 +116,9 @@ def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
         dialect: The sqlglot dialect; one of `NATIVE`.
     """
     own, other = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
+    if dialect == "mysql":
+        # A cast compares the bytes of a text, whatever the collation of its column.
+        return sql.as_text(value.copy()) if pair.family == "text" else value.copy()
     match pair.family:
         case "number":
             result = _number(pair, own, value, dialect)
@@ -111,6 +141,8 @@ def shown(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
     """Return a cell as text for people: all digits of a number, bytes in hexadecimal."""
     if kind.kind == "float":
         return floats.shortest(value.copy(), _float_type(kind), dialect)
+    if dialect == "mysql" and kind.kind in _SHOWN_BY_MYSQL:
+        return filled(_SHOWN_BY_MYSQL[kind.kind], dialect, v=value)
     if kind.kind == "binary" and kind.sql != "VARCHAR":
         hexadecimal = "ENCODE(v, 'hex')" if dialect == "postgres" else "LOWER(HEX(v))"
         return filled(hexadecimal, dialect, v=value)

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
@@ -16,7 +15,7 @@ from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import Filters, conditions
 from skillian.data.query.shared import one_state
-from skillian.data.query.unfit import described, misfits, padded
+from skillian.data.query.unfit import what_text_holds
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
     ColumnPair,
@@ -38,16 +37,6 @@ from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
-# The types that a text is read as, to find the values that prevent it.
-_READ: Mapping[str, str] = {
-    "integer": "DECIMAL(38, 0)",
-    "decimal": "DECIMAL(38, 10)",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,16 +288,10 @@ async def _explained(
         kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
         reason = each.reason
         for index, side in enumerate(sides):
-            goal = kinds[1 - index].kind
-            if kinds[index].kind == "text" and side.connector.dialect == "duckdb" and goal in _READ:
-                value = side.value(names[index])
-                values = await misfits(side.source, value, ColumnType(goal, _READ[goal]))
-                zeros = "" if values else ", whose zeros a number does not keep"
-                if not values and goal in {"integer", "decimal"}:
-                    values = await padded(side.source, value)
-                if values:
-                    holds = await described(side.source, value, values)
-                    reason += f"; {side.name} holds {holds}{zeros}"
+            if kinds[index].kind == "text":
+                value, kind = side.value(names[index]), kinds[1 - index].kind
+                holds = await what_text_holds(side.source, value, kind)
+                reason += f"; {side.name} holds {holds}" if holds else ""
         refused.append(replace(each, reason=reason))
     return replace(pairing, not_compared=tuple(refused))
 

@@ -21,7 +21,7 @@ from skillian.data.query.shared import SharedEngine, StatementEngine, shared_eng
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.across.segments import Segments, SegmentSearch
-from skillian.data.tables.cells import NATIVE, CellPair
+from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
@@ -163,7 +163,7 @@ class RowComparison:
         engine: StatementEngine
         place: Literal["database", "workspace"]
         shared = await shared_engine(a.source, b.source)
-        if shared is not None and shared.engine.dialect in NATIVE:
+        if shared is not None and self._is_native(shared.engine.dialect):
             self.sides = a.named(shared.a), b.named(shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             place = "database"
@@ -178,6 +178,19 @@ class RowComparison:
         texts = {name: query.text for name, query in queries.items()}
         return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
+        )
+
+    def _is_native(self, dialect: str) -> bool:
+        """Return whether the database of both sides can compare their rows."""
+        if dialect != "mysql":
+            return dialect in NATIVE
+        pairs = self.pairs[: self._keys]
+        by_primary_key = self._is_unique() and all(
+            table is not None and len(table.primary_key) == self._keys
+            for table in (side.source.table for side in self.sides)
+        )
+        return by_primary_key and all(
+            exact_in_mysql(pair.cells, is_key=pair in pairs) for pair in self.pairs
         )
 
     def _in_database(self, shared: SharedEngine) -> TablePlan:
@@ -217,8 +230,9 @@ class RowComparison:
     def _never_null(self, index: int) -> set[str]:
         """Return the columns of a side's primary key that cannot be NULL, as in SQLite they may."""
         table = self.sides[index].source.table
-        names = () if table is None else table.primary_key
-        declared = {} if table is None else table.declared
+        if table is None:
+            return set()
+        names, declared = table.primary_key, table.declared
         return {name for name in names if name in declared and declared[name].nullable is False}
 
     async def _narrow(self) -> None:

@@ -145,6 +145,8 @@ def _joined_keys(plan: TablePlan) -> exp.Select:
 def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
     """Return all columns of the result; those without a value are NULL."""
     kinds = {"BIGINT": "BIGINT", "VARCHAR": "TEXT", "BOOLEAN": "BOOLEAN"}
+    if plan.dialect == "mysql":
+        kinds["BOOLEAN"] = "BIGINT"
     return [
         sql.named(
             values.get(name) or exp.Cast(this=exp.Null(), to=exp.DataType.build(kinds[kind])), name
@@ -174,7 +176,9 @@ def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
     columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
     values = plan.sides[side].values
     columns += [sql.named(value.copy(), f"c{index}") for index, value in enumerate(values)]
-    columns.append(sql.named(sql.one(), "present"))
+    # The keys that MySQL joins are never NULL.
+    present = _key(plan, 0, side) if plan.dialect == "mysql" else sql.one()
+    columns.append(sql.named(present, "present"))
     return plan.sides[side].rows(columns).subquery(sql.name(alias), copy=False)
 
 
@@ -191,6 +195,8 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
             tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
             fill = sql.text(_fill(pair))
             keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
+            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
+        elif plan.dialect == "mysql":
             tests.append(exp.EQ(this=keys[0], expression=keys[1]))
         else:
             tests.append(exp.NullSafeEQ(this=keys[0], expression=keys[1]))
@@ -241,7 +247,7 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
     return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
 
 
-def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
     """Return the cells of rows without a partner, and of pairs of rows that differ."""
     sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
     if apart:
@@ -264,7 +270,14 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
         for index in range(plan.keys, len(plan.pairs))
     ]
     select = exp.Select(expressions=columns).from_(a, copy=False)
-    select = select.join(b, on=_same_key(plan, "a", "b"), join_type="FULL", copy=False)
+    same = _same_key(plan, "a", "b")
+    if plan.dialect == "mysql":  # it has no full join
+        right = select.copy().join(b.copy(), on=same.copy(), join_type="RIGHT", copy=False)
+        right.where(tests[0].copy(), copy=False)
+        left = select.join(b, on=same, join_type="LEFT", copy=False)
+        left.where(sql.any_of(tests[1:]), copy=False)
+        return exp.union(left, right, distinct=False, copy=False)
+    select = select.join(b, on=same, join_type="FULL", copy=False)
     # The result is small, which a query planner may not expect: it would plan for as many texts as
     # there are rows.
     select.meta["apart"] = True

@@ -17,6 +17,7 @@ from skillian.data.tables.types import CellKind, CellType
 _WIDEST = 38
 _BIGINT_DIGITS = 19
 _TEXT = "VARCHAR"
+_NANOS = "TIMESTAMP_NS"
 # Types of MySQL whose values are bytes, which it does not write as text.
 _BYTES = re.compile(
     r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
@@ -41,7 +42,7 @@ class Transported(NamedTuple):
 
 def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
     """Return the expression and the type by which a column's cells travel."""
-    plain = _plain(kind, value)
+    plain = _plain(kind, value, dialect)
     if plain is not None:
         return plain
     if kind.is_number:
@@ -55,8 +56,13 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
     return Transported(filled(template, dialect, v=value), replace(kind, sql=sql_name), _TEXT)
 
 
-def _plain(kind: CellType, value: exp.Expr) -> Transported | None:
+def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
     if kind.kind in _PLAIN:
+        if kind.nanos and dialect == "clickhouse":
+            # Arrow's times have microseconds here.
+            return Transported(
+                filled("CAST(v AS TEXT)", dialect, v=value), replace(kind, sql=_NANOS), _NANOS
+            )
         if kind.nanos:
             return Transported(value.copy(), kind, kind.sql)
         stored = _PLAIN[kind.kind]
@@ -67,6 +73,9 @@ def _plain(kind: CellType, value: exp.Expr) -> Transported | None:
 
 
 def _number(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
+    if dialect == "clickhouse" and kind.kind == "decimal" and kind.scale is not None:
+        # It may hold more digits than its type says.
+        kind = replace(kind, digits=max(kind.digits or 0, _WIDEST - kind.scale))
     if kind.digits is not None and kind.scale is not None:
         width = kind.digits + kind.scale
         if kind.kind == "integer" and kind.digits <= _BIGINT_DIGITS:

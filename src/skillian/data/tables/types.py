@@ -60,6 +60,8 @@ _BINARY = re.compile(r"(?:TINY|MEDIUM|LONG)?BLOB|(?:VAR)?BINARY(?:\(\d+\))?")
 _TIME = re.compile(r"TIME(?:_NS)?(?:\(\d\))?(?: WITHOUT TIME ZONE)?")
 _NUMBER = re.compile(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(-?\d+)\)")
 _NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY)\b.*", re.DOTALL)
+# Of ClickHouse only nine digits without a zone: others are read as microseconds, or refused.
+_NANOS = re.compile(r".*_NS|DATETIME64\(9\)|NULLABLE\(DATETIME64\(9\)\)")
 _SINGLE = frozenset({"FLOAT", "REAL", "FLOAT4"})
 
 
@@ -102,7 +104,7 @@ def cell_type(kind: ColumnType) -> CellType:
     if kind.kind == "float":
         return CellType("float", kind.sql, single=re.sub(r"\(.*\)", "", name) in _SINGLE)
     if kind.kind in {"timestamp", "timestamptz"}:
-        return CellType(kind.kind, kind.sql, nanos=name.endswith("_NS"))
+        return CellType(kind.kind, kind.sql, nanos=_NANOS.fullmatch(name) is not None)
     if kind.kind != "other":
         return CellType("json" if name == "JSON" else kind.kind, kind.sql)
     return _other(kind.sql, name)

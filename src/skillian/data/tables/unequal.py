@@ -25,7 +25,10 @@ _MICROSECONDS, _NANOSECONDS = 1_000_000, 1_000_000_000
 def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
     """Return the test whether two cells differ; it is never NULL."""
     if pair.family == "json":
-        return filled(_JSON[dialect], dialect, a=a, b=b)
+        stored = {pair.a.sql.lower(), pair.b.sql.lower()} == {"jsonb"}
+        return filled(
+            _JSONB if stored and dialect == "postgres" else _JSON[dialect], dialect, a=a, b=b
+        )
     if pair.family == "float" and {pair.a.kind, pair.b.kind} != {"float"}:
         return _mixed(pair, a, b, dialect)
     if pair.family == "number" and dialect == "duckdb" and common_number(pair) == "wide":
@@ -237,11 +240,17 @@ def _near_times(
     return filled(f"{gap} <= {int(seconds * unit)}", dialect, a=values[0], b=values[1])
 
 
+# PostgreSQL reads no `\\u0000`: a mark of characters for private use stands for it.
+_READ_JSON = r"CAST(REPLACE(CAST({} AS TEXT), '\u0000', '\uE000\uF8FF\uE000') AS JSONB)"
 _JSON = {
     "duckdb": """
 CASE WHEN a IS NULL OR b IS NULL THEN (a IS NULL) <> (b IS NULL)
 WHEN CAST(a AS TEXT) = CAST(b AS TEXT) THEN FALSE
 ELSE SKILLIAN_JSON(CAST(a AS TEXT)) <> SKILLIAN_JSON(CAST(b AS TEXT)) END
 """,
-    "postgres": "CAST(a AS JSONB) IS DISTINCT FROM CAST(b AS JSONB)",
+    "postgres": f"""
+CASE WHEN CAST(a AS TEXT) = CAST(b AS TEXT) THEN FALSE
+ELSE {_READ_JSON.format("a")} IS DISTINCT FROM {_READ_JSON.format("b")} END
+""",
 }
+_JSONB = "a IS DISTINCT FROM b"

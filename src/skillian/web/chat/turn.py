@@ -153,6 +153,11 @@ class TurnView:
                 agrees = data["verified"]
                 mark = ui.label(VERIFIED if agrees else DIFFERS).props("role=note")
                 mark.classes("small verified" if agrees else "small differs")
+            for parts in data.get("scope", ()):
+                with ui.element("div").classes("line scope") as scope:
+                    scope.props["aria-label"] = "Scope of the answer"
+                    for part in parts:
+                        ui.badge(printable(part)).props("outline").classes("small")
             if data.get("unverified"):
                 numbers = ", ".join(data["unverified"])
                 note = ui.label(printable(f"⚠ Not in any tool result: {numbers}"))

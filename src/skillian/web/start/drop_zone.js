@@ -15,7 +15,7 @@ export default {
         </li>
       </ul>
     </div>`,
-  props: { url: String, suffixes: Array, maxBytes: Number, hint: String },
+  props: { url: String, options: String, suffixes: Array, maxBytes: Number, hint: String },
   emits: ["stored"],
   data: () => ({ items: [], over: false, number: 0 }),
   mounted() {
@@ -40,19 +40,35 @@ export default {
     },
     add(files) {
       for (const file of files) {
-        this.items.push({ number: this.number++, name: file.name, size: file.size, sent: 0, fault: "" });
-        this.send(this.items[this.items.length - 1], file);
+        const item = { number: this.number++, name: file.name, size: file.size, sent: 0, fault: "" };
+        if (file.size > this.maxBytes) {
+          item.fault = `It has ${this.megabytes(file.size)}, and a file can have ${this.megabytes(this.maxBytes)}.`;
+        }
+        this.items.push({ ...item, file: Vue.markRaw(file), isWaiting: !item.fault });
       }
+      this.next();
+    },
+    // One file is sent after the other, so that the first of a pair stays the first.
+    next() {
+      const item = this.items.find((each) => each.isWaiting);
+      if (!item || this.items.some((each) => each.isSending)) return;
+      item.isWaiting = false;
+      item.isSending = true;
+      this.send(item, item.file);
+    },
+    release(item) {
+      item.isSending = false;
+      this.next();
     },
     send(item, file) {
-      if (file.size > this.maxBytes) {
-        item.fault = `It has ${this.megabytes(file.size)}, and a file can have ${this.megabytes(this.maxBytes)}.`;
-        return;
-      }
       const request = new XMLHttpRequest();
       item.request = Vue.markRaw(request);
       request.upload.onprogress = (event) => (item.sent = event.loaded);
-      request.upload.onload = () => (item.sent = item.size);
+      request.upload.onload = () => {
+        item.sent = item.size;
+        this.release(item);
+      };
+      request.onloadend = () => this.release(item);
       request.onload = () => {
         if (request.status === 201) {
           this.remove(item);
@@ -62,7 +78,7 @@ export default {
         }
       };
       request.onerror = () => (item.fault = "The connection failed. Choose the file again.");
-      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}`);
+      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}&options=${encodeURIComponent(this.options)}`);
       request.setRequestHeader("Content-Type", "application/octet-stream");
       request.send(file);
     },
@@ -84,6 +100,7 @@ export default {
       bytes < 1e5 ? `${Math.ceil(bytes / 1e3)} kB` : `${(bytes / 1e6).toLocaleString(navigator.language, { maximumFractionDigits: bytes < 1e7 ? 1 : 0 })} MB`,
     state(item) {
       if (item.fault) return item.fault;
+      if (item.isWaiting) return "Waiting …";
       if (item.sent >= item.size) return "Reading the file …";
       return `${this.megabytes(item.sent)} of ${this.megabytes(item.size)}`;
     },

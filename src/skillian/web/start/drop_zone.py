@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from urllib.parse import urlencode
 
+from nicegui import ui
 from nicegui.element import Element
 
 from skillian.api.limits import UPLOADS
@@ -39,4 +41,30 @@ class DropZone(Element, component="drop_zone.js"):
         self.props["hint"] = (
             f"{', '.join(kinds)} or {last}, up to {size_text(max_bytes)} each. {kept}"
         )
+        self.props["options"] = ""
         self.on("stored", stored, args=[])
+
+
+_DECIMALS = {".": "1.50", ",": "1,50"}
+_ENCODINGS = {"": "UTF-8, or UTF-16 with its mark", "cp1252": "Windows-1252", "latin-1": "Latin-1"}
+
+
+def writing_fields(zone: DropZone) -> None:
+    """Offer how the next text files are written, where their content does not say.
+
+    Args:
+        zone: Where the files are dropped.
+    """
+
+    def update() -> None:
+        stated = {"decimal": decimal.value, "encoding": encoding.value}
+        chosen = {key: value for key, value in stated.items() if value not in {"", "."}}
+        zone.props["options"] = urlencode(chosen)
+
+    with ui.expansion("How text files are written").classes("full"):
+        with ui.element("div").classes("form-grid"):
+            decimal = ui.select(_DECIMALS, value=".", label="Decimal numbers", on_change=update)
+            encoding = ui.select(_ENCODINGS, value="", label="Encoding", on_change=update)
+        for field in (decimal, encoding):
+            field.props("outlined dense").props["aria-label"] = field.props["label"]
+        ui.label("This applies to the files that you choose next.").classes("soft small")

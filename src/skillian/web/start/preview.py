@@ -34,8 +34,8 @@ class Preview:
         key = preview.key
         names = [pair.a for pair in preview.pairs]
         Heading("How rows are matched", 2)
-        chosen = list(key.columns) if key else []
-        self._key = select("Key columns", names, chosen, multiple=True).classes("full")
+        self._proposed = list(key.columns) if key else []
+        self._key = select("Key columns", names, self._proposed, multiple=True).classes("full")
         self._multiset = ui.checkbox("Rows have no key: count how often each occurs")
         self._multiset.set_value(key is None)
         self._key.set_enabled(key is not None)
@@ -53,7 +53,9 @@ class Preview:
         """The fields of a `SavedComparison` that the reader chose."""
         if self._multiset.value:
             return {"multiset": True}
-        return {"key": tuple(self._key.value)}
+        # A key that was only proposed gives way to another one if it is repeated on both sides.
+        chosen = tuple(self._key.value)
+        return {} if set(chosen) == set(self._proposed) else {"key": chosen}
 
 
 def _columns(files: tuple[Upload, Upload], preview: TablePreview) -> None:

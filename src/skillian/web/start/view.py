@@ -21,7 +21,7 @@ from skillian.web.comparison.form import ComparisonJob
 from skillian.web.shell.activity import loading, reporting_errors, start_task
 from skillian.web.shell.elements import Amount, Heading, scroll_to
 from skillian.web.shell.frame import Visit
-from skillian.web.start.drop_zone import DropZone, size_text
+from skillian.web.start.drop_zone import DropZone, size_text, writing_fields
 from skillian.web.start.preview import Preview
 
 _SAME = "A and B are the same; choose two."
@@ -137,7 +137,8 @@ class _Files:
         with ui.element("section").classes("panel choice stack") as section:
             section.props["aria-label"] = "Two files"
             Heading("Two files", 2)
-            DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
+            zone = DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
+            writing_fields(zone)
             self._list = ui.element("ul").classes("files").props('aria-label="Uploaded files"')
 
     def build_pair(self) -> None:

@@ -136,7 +136,7 @@ async def test_limits_of_the_request_go_before_those_of_the_file(
     assert result.summary.classes.major_diff == 1
     assert result.to_dict()["proof"]["thresholds"] == {
         "amount": {
-            "match": {"absolute": "3", "percentage": "5"},
+            "match": {"absolute": "3", "percentage": None},
             "minor_diff": {"absolute": "0", "percentage": "0"},
         }
     }

@@ -80,7 +80,7 @@ def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
     thresholds = registry.comparison.thresholds_for(pair, "amount")
     assert thresholds == Thresholds.model_validate(
         {
-            "match": {"absolute": "1", "percentage": "2"},
+            "match": {"percentage": "2"},
             "minor_diff": {"absolute": "30"},
         }
     )

@@ -20,6 +20,7 @@ from tests.support.postgres import Database
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
+from skillian.connectors.postgres import copy_rows
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.services import DataServices
@@ -58,7 +59,7 @@ class Interruption:
     def hook(self, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         """Count at the boundary to the driver of b's database."""
         if kind == "postgres":
-            batches = postgres.batches
+            batches = copy_rows.batches
 
             async def counted(*args: Any) -> AsyncGenerator[Any]:
                 self.statement()

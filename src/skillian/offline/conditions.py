@@ -1,0 +1,181 @@
+"""Conditions of a question: from values and periods to the filter language of the tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Literal
+
+from skillian.offline.periods import Period, dated, day_of, values_in
+from skillian.offline.tokens import Token
+from skillian.offline.vocabulary import Vocabulary
+
+Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
+_ENDS = ({"gte", "gt"}, {"lte", "lt"})
+
+
+class NotReadError(Exception):
+    """Tokens that the catalogue gives no meaning; the text names them."""
+
+
+class Values:
+    """Looks up what is written in the values of the dimensions.
+
+    Args:
+        vocabulary: the sources that the question is about.
+        years: the years that the question names.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
+        self._vocabulary = vocabulary
+        self._years = years
+        self._timed = [
+            name
+            for name, values in vocabulary.values.items()
+            if vocabulary.is_date(name)
+            or (values and all(day_of(each) for each in values.values()))
+        ]
+
+    def dimension_of(self, tokens: Sequence[Token], named: str | None) -> str:
+        """Return the one dimension that these values belong to."""
+        if named is not None:
+            return named
+        possible = [self._possible(token) for token in tokens]
+        common = [name for name in possible[0] if all(name in each for each in possible)]
+        if len(common) == 1 or (common and self._are_one(common)):
+            return common[0]
+        text = " and ".join(token.text for token in tokens)
+        if common:
+            raise NotReadError(f"{text} ({' or '.join(common)}?)")
+        raise NotReadError(text)
+
+    def of(self, token: Token, dimension: str) -> list[str]:
+        """Return the values of the dimension that a token means: several for a period."""
+        if dimension in token.values:
+            return [token.values[dimension]]
+        if token.period is not None and self.is_timed(dimension):
+            return self._in_period(token, token.period, dimension)
+        if token.kind in {"name", "number", "value", "number_value"} and self._is_possible(
+            token.text, dimension
+        ):
+            return [token.text.strip("'\"“”")]
+        raise NotReadError(token.text)
+
+    def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
+        """Whether a value belongs to the same dimension as those before it."""
+        try:
+            dimension = self.dimension_of([*tokens[:1], token], named)
+            return bool(self.of(token, dimension))
+        except NotReadError:
+            return False
+
+    def is_timed(self, dimension: str) -> bool:
+        """Whether the dimension's values are days or months."""
+        return dimension in self._timed
+
+    def is_run(self, values: Sequence[str], dimension: str) -> bool:
+        """Whether several values are consecutive periods of the data, in this order."""
+        if not self.is_timed(dimension):
+            return False
+        if self._vocabulary.is_open(dimension):  # each period is its first and its last day
+            days = [date.fromisoformat(value) for value in values]
+            pairs = zip(days[1:-1:2], days[2::2], strict=False)
+            return len(days) % 2 == 0 and all(b - a == timedelta(1) for a, b in pairs)
+        known = sorted(self._vocabulary.values.get(dimension, {}).values())
+        start = known.index(values[0]) if values[0] in known else len(known)
+        return known[start : start + len(values)] == list(values)
+
+    def _possible(self, token: Token) -> list[str]:
+        if token.period is None:
+            return list(token.values)
+        return self._timed
+
+    def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
+        values = self._vocabulary.values.get(dimension, {}).values()
+        years = self._years or {day[0] for value in values if (day := day_of(value))}
+        known = dated(period, years)
+        if known is None:
+            raise NotReadError(f"{token.text} (of which year?)")
+        if self._vocabulary.is_open(dimension):
+            first, last = known.iso()
+            return [first] if first == last else [first, last]
+        within = values_in(known, values)
+        if not within:
+            raise NotReadError(f"{token.text} (there is no such {dimension})")
+        return within
+
+    def _is_possible(self, text: str, dimension: str) -> bool:
+        """Whether a value that the catalogue does not have may be one of the dimension."""
+        if self._vocabulary.is_open(dimension):
+            return True
+        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
+
+    def _are_one(self, names: Sequence[str]) -> bool:
+        """Whether no source has two of these dimensions: one dimension with several names."""
+        sources = self._vocabulary.sources.values()
+        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
+
+
+def _shape(value: str) -> str:
+    return "".join("9" if letter.isdigit() else letter for letter in value)
+
+
+class Conditions:
+    """The conditions on each dimension, in the order of the question."""
+
+    def __init__(self) -> None:
+        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+
+    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+        """Add a condition; returns False if the dimension already has another one."""
+        known = self._conditions.setdefault(dimension, {})
+        if known.get(operator) == list(values):
+            return True
+        if operator == "ne" and set(known) == {"ne"}:
+            known["ne"] += [value for value in values if value not in known["ne"]]
+            return True
+        is_second_end = any(
+            operator in ends
+            and len(known) == 1
+            and not ends & set(known)
+            and (set(known) <= _ENDS[0] | _ENDS[1])
+            for ends in _ENDS
+        )
+        if known and not is_second_end:
+            return False
+        known[operator] = list(values)
+        return True
+
+    def arguments(self) -> dict[str, Any]:
+        """Return the `filters` argument."""
+        return {name: _argument(conditions) for name, conditions in self._conditions.items()}
+
+
+def _argument(conditions: dict[Operator, list[str]]) -> Any:
+    if "eq" in conditions:
+        return _one_or_all(conditions["eq"])
+    if set(conditions) == {"gte", "lte"}:
+        return {"between": [conditions["gte"][0], conditions["lte"][0]]}
+    return {
+        operator: values if operator == "between" else _one_or_all(values)
+        for operator, values in conditions.items()
+    }
+
+
+def _one_or_all(values: list[str]) -> Any:
+    return values[0] if len(values) == 1 else list(values)
+
+
+UNITS = {
+    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
+    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
+    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
+}
+
+
+def exact_number(number: Decimal) -> float | str:
+    """Return a number for JSON, with all of its digits."""
+    text = format(number.normalize(), "f")
+    return float(text) if str(float(text)) == text else text

@@ -1,0 +1,142 @@
+"""Periods of a question: days, months, quarters, halves and years, in their usual forms."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+_NAMES = (
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
+_LONG = {name: number for number, name in enumerate(_NAMES, 1)}
+_MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
+_NAME = rf"(?P<name>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_YEAR = r"(?P<year>(?:19|20)\d\d)"
+_DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
+_IN = r"(?:,|\s+of|\s+in)?(?:\s+the\s+year|\s+year)?\s+"
+_PART = r"(?P<part>1|2|3|4|first|second|third|fourth|1st|2nd|3rd|4th)"
+_WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
+_FORMS = [
+    re.compile(rf"{form}(?![\w-]|/\d|[.,]\d)", re.IGNORECASE)
+    for form in (
+        rf"{_YEAR}(?P<sign>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=sign){_DAY}",
+        rf"{_DAY}(?:st|nd|rd|th)?\.?(?:\s+of)?\s+{_NAME}\.?(?:{_IN}{_YEAR})?",
+        rf"{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}",
+        rf"{_NAME}\.?(?:{_IN}{_YEAR})?",
+        rf"{_YEAR}[-/.](?P<month>0?[1-9]|1[0-2])",
+        rf"(?P<month>0?[1-9]|1[0-2])[-/.]{_YEAR}",
+        rf"{_YEAR}[mp]?0?(?P<month>0[1-9]|1[0-2])",
+        rf"(?P<kind>q|h){_PART}(?:(?:{_IN}|[\s/-]?){_YEAR})?",
+        rf"{_YEAR}[\s/-]?(?P<kind>q|h){_PART}",
+        rf"{_PART}\s+(?P<kind>quarter|half)(?:{_IN}{_YEAR})?",
+        rf"(?:year\s+)?{_YEAR}",
+    )
+]
+_VALUE = re.compile(
+    r"(?P<year>(?:19|20)\d\d)(?:0(?P<fiscal>\d\d)|[-/.]?[mp]?(?P<month>\d\d?)"
+    r"(?:[-/.]?(?P<day>\d\d))?)?(?:[t ][\d:.]+)?"
+)
+_MONTHS_OF_YEAR = 12
+Day = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """The days of a period; `year` is None if the question leaves it out."""
+
+    year: int | None
+    first: tuple[int, int]
+    last: tuple[int, int]
+
+    def days(self) -> tuple[Day, Day]:
+        """Return the first and the last day."""
+        year = self.year or 0
+        month, day = self.last
+        last = min(day, monthrange(year, month)[1]) if year else day
+        return (year, *self.first), (year, month, last)
+
+    def iso(self) -> tuple[str, str]:
+        """Return the first and the last day as ISO dates."""
+        first, last = self.days()
+        return "{:04d}-{:02d}-{:02d}".format(*first), "{:04d}-{:02d}-{:02d}".format(*last)
+
+    @property
+    def is_within_a_month(self) -> bool:
+        """Whether it is shorter than a month."""
+        return self.first != (self.first[0], 1) or self.last[1] != _LAST
+
+
+_LAST = 31
+
+
+def period_at(text: str, start: int) -> tuple[int, Period] | None:
+    """Return the end and the days of the period at this position of a text."""
+    for form in _FORMS:
+        match = form.match(text, start)
+        if match is None:
+            continue
+        period = _period({k: v and v.lower() for k, v in match.groupdict().items()})
+        # "may" is a verb, unless it is written as a name or has a year.
+        if period is not None and match[0] != "may":
+            return match.end(), period
+    return None
+
+
+def periods_of(text: str) -> Iterator[Period]:
+    """Return the periods that a text names."""
+    end = 0
+    for word in re.finditer(r"\w+", text):
+        found = period_at(text, word.start()) if word.start() >= end else None
+        if found is not None:
+            end, period = found
+            yield period
+
+
+def _period(parts: Mapping[str, str | None]) -> Period | None:
+    year = int(parts["year"] or 0) or None if "year" in parts else None
+    kind, part, month = parts.get("kind"), parts.get("part"), parts.get("month")
+    if kind and part:
+        length = 3 if kind[0] == "q" else 6
+        last = _WORDS.get(part, int(part[0]) if part[0].isdigit() else 0) * length
+        return (
+            Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
+        )
+    number = _MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
+    if not number:
+        return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
+    day = int(parts.get("day") or 0)
+    if day > monthrange(year or 2024, number)[1]:
+        return None
+    return Period(year, (number, day or 1), (number, day or _LAST))
+
+
+def day_of(value: str) -> tuple[int, int, int] | None:
+    """Return year, month and day of a value; the day is 0 if the value is a month."""
+    match = _VALUE.fullmatch(value.lower())
+    if match is None:
+        return None
+    month = int(match["fiscal"] or match["month"] or 0)
+    is_month = 1 <= month <= _MONTHS_OF_YEAR
+    return (int(match["year"]), month, int(match["day"] or 0)) if is_month else None
+
+
+def dated(period: Period, years: Iterable[int]) -> Period | None:
+    """Return the period with its year; None if it has none and there are several."""
+    if period.year is not None:
+        return period
+    only = set(years)
+    return replace(period, year=only.pop()) if len(only) == 1 else None
+
+
+def values_in(period: Period, values: Iterable[str]) -> list[str]:
+    """Return the values within a period in their order; months only if it has whole months."""
+    first, last = period.days()
+    known = sorted((day, value) for value in values if (day := day_of(value)) is not None)
+    return [
+        value
+        for (year, month, day), value in known
+        if (day or not period.is_within_a_month) and first <= (year, month, day or first[2]) <= last
+    ]

@@ -1,0 +1,400 @@
+"""Reading a question by a grammar: every token is used by a clause, is filler, or is unread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from skillian.offline.conditions import (
+    UNITS,
+    Conditions,
+    NotReadError,
+    Operator,
+    Values,
+    exact_number,
+)
+from skillian.offline.grammar import CLAUSES, LETTERS
+from skillian.offline.lexicon import ORDINALS, PERIODIC
+from skillian.offline.tokens import Token, as_number, tokens_of
+from skillian.offline.vocabulary import Vocabulary
+
+_ALONE = {
+    *("filler", "article", "and", "prep", "link", "all", "only", "compare", "gap", "which"),
+    *("from", "to", "with", "between", "show", "same", "too", "ok", "how_much", "level", "exists"),
+}
+"""Kinds of tokens that carry nothing of their own, or only show what is requested."""
+
+Direction = Literal["", "most", "least"]
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a question says.
+
+    Attributes:
+        sources, measures, breakdown, members: names; `members` are dimensions whose members are
+            asked for.
+        filters: in the filter language of the tools.
+        cleared: dimensions with all values ("for all companies").
+        thresholds: limits of the classes.
+        count, direction, ordered_by: number of rows, and their order.
+        is_singular: whether a single member is asked for ("which company").
+        says: kinds of the tokens that show what is requested.
+        statuses: classes of groups; `lacking` is the source that lacks them.
+        ordinal: the position of a group, from 0.
+        unread: what was not understood: a call without it would answer another question.
+    """
+
+    sources: list[str] = field(default_factory=list[str])
+    measures: list[str] = field(default_factory=list[str])
+    breakdown: list[str] = field(default_factory=list[str])
+    members: list[str] = field(default_factory=list[str])
+    filters: dict[str, Any] = field(default_factory=dict[str, Any])
+    cleared: list[str] = field(default_factory=list[str])
+    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    count: int | None = None
+    direction: Direction = ""
+    ordered_by: list[str] = field(default_factory=list[str])
+    is_singular: bool = False
+    says: set[str] = field(default_factory=set[str])
+    statuses: list[str] = field(default_factory=list[str])
+    lacking: str = ""
+    only_in: str = ""
+    ordinal: int = 0
+    unread: list[str] = field(default_factory=list[str])
+
+    @property
+    def names_data(self) -> bool:
+        """Whether it names something that changes a call."""
+        named = (self.measures, self.breakdown, self.filters, self.cleared, self.thresholds)
+        return any((*named, self.direction, self.count))
+
+
+LONGEST_QUESTION = 2000
+"""The longest question, in characters; a longer text takes too long to read."""
+MOST_TOKENS = 400
+"""The largest number of tokens of a question."""
+_MOST_ROWS = 1000
+
+
+def read(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> Reading:
+    """Return what a question says; nothing that is not in the question or the vocabulary.
+
+    `sources` are those of the conversation: if the question names no source, names are looked up
+    in these.
+    """
+    if len(question) > LONGEST_QUESTION:
+        return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
+    tokens = tokens_of(question, vocabulary)
+    named = [token.name for token in tokens if token.kind == "source"]
+    part = vocabulary.within(named or sources)
+    if part is not vocabulary:
+        tokens = tokens_of(question, vocabulary, part)
+    if len(tokens) > MOST_TOKENS:
+        return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
+    return _Reader(tokens, part).read()
+
+
+_OPERATORS: dict[str, Operator] = {
+    "since": "gte",
+    "from": "gte",
+    "after": "gt",
+    "until": "lte",
+    "before": "lt",
+    "onwards": "gte",
+    "backwards": "lte",
+}
+_VALUES = {"value", "number_value", "period", "name", "number"}
+
+
+class _Reader:
+    """Reads tokens from left to right, by the clause that takes the most of them."""
+
+    def __init__(self, tokens: Sequence[Token], vocabulary: Vocabulary) -> None:
+        self._tokens = tokens
+        self._vocabulary = vocabulary
+        years = {t.period.year for t in tokens if t.period is not None and t.period.year}
+        self._values = Values(vocabulary, years)
+        self._conditions = Conditions()
+        self._reading = Reading()
+        self._amounts: list[tuple[str, str]] = []
+        self._counted = ""
+
+    def read(self) -> Reading:
+        """Return the reading."""
+        text = "".join(LETTERS[token.kind] for token in self._tokens)
+        at, is_after_unread = 0, False
+        while at < len(text):
+            matches = [(clause.match(text, at), name) for name, clause in CLAUSES.items()]
+            ends = [(match.end(), name) for match, name in matches if match and match.end() > at]
+            end, name = max(ends, key=lambda each: each[0], default=(at + 1, ""))
+            part = self._tokens[at:end]
+            try:
+                self._take(name, part)
+                is_after_unread = False
+            except NotReadError as error:
+                unread = self._reading.unread
+                before = [unread.pop()] if is_after_unread and not name else []
+                unread.append(" ".join([*before, str(error)]))
+                is_after_unread = not name
+            at = end
+        self._check_units()
+        if self._counted and not self._reading.direction:  # "2 countries": which ones?
+            self._reading.unread.append(self._counted)
+        self._reading.filters = self._conditions.arguments()
+        return self._reading
+
+    def _take(self, name: str, part: Sequence[Token]) -> None:
+        if name != "first_rows":
+            self._reading.says |= {token.kind for token in part}
+        if not name:
+            if part[0].kind not in _ALONE:
+                raise NotReadError(part[0].text)
+            return
+        _HANDLERS[name](self, part)
+
+    def condition(self, part: Sequence[Token]) -> None:
+        kinds = [token.kind for token in part]
+        is_not = "excluded" in kinds or "not" in kinds or "forgive" in kinds
+        self._add(part, "ne" if is_not else "eq")
+
+    def bound(self, part: Sequence[Token]) -> None:
+        said = [token.kind for token in part if token.kind in _OPERATORS]
+        if said.count("from") == len(said) and not self._is_timed(part):
+            self._add(part, "eq")  # "from EMEA"
+            return
+        self._add(part, _OPERATORS[next((k for k in reversed(said) if k != "from"), "from")])
+
+    def range(self, part: Sequence[Token]) -> None:
+        first = _of(part, _VALUES)[0]
+        start = part.index(first)
+        join = next(at for at in range(start, len(part)) if part[at].kind in {"to", "until", "and"})
+        is_list = part[join].kind == "and" and "between" not in {t.kind for t in part[:start]}
+        if is_list:
+            self.condition(part)
+        elif len(self._groups(part)) == 1:
+            self._add(part, "between")
+        else:  # "for EMEA until June"
+            self.bound(part[:join])
+            self._take("bound" if part[join].kind == "until" else "", part[join:])
+
+    def _add(self, part: Sequence[Token], operator: Operator) -> None:
+        groups = self._groups(part)
+        if len(groups) > 1 and operator != "eq":
+            raise NotReadError(_text(part))
+        for dimension, tokens in groups:
+            self._add_one(dimension, tokens, operator, _text(part))
+
+    def _add_one(
+        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
+    ) -> None:
+        each = [value for token in tokens for value in self._values.of(token, dimension)]
+        values = list(dict.fromkeys(each))
+        if operator in {"eq", "ne"}:
+            spans = len(each) > len(tokens) or (len(tokens) > 1 and tokens[0].period is not None)
+            if spans:
+                is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
+                if not is_run or operator == "ne":
+                    raise NotReadError(text)
+                operator, values = "between", [values[0], values[-1]]
+        elif operator == "between" and all(self._has_order(each, dimension) for each in tokens):
+            values = [values[0], values[-1]]
+        elif len(tokens) > 1 or not self._has_order(tokens[0], dimension):
+            raise NotReadError(text)
+        else:
+            values = values[-1:] if operator in {"gt", "lte"} else values[:1]
+        if not self._conditions.add(dimension, operator, values):
+            raise NotReadError(f"{text} (a second condition on {dimension})")
+
+    def _groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
+        """Return the values by dimension: named before or after them, or the only one possible."""
+        groups: list[tuple[str | None, list[Token]]] = []
+        for token in part:
+            if token.kind == "dimension":
+                is_behind = (
+                    groups and groups[-1][0] is None and token is _of(part, {"dimension"})[-1]
+                )
+                if (
+                    is_behind
+                    and token is [t for t in part if t.kind in _VALUES | {"dimension"}][-1]
+                ):
+                    groups[-1] = token.name, groups[-1][1]
+                else:
+                    groups.append((token.name, []))
+            elif token.kind in _VALUES:
+                name, tokens = groups[-1] if groups else (None, [])
+                if tokens and _is_one_name(tokens[-1], token):
+                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
+                elif groups and self._values.is_one_more(token, tokens, name):
+                    tokens.append(token)
+                else:
+                    groups.append((None, [token]))
+        if any(not tokens for _, tokens in groups):
+            raise NotReadError(_text(part))
+        return [(self._values.dimension_of(tokens, name), tokens) for name, tokens in groups]
+
+    def _has_order(self, token: Token, dimension: str) -> bool:
+        """Whether "after" makes sense for it: a period, or a value with digits."""
+        is_timed = self._values.is_timed(dimension)
+        return is_timed or any(letter.isdigit() for letter in token.text)
+
+    def _is_timed(self, part: Sequence[Token]) -> bool:
+        return self._values.is_timed(self._groups(part)[0][0])
+
+    def breakdown(self, part: Sequence[Token]) -> None:
+        names = dict.fromkeys(token.name for token in _of(part, {"dimension"}))
+        self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
+
+    def periodic(self, part: Sequence[Token]) -> None:
+        name = self._vocabulary.dimensions.get(PERIODIC[part[0].name])
+        if name is None:
+            raise NotReadError(part[0].text)
+        self._reading.breakdown.append(name)
+
+    def cleared(self, part: Sequence[Token]) -> None:
+        self._reading.cleared += [token.name for token in _of(part, {"dimension"})]
+
+    def members(self, part: Sequence[Token]) -> None:
+        dimensions = _of(part, {"dimension"})
+        self._reading.members += [token.name for token in dimensions]
+        if _of(part, {"number", "number_value"}) and "first" not in {t.kind for t in part}:
+            self._counted = _text(part)
+        self._reading.is_singular |= not dimensions[-1].text.lower().endswith("s")
+        self.count(part)
+
+    def ranked_gaps(self, part: Sequence[Token]) -> None:
+        self.measures(part)
+        self.ranked([token for token in part if token.kind != "measure"])
+
+    def ranked(self, part: Sequence[Token]) -> None:
+        kind = next(token.kind for token in part if token.kind in {"most", "least"})
+        if self._reading.direction not in {"", kind}:
+            raise NotReadError(_text(part))
+        self._reading.direction = "most" if kind == "most" else "least"
+        if _of(part, {"dimension"}):
+            self.members(part)
+        else:
+            self.count(part)
+        self._reading.ordered_by += [token.name for token in _of(part, {"measure"})]
+
+    def count(self, part: Sequence[Token]) -> None:
+        numbers = _of(part, {"number", "number_value"})
+        if not numbers:
+            return
+        number = as_number(numbers[0].text)
+        is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
+        if len(numbers) > 1 or self._reading.count is not None or number is None or not is_count:
+            raise NotReadError(_text(part))
+        self._reading.count = int(number)
+
+    def order(self, part: Sequence[Token]) -> None:
+        kinds = {token.kind for token in part}
+        sign = "-" if "descending" in kinds else ""
+        self._reading.ordered_by += [sign + token.name for token in _of(part, {"measure"})]
+
+    def measures(self, part: Sequence[Token]) -> None:
+        names = list(dict.fromkeys(token.name for token in _of(part, {"measure"})))
+        if self._reading.measures and names != self._reading.measures:
+            raise NotReadError(_text(_of(part, {"measure"})))
+        self._reading.measures = names
+
+    def unread(self, part: Sequence[Token]) -> None:
+        raise NotReadError(_text(part))
+
+    def threshold(self, part: Sequence[Token]) -> None:
+        kinds = {token.kind for token in part}
+        number = as_number(_of(part, {"number", "number_value"})[0].text)
+        if number is None or (kinds & {"over"} and kinds & {"under"}):
+            raise NotReadError(_text(part))
+        if "cents" in kinds:
+            number = number.scaleb(-2)
+        units = _of(part, {"currency", "cents", "unit"})
+        self._amounts += [(UNITS.get(token.name, token.name), token.text) for token in units]
+        status = "minor_diff" if "minor" in kinds and "forgive" not in kinds else "match"
+        kind = "percentage" if "percent" in kinds else "absolute"
+        limits = self._reading.thresholds.setdefault(status, {})
+        if kind in limits:
+            raise NotReadError(_text(part))
+        limits[kind] = int(number) if number == int(number) else exact_number(number)
+
+    def over(self, part: Sequence[Token]) -> None:
+        before = self._tokens[: self._tokens.index(part[0])]
+        previous = before[-1].kind if before else ""
+        if previous in {"measure", "dimension", "name", "unknown"} and "link" not in {
+            token.kind for token in part
+        }:
+            raise NotReadError(_text(part))
+        self.threshold(part)
+
+    def _check_units(self) -> None:
+        """Refuse a limit in another unit than that of the measures."""
+        reading = self._reading
+        measures = reading.measures or list(self._vocabulary.measures.values())
+        declared = {UNITS.get(unit, unit) for unit in self._vocabulary.units_of(measures)}
+        for unit, text in self._amounts:
+            is_only = declared <= {unit}
+            if not (is_only or (unit in declared and not reading.measures)):
+                reading.unread.append(text)
+
+    def source(self, part: Sequence[Token]) -> None:
+        for token in _of(part, {"source"}):
+            if token.name not in self._reading.sources:
+                self._reading.sources.append(token.name)
+
+    def missing_in(self, part: Sequence[Token]) -> None:
+        self.source(part)
+        self._reading.says.add("missing")
+        self._reading.lacking = _of(part, {"source"})[0].name
+
+    def only_in(self, part: Sequence[Token]) -> None:
+        self.source(part)
+        self._reading.says.add("missing")
+        self._reading.only_in = _of(part, {"source"})[0].name
+
+    def look(self, part: Sequence[Token]) -> None:
+        del part  # what it says is noted already
+
+    def place(self, part: Sequence[Token]) -> None:
+        self._reading.ordinal = ORDINALS[part[0].name]
+
+
+def _is_one_name(before: Token, token: Token) -> bool:
+    """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
+    is_next = token.at == before.at + len(before.text) + 1
+    return is_next and before.kind == token.kind == "name"
+
+
+def _of(part: Sequence[Token], kinds: set[str]) -> list[Token]:
+    return [token for token in part if token.kind in kinds]
+
+
+def _text(part: Sequence[Token]) -> str:
+    return " ".join(token.text for token in part)
+
+
+_HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
+    **dict.fromkeys(("exclusion", "excluded", "condition"), _Reader.condition),
+    "range": _Reader.range,
+    **dict.fromkeys(("bound", "onwards"), _Reader.bound),
+    **dict.fromkeys(("breakdown", "level", "member_by_member"), _Reader.breakdown),
+    "periodic": _Reader.periodic,
+    "cleared": _Reader.cleared,
+    **dict.fromkeys(("members", "counted_members"), _Reader.members),
+    "ranked_gaps": _Reader.ranked_gaps,
+    **dict.fromkeys(("ranked_members", "ranked", "ranked_measure"), _Reader.ranked),
+    "first_rows": _Reader.count,
+    "order": _Reader.order,
+    "measures": _Reader.measures,
+    **dict.fromkeys(("ratio", "counted_dimension"), _Reader.unread),
+    **dict.fromkeys(
+        ("forgiven", "tolerance", "amount_of_tolerance", "gaps_over", "gaps_under", "within"),
+        _Reader.threshold,
+    ),
+    "over": _Reader.over,
+    "missing_in": _Reader.missing_in,
+    "only_in": _Reader.only_in,
+    "source": _Reader.source,
+    **dict.fromkeys(("status", "look"), _Reader.look),
+    "place": _Reader.place,
+}

@@ -1,0 +1,105 @@
+"""Two tables of one MySQL server are compared there, if that is exact."""
+
+from __future__ import annotations
+
+import random
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.support.mysql import Database
+
+from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables import place
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+
+COLUMNS = {
+    "whole": ("BIGINT UNSIGNED", "0", "7", "18446744073709551615"),
+    "small": ("TINYINT(1)", "0", "1", "2"),
+    "amount": ("DECIMAL(38, 10)", "0.10", "-0.10", "1234567890123456789012345678.5"),
+    "name": ("VARCHAR(80) COLLATE utf8mb4_general_ci", "'a'", "'A'", "'a '", "''", "'é'", "'漢'"),
+    "latin": ("VARCHAR(20) CHARACTER SET latin1", "'é'", "'e'", "'E'"),
+    "born": ("DATE", "'2024-02-29'", "'1000-01-01'"),
+    "moment": ("DATETIME(6)", "'2024-01-01 10:00:00'", "'2024-01-01 10:00:00.5'"),
+    "stamp": ("TIMESTAMP(3) NULL", "'2024-01-01 10:00:00'", "'2024-01-01 10:00:00.125'"),
+    "hour": ("TIME(2)", "'10:00:00'", "'10:00:00.5'", "'-01:00:00'"),
+    "bytes": ("VARBINARY(10)", "x'00ff'", "x'00'", "x''"),
+}
+TABLE = ", ".join(f"{name} {kind}" for name, (kind, *_) in COLUMNS.items())
+
+
+@pytest.fixture
+def names(mysql_database: Database) -> list[str]:
+    """Two tables with all types; some keys are only in one, and some cells differ."""
+    chance = random.Random(7)  # noqa: S311 - the same rows in every run
+    for side in "ab":
+        mysql_database.execute(
+            f"CREATE TABLE {side} (id INT, day DATE, {TABLE}, PRIMARY KEY (day, id))"
+        )
+        rows: list[str] = []
+        for number in range(60):
+            if chance.random() < 0.1:
+                continue
+            cells = [chance.choice(("NULL", *values)) for _, *values in COLUMNS.values()]
+            rows.append(f"({number}, '2024-01-{number % 2 + 1:02}', {', '.join(cells)})")
+        mysql_database.execute(f"INSERT INTO {side} VALUES {', '.join(rows)}")  # noqa: S608 - ours
+    return [f"{mysql_database.url}#{side}" for side in "ab"]
+
+
+async def compared(names: list[str], **question: Any) -> TableResult:
+    registry, (one, other) = await bare_tables(names)
+    async with Connections(registry) as connections:
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            return await engine.compare(TableQuestion(one, other, **question))
+        finally:
+            await engine.aclose()
+
+
+def answers(result: TableResult) -> dict[str, object]:
+    body = result.to_dict()
+    del body["proof"]
+    return body
+
+
+async def test_one_statement_gives_what_staged_sides_give(
+    names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = await compared(names)
+    assert (result.proof.place, result.proof.dialect) == ("database", "mysql")
+    assert result.rows.only_in_a
+    assert result.rows.only_in_b
+    assert all(column.mismatches for column in result.columns)
+    monkeypatch.setattr(place, "exact_in_mysql", lambda *_, **__: False)
+    staged = await compared(names)
+    assert staged.proof.place == "workspace"
+    for column, other in zip(result.columns, staged.columns, strict=True):
+        assert column == other
+    assert answers(result) == answers(staged)
+
+
+async def test_the_tables_are_joined_by_their_primary_keys(
+    names: list[str], mysql_database: Database
+) -> None:
+    statement = (await compared(names)).proof.statement
+    plan = mysql_database.execute(f"EXPLAIN {statement}")
+    assert [row for row in plan if "PRIMARY" in map(str, row) and "eq_ref" in map(str, row)]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        {"rules": Rules(all=Rule(trim=True))},
+        {"rules": Rules(types={"number": Rule(absolute=Decimal(1))})},
+        {"key": ("id",)},
+        {"multiset": True},
+    ],
+)
+async def test_what_the_server_cannot_do_exactly_is_staged(
+    names: list[str], question: dict[str, Any]
+) -> None:
+    assert (await compared(names, **question)).proof.place == "workspace"

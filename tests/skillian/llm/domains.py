@@ -1,0 +1,131 @@
+"""The catalogues of four domains, read from real databases, and their questions."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import yaml
+
+from skillian.chat.opening import read_vocabulary
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.services import DataServices
+from skillian.demo.ledger import write_demo
+from skillian.offline.vocabulary import Vocabulary
+
+HERE = Path(__file__).parent
+DOMAINS = ("ledger", "shop", "hospital", "energy")
+_MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
+_DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(366)]
+_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
+    "shop": {
+        "country": ("Germany", "France", "Spain", "Italy", "United Kingdom"),
+        "channel": ("web", "store", "phone"),
+        "category": ("Bikes", "Helmets", "Spare Parts", "Clothing"),
+        "month": _MONTHS,
+        "order_number": range(1, 80),
+        "quantity": range(1, 6),
+        "revenue": [Decimal("10.50"), Decimal("99.00")],
+        "discount": [Decimal("0.50")],
+    },
+    "hospital": {
+        "ward": ("Cardiology", "Oncology", "Surgery", "Intensive Care"),
+        "site": ("North", "South", "St. Mary"),
+        "payer": ("private", "public", "self-pay"),
+        "diagnosis_group": ("A10", "B20", "C30", "D40", "E50"),
+        "admission_date": _DAYS,
+        "patient_number": range(1, 300),
+        "bed_days": range(1, 9),
+        "charges": [Decimal("120.00"), Decimal("80.00")],
+    },
+    "energy": {
+        "fuel": ("Gas", "Steam", "Solar", "Wind", "Coal"),
+        "grid_area": ("A1", "B2", "C3"),
+        "plant": [f"P{number:02d}" for number in range(1, 71)],
+        "month": [f"2024{month:02d}" for month in range(1, 13)],
+        "hours": [Decimal("2.5")],
+        "generation": [Decimal("12.345")],
+        "co2": [Decimal("1.2")],
+    },
+}
+_ROWS = 420
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question, what it must be answered with, and the question before it."""
+
+    domain: str
+    question: str
+    expected: dict[str, Any]
+    after: str = ""
+
+
+def questions(domain: str) -> list[Asked]:
+    """The questions of a domain."""
+    text = (HERE / "questions" / f"{domain}.yaml").read_text()
+    return [Asked(domain, *each) for each in yaml.safe_load(text)]
+
+
+async def vocabulary_of(domain: str, folder: Path) -> Vocabulary:
+    """Fill the domain's database in this folder, and read its catalogue."""
+    if domain == "ledger":
+        write_demo(folder)
+    else:
+        _fill(domain, folder)
+    async with DataServices(SourceRegistry.load(folder / "sources.yaml")) as services:
+        return await read_vocabulary(services)
+
+
+def _fill(domain: str, folder: Path) -> None:
+    shutil.copyfile(HERE / "domains" / f"{domain}.yaml", folder / "sources.yaml")
+    columns = _COLUMNS[domain]
+    rows = [[values[at % len(values)] for values in columns.values()] for at in range(_ROWS)]
+    types = (_type(values[0]) for values in columns.values())
+    declared = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
+    with duckdb.connect(folder / f"{domain}.duckdb") as database:
+        database.execute(f"CREATE TABLE {domain} ({declared})")
+        marks = ", ".join("?" for _ in columns)
+        database.executemany(f"INSERT INTO {domain} VALUES ({marks})", rows)  # noqa: S608
+
+
+def _type(value: object) -> str:
+    kinds: dict[type, str] = {int: "INTEGER", date: "DATE", Decimal: "DECIMAL(18, 3)"}
+    return kinds.get(type(value), "VARCHAR")
+
+
+def expected_call(expected: dict[str, Any]) -> tuple[str, dict[str, Any]]:
+    """The call that an entry of a file stands for."""
+    if "call" in expected:
+        return expected["call"], expected["args"]
+    sources = expected["sources"]
+    arguments: dict[str, Any] = {}
+    if len(sources) == 1:
+        arguments["source"] = sources[0]
+    else:
+        arguments |= {"source_a": sources[0], "source_b": sources[1]}
+    names = {
+        "measures": "measures",
+        "by": "dimensions" if len(sources) == 1 else "align_on",
+        "filters": "filters",
+        "order": "order",
+        "limit": "limit",
+    }
+    arguments |= {names[key]: value for key, value in expected.items() if key in names}
+    if "match" in expected:
+        arguments["thresholds"] = {"match": expected["match"]}
+    return ("query_source" if len(sources) == 1 else "compare_sources"), arguments
+
+
+def result_of(name: str, arguments: dict[str, Any]) -> str:
+    """A result that a follow-up question can refer to."""
+    if name == "query_source":
+        return json.dumps({"columns": [], "rows": []})
+    return json.dumps({"summary": {}, "top_differences": [], "cache_key": "cmp"})

@@ -1,0 +1,77 @@
+"""Questions of four domains: each has its call, or a question back that names what is unclear.
+
+They were written before the planner. A wrong call, which answers another question, is never
+accepted; neither is a refusal of what can be answered.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from tests.skillian.llm.asking import ask
+from tests.skillian.llm.domains import (
+    DOMAINS,
+    Asked,
+    expected_call,
+    questions,
+    vocabulary_of,
+)
+
+from skillian.offline.vocabulary import Vocabulary
+
+ALL = [each for domain in DOMAINS for each in questions(domain)]
+ANSWERED = [each for each in ALL if "refused" not in each.expected]
+REFUSED = [each for each in ALL if "refused" in each.expected]
+
+
+@pytest.fixture(scope="module")
+def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Vocabulary]:
+    folders: dict[str, Path] = {name: tmp_path_factory.mktemp(name) for name in DOMAINS}
+    return {name: asyncio.run(vocabulary_of(name, folder)) for name, folder in folders.items()}
+
+
+async def test_every_question_has_the_call_that_was_written_for_it(
+    vocabularies: dict[str, Vocabulary],
+) -> None:
+    others: list[str] = []
+    for each in ANSWERED:
+        name, arguments, text = await ask(each, vocabularies[each.domain])
+        if (name, arguments) != expected_call(each.expected):
+            others.append(f"{each.question} -> {name} {arguments} {text.splitlines()[:1]}")
+    assert len(ALL) >= 150
+    assert others == []
+
+
+async def test_what_the_sources_cannot_express_is_asked_back_by_name(
+    vocabularies: dict[str, Vocabulary],
+) -> None:
+    others: list[str] = []
+    for each in REFUSED:
+        name, arguments, text = await ask(each, vocabularies[each.domain])
+        reason = text.split("\n")[0].lower()
+        if name or not all(word.lower() in reason for word in each.expected["refused"]):
+            others.append(f"{each.question} -> {name} {arguments} {reason}")
+    assert len(REFUSED) >= 50
+    assert others == []
+
+
+@pytest.mark.parametrize("condition", ["net of tolls", "for bulk goods", "at night", "by hand"])
+@pytest.mark.parametrize("domain", DOMAINS)
+async def test_an_unknown_condition_is_named_wherever_it_stands(
+    vocabularies: dict[str, Vocabulary], domain: str, condition: str
+) -> None:
+    vocabulary = vocabularies[domain]
+    first, second = vocabulary.sources
+    measure = next(iter(vocabulary.sources[first].measures))
+    asked = f"compare {measure} between {first} and {second}"
+    split_at = asked.index(" between")
+    for question in (
+        f"{condition}, {asked}",
+        f"{asked} {condition}",
+        f"{asked[:split_at]} {condition}{asked[split_at:]}",
+    ):
+        name, arguments, text = await ask(Asked(domain, question, {}), vocabulary)
+        assert (name, arguments) == ("", {}), question
+        assert condition.rsplit(maxsplit=1)[-1] in text.split("\n")[0]

@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import pytest
+
+from skillian.offline.periods import Day, Period, dated, day_of, period_at, periods_of, values_in
+
+
+@pytest.mark.parametrize(
+    ("value", "day"),
+    [
+        ("2024003", (2024, 3, 0)),
+        ("202403", (2024, 3, 0)),
+        ("2024-03", (2024, 3, 0)),
+        ("2024/3", (2024, 3, 0)),
+        ("2024M03", (2024, 3, 0)),
+        ("2024-03-31", (2024, 3, 31)),
+        ("20240331", (2024, 3, 31)),
+        ("2024-03-31 00:00:00", (2024, 3, 31)),
+        ("2024013", None),
+        ("2024", None),
+        ("400000", None),
+        ("CC100", None),
+    ],
+)
+def test_the_day_of_a_value(value: str, day: tuple[int, int, int] | None) -> None:
+    assert day_of(value) == day
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("March 2024", (2024, 3, 1), (2024, 3, 31)),
+        ("Mar of 2024", (2024, 3, 1), (2024, 3, 31)),
+        ("February in the year 2024", (2024, 2, 1), (2024, 2, 29)),
+        ("03/2024", (2024, 3, 1), (2024, 3, 31)),
+        ("2024-03", (2024, 3, 1), (2024, 3, 31)),
+        ("2024/02", (2024, 2, 1), (2024, 2, 29)),
+        ("2024003", (2024, 3, 1), (2024, 3, 31)),
+        ("2023", (2023, 1, 1), (2023, 12, 31)),
+        ("Q2 2023", (2023, 4, 1), (2023, 6, 30)),
+        ("2023-Q2", (2023, 4, 1), (2023, 6, 30)),
+        ("second half of 2023", (2023, 7, 1), (2023, 12, 31)),
+        ("4th quarter 2024", (2024, 10, 1), (2024, 12, 31)),
+        ("2024-02-29", (2024, 2, 29), (2024, 2, 29)),
+        ("5 March 2024", (2024, 3, 5), (2024, 3, 5)),
+        ("March 5, 2024", (2024, 3, 5), (2024, 3, 5)),
+        ("3rd of May 2024", (2024, 5, 3), (2024, 5, 3)),
+    ],
+)
+def test_a_period_has_its_first_and_last_day(text: str, first: Day, last: Day) -> None:
+    found = period_at(text, 0)
+    assert found is not None
+    assert (found[0], found[1].days()) == (len(text), (first, last))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "marching",
+        "may",
+        "third half",
+        "20241",
+        "13/2024",
+        "1001",
+        "3/4/2024",
+        "Q5 2024",
+        "2024.5.7.1",
+    ],
+)
+def test_other_texts_are_no_period(text: str) -> None:
+    assert period_at(text, 0) is None
+
+
+def test_a_period_without_a_year_needs_a_single_one() -> None:
+    found = period_at("March", 0)
+    assert found is not None
+    assert dated(found[1], {2023, 2024}) is None
+    assert dated(found[1], {2023}) == Period(2023, (3, 1), (3, 31))
+
+
+def test_the_values_of_a_period_are_those_of_the_data_in_order() -> None:
+    values = ("2024-02-29", "2024-01-31", "none", "2023-12-31")
+    assert values_in(Period(2024, (1, 1), (12, 31)), values) == ["2024-01-31", "2024-02-29"]
+
+
+def test_a_day_has_no_value_where_the_data_has_months() -> None:
+    assert values_in(Period(2024, (3, 5), (3, 5)), ["2024-03"]) == []
+
+
+def test_periods_that_a_text_names() -> None:
+    days = [period.days()[0] for period in periods_of("since March 2024 until 2024-05")]
+    assert days == [(2024, 3, 1), (2024, 5, 1)]
