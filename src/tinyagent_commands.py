@@ -42,9 +42,12 @@ def skillian() -> NoReturn:
 
 def _start(module: str) -> NoReturn:
     try:
+        import atexit
         import signal
         from importlib import import_module
 
+        # Runs last. Later the interpreter has no handlers, and Ctrl-C would change the code.
+        atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         code = call(import_module(module).app)
         signal.signal(signal.SIGINT, _end_now)  # no traceback while the interpreter ends
     except KeyboardInterrupt:

@@ -9,8 +9,9 @@ from skillian.connectors import dialect_of, schemes
 from skillian.connectors.engines import Engine, engines
 
 ROOT = Path(__file__).parents[3]
-# The demo writes a database; sessions and the history are kept in PostgreSQL.
-ROOMS = ("connectors", "demo", "storage", "history")
+# The demo writes a database; sessions and the history are kept in PostgreSQL; uploaded workbooks
+# are measured before they are read.
+ROOMS = ("connectors", "demo", "storage", "history", "uploads")
 
 
 def imported(path: Path) -> set[str]:

@@ -24,7 +24,7 @@ from skillian.connectors.base import (
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, ResultBudget
 from skillian.connectors.postgres.copy_rows import batches, described, for_driver
 from skillian.connectors.postgres.errors import statement_error
-from skillian.connectors.postgres.pool import Connection, Pool
+from skillian.connectors.postgres.pool import Connection, Pool, subtransaction
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.connectors.snapshots import StateConnector
@@ -175,7 +175,7 @@ class PostgresConnector:
         try:
             # A statement that fails, or is left early, ends a subtransaction only.
             async with (
-                connection.transaction(),
+                subtransaction(connection),
                 aclosing(batches(connection, text, parameters)) as arriving,
             ):
                 while True:

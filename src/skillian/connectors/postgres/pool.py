@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 import psycopg
 from psycopg import AsyncConnection
 from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
 
 from skillian.connectors.postgres.errors import connect_error
 from skillian.errors import QueryError
@@ -162,3 +163,23 @@ async def _executed(connection: Connection, statement: str) -> Connection:
         await connection.close()
         raise
     return connection
+
+
+@asynccontextmanager
+async def subtransaction(connection: Connection) -> AsyncGenerator[None]:
+    """Undo what the block did to the transaction if it is left by an exception.
+
+    If a statement is still running then, because the wait for its end was cancelled, the connection
+    is closed. `psycopg` would log that it could not roll back.
+    """
+    await connection.execute("SAVEPOINT statement")
+    try:
+        yield
+    except BaseException:
+        if connection.info.transaction_status is TransactionStatus.ACTIVE:
+            await connection.close()
+        elif not connection.closed:
+            await connection.execute("ROLLBACK TO statement")
+            await connection.execute("RELEASE statement")
+        raise
+    await connection.execute("RELEASE statement")

@@ -47,7 +47,7 @@ class Held:
         self._compare = Comparisons.compare
 
     async def compare(
-        self, asked: SavedComparison, progress: Progress | None = None
+        self, asked: SavedComparison, _owner: str, progress: Progress | None = None
     ) -> dict[str, Any]:
         self.begun += 1
         assert progress is not None

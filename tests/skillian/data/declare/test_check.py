@@ -147,7 +147,7 @@ async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: P
         ("b", "measure m", True),
     ]
     assert "cannot be opened" in found[0].text
-    assert "column 'm': 0.125 is not exactly" in found[3].text
+    assert "column 'm' holds 0.125, which is not exactly" in found[3].text
 
 
 WIDE = (

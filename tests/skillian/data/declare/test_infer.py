@@ -93,7 +93,7 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
     database.close()
     sources = await infer_sources("sqlite:///a.db", tmp_path)
-    assert "'x' is not exactly" in sources.omitted["main.t"]
+    assert "'x', which is not exactly" in sources.omitted["main.t"]
 
 
 async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
+from skillian.connectors.snapshots import StateConnector
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.tables import keys
@@ -89,7 +90,7 @@ def test_a_key_that_is_repeated_on_one_side_is_used_and_named(tmp_path: Path) ->
     ["SELECT 1 AS a, 2 AS b FROM range(5)", "SELECT i % 2 + 0.5 AS v FROM range(5) t (i)"],
 )
 def test_without_unique_columns_it_refuses(tmp_path: Path, select: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"no column or combination .* --multiset"):
+    with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
         key_of(tmp_path, select)
 
 
@@ -126,23 +127,25 @@ async def compared(names: list[str]) -> tuple[TableResult, list[str]]:
     statements: list[str] = []
     registry, (one, other) = await bare_tables(names)
     async with Connections(registry) as connections:
-        for connector in {connections.get(registry.get(each).connection) for each in (one, other)}:
-            _record(connector, statements)
+        kinds: set[Any] = {
+            type(connections.get(registry.get(each).connection)) for each in (one, other)
+        }
         engine = TableEngine(Binder(registry, connections))
-        try:
-            return await engine.compare(TableQuestion(one, other)), statements
-        finally:
-            await engine.aclose()
+        with pytest.MonkeyPatch.context() as patch:
+            for kind in (*kinds, StateConnector):
+                patch.setattr(kind, "stream", _recorded(kind.stream, statements))
+            try:
+                return await engine.compare(TableQuestion(one, other)), statements
+            finally:
+                await engine.aclose()
 
 
-def _record(connector: Any, statements: list[str]) -> None:
-    stream = connector.stream
-
-    def recorded(statement: str, parameters: Mapping[str, object]) -> Any:
+def _recorded(stream: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
+    def recorded(connector: Any, statement: str, parameters: Mapping[str, object]) -> Any:
         statements.append(statement)
-        return stream(statement, parameters)
+        return stream(connector, statement, parameters)
 
-    connector.stream = recorded
+    return recorded
 
 
 async def test_after_a_sample_one_scan_of_each_side_counts_all_candidates(
@@ -180,5 +183,5 @@ async def test_a_key_of_many_rows_that_is_repeated_on_one_side_is_used_and_named
 
 async def test_many_rows_without_unique_columns_are_refused(tmp_path: Path) -> None:
     rows = "SELECT i % 6000 AS id, i % 6000 % 7 AS v FROM range(12000) t (i)"
-    with pytest.raises(InvalidInputError, match=r"no column or combination .* --multiset"):
+    with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
         await asyncio.to_thread(key_of, tmp_path, rows)
