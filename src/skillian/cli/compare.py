@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from skillian.cli.shell import SourcesFile
+from skillian.cli.shell import SourcesFile, listed
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
 
@@ -270,7 +270,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
     """Compare two tables, or what a saved file describes."""
     from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import listed, load_rows
+    from skillian.cli.compare_rows import load_rows
 
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:

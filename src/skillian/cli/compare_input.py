@@ -156,6 +156,8 @@ def addressed(name: str, options: Sequence[str]) -> str:
 
 def _database(path: Path) -> str:
     """Return the scheme of a database file by how it starts; empty for any other file."""
+    if not path.is_file():  # opening a pipe would wait for its writer
+        return ""
     try:
         with path.open("rb") as file:
             start = file.read(16)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from skillian.cli.shell import listed
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -76,12 +77,6 @@ class RowOptions:
                 raise InvalidInputError(f"--map {entry!r} is not of the form a_name=b_name")
             pairs[name] = other
         return pairs
-
-
-def listed(entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of options such as `a,b`."""
-    names = (name.strip() for entry in entries for name in entry.split(","))
-    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:

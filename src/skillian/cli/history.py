@@ -83,6 +83,8 @@ def note(
     remove: Annotated[bool, typer.Option("--remove", help="Remove the note.")] = False,
 ) -> None:
     """Mark a finding as known, so that `--fail-on new` accepts it."""
+    if not finding:
+        raise typer.BadParameter("name the finding by its id", param_hint="FINDING")
     if remove == (text is not None):
         raise typer.BadParameter("write what is known, or use --remove", param_hint="TEXT")
     day = None if due is None else due.date()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
-from collections.abc import Coroutine, Generator
+import re
+from collections.abc import Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -29,6 +30,7 @@ SourcesFile = Annotated[
     Path | None,
     typer.Option("--sources", help="The sources file; default SKILLIAN_SOURCES or sources.yaml."),
 ]
+_NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -41,6 +43,16 @@ class ExitCode(IntEnum):
     COULD_NOT = 2
     NOT_UNDERSTOOD = 3
     INTERRUPTED = 130
+
+
+def listed(entries: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an option such as `--key a,b`; `"a,b"` in quotes is one name."""
+    names = (
+        quoted.replace('""', '"') or plain.strip()
+        for entry in entries
+        for quoted, plain in _NAME.findall(entry)
+    )
+    return tuple(dict.fromkeys(name for name in names if name))
 
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:

@@ -19,7 +19,7 @@ GOOD = "id,v\n1,a\n2,b\n"
 LONG = "x" * 300
 # The file compared with, its text, the exit code, and a part of the output.
 CASES = {
-    "ragged": ("id,v\n1,a\n2\n", GOOD, 2, "line 3: it has 1 values"),
+    "ragged": ("id,v\n1,a\n2\n", GOOD, 2, "line 3: it has 1 value"),
     "unclosed quote": ('id,v\n1,"a\n2,b\n', GOOD, 2, "line 2: unexpected end of data"),
     "no names": ("1,2\n3,4\n", GOOD, 2, "it has no column names"),
     "empty": ("", GOOD, 2, "it has no column names"),

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run
+from skillian.cli.shell import ExitCode, SourcesFile, listed, notes, out, run
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
         typer.Option("--map", help="A column with another name in B, as a=b; repeatable."),
     ] = None,
     ignore: Annotated[
-        list[str] | None, typer.Option(help="A column to leave out; repeatable.")
+        list[str] | None, typer.Option(help="Columns to leave out: a,b; repeatable.")
     ] = None,
     *,
     form: Annotated[
@@ -74,7 +74,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
     names = (addressed(a, ()), addressed(b, ()))
-    diff, proposals = run(_compared(names, pairs, ignore or (), sources))
+    diff, proposals = run(_compared(names, pairs, listed(ignore or ()), sources))
     text = _text(diff, proposals, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
         from skillian.cli.compare_report import write_text
@@ -164,8 +164,10 @@ async def _compared(
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
     from skillian.data.schema.diff import compare_schemas, distinct_names
+    from skillian.data.tables.columns import match_name
     from skillian.data.tables.place import SideRows
     from skillian.data.tables.proposals import proposed_renames
+    from skillian.errors import UnknownNameError
 
     registry, (a, b) = await named_tables(names, sources)
     async with Connections(registry) as connections:
@@ -174,6 +176,10 @@ async def _compared(
         one, other = bound[0].table, bound[1].table
         if one is None or other is None:
             raise AssertionError("a bound source has a table")
+        known = {*one.columns, *other.columns}
+        for name in ignore:
+            if match_name(name, known) is None:
+                raise UnknownNameError("column", name, known)
         names = distinct_names((a, b))
         diff = compare_schemas(one, other, mapping, [*ignore], names=names)
         only_a = [column.name for column in diff.only_in_a]

@@ -32,6 +32,9 @@ from skillian.errors import QueryError
 _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
+# What DuckDB reads at most. A last line that is longer than its buffer it leaves out.
+_MAX_LINE = 2_097_152
+_TOO_LONG = f"it is longer than {_MAX_LINE} bytes, the most that a line may have"
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
 _VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _MAX_DIGITS = 38
@@ -111,6 +114,8 @@ def read_format(
     with _opened(file.path) as opened:
         header = _first_record(opened, own.quote)
     line = f"{path.name}, line {1 + max(file.offset, 0)}"
+    if len(header) > _MAX_HEADER:
+        raise QueryError(f"{line}: its column names are longer than {_MAX_HEADER} characters")
     if not _is_utf8(header):
         raise QueryError(f"{line}: {_NOT_UTF8}")
     delimiters = own.delimiter or _DELIMITERS
@@ -154,7 +159,9 @@ def find_fault(path: Path, form: CsvFormat) -> str:
     """Return the file, the line and what is wrong with it, for a file that DuckDB rejected."""
     with _opened(path) as file:
         quote = form.options.quote
-        reader = csv.reader(file, delimiter=form.delimiter, quotechar=quote, strict=True)
+        lines = iter(lambda: file.readline(_MAX_LINE + 1), "")
+        reader = csv.reader(lines, delimiter=form.delimiter, quotechar=quote, strict=True)
+        csv.field_size_limit(_MAX_LINE)  # of this process; it is 131,072 by default
         while True:
             place = form.place(path, reader.line_num + 1)
             try:
@@ -163,14 +170,31 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 name = form.name or path.name
                 return f"{name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
             except csv.Error as error:
-                return f"{place}: {error}"
-            if not _is_utf8("".join(row)):
+                reason = _TOO_LONG if "field limit" in str(error) else str(error)
+                return f"{place}: {reason}"
+            text = form.delimiter.join(row)
+            if not _is_utf8(text):
                 return f"{place}: {_NOT_UTF8}"
+            if len(text.encode()) > _MAX_LINE:
+                return f"{place}: {_TOO_LONG}"
             if row and len(row) != len(form.names):
+                values = "1 value" if len(row) == 1 else f"{len(row)} values"
                 return (
-                    f"{place}: it has {len(row)} values, but the {form.header} names"
+                    f"{place}: it has {values}, but the {form.header} names"
                     f" {len(form.names)} columns"
                 )
+
+
+def _check_last_line(path: Path, form: CsvFormat) -> None:
+    """Raise `QueryError` for a last line that is too long, which DuckDB may leave out silently."""
+    with path.open("rb") as file:
+        start = file.seek(0, os.SEEK_END) - _MAX_LINE - 1
+        if start <= 0:
+            return
+        file.seek(start)
+        end = file.read().rstrip(b"\r\n")
+    if b"\n" not in end and b"\r" not in end:
+        raise QueryError(f"{form.name or path.name}, last line: {_TOO_LONG}")
 
 
 def line_of(
@@ -211,7 +235,7 @@ def _is_utf8(text: str) -> bool:
 def _first_record(file: TextIO, quote: str) -> str:
     """Return the first line, or several where a name is quoted and holds line ends."""
     record = ""
-    for line in file:
+    while line := file.readline(_MAX_HEADER + 1):
         record += line
         if record.count(quote) % 2 == 0 or len(record) > _MAX_HEADER:
             break
@@ -236,6 +260,7 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
 
     Raises `QueryError` with the file and the line that is not CSV.
     """
+    _check_last_line(path, form)
     rows = exp.select("*").from_(_table(path, form))
     types: _Types = {
         name: tuple(kind for kind in _TESTS if name not in form.texts or kind in _MOMENTS)
@@ -246,7 +271,7 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
         types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types, form)
         types = _matching(cursor, rows, types, form)
         decimals = _decimals(cursor, rows, types, form)
-    except duckdb.InvalidInputException:
+    except (duckdb.InvalidInputException, duckdb.NotImplementedException):
         raise QueryError(find_fault(path, form)) from None
     return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
 

@@ -5,10 +5,12 @@ exact decimal. A cell that holds an error is NULL, like an empty one.
 """
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from zipfile import BadZipFile, ZipFile
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from python_calamine import (
@@ -20,6 +22,7 @@ from python_calamine import (
 
 from skillian.connectors.files.delimited import column_names
 from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.prepared import TOO_PACKED, unpacked_limit
 from skillian.errors import QueryError
 
 SUFFIXES = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
@@ -40,6 +43,7 @@ def read_workbook(path: Path, options: FileOptions = _DEFAULT) -> Iterator[tuple
     Raises `QueryError` for a
     file that is not a workbook, or one that is protected by a password.
     """
+    _check_size(path)
     try:
         with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
@@ -56,6 +60,14 @@ def read_workbook(path: Path, options: FileOptions = _DEFAULT) -> Iterator[tuple
         raise QueryError(f"{path.name}: it is protected by a password; save it without") from None
     except CalamineError:
         raise QueryError(f"{path.name}: it is not a workbook that can be read") from None
+
+
+def _check_size(path: Path) -> None:
+    """Raise `QueryError` for a workbook whose content is far larger than the file."""
+    with suppress(BadZipFile), ZipFile(path) as parts:  # .xls is not a ZIP file
+        size = sum(part.file_size for part in parts.infolist())
+        if size > unpacked_limit(path.stat().st_size):
+            raise QueryError(f"{path.name}: {TOO_PACKED}; if that is right, save it as CSV")
 
 
 def cell_of(

@@ -18,6 +18,9 @@ PACKED = ".gz"
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
 _CHUNK = 1 << 20
+# A packed file that unpacks to more than both is refused before it fills the disk.
+_MAX_UNPACKED = 100 * 2**20
+_MAX_RATIO = 200
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
 
@@ -36,6 +39,29 @@ class Prepared(NamedTuple):
     offset: int = 0
     texts: frozenset[str] = frozenset()
     is_canonical: bool = False
+
+
+class _Packed(gzip.GzipFile):
+    """A packed file; raises `QueryError` where it unpacks to too much."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self._limit = unpacked_limit(path.stat().st_size)
+        self._file = path.name
+
+    def read1(self, size: int = -1) -> bytes:
+        part = super().read1(size)
+        if self.tell() > self._limit:
+            raise QueryError(f"{self._file}: {TOO_PACKED}; if that is right, unpack it first")
+        return part
+
+
+TOO_PACKED = f"it unpacks to more than {_MAX_RATIO} times its size"
+
+
+def unpacked_limit(size: int) -> int:
+    """Return how many bytes a packed file of this size may unpack to."""
+    return max(_MAX_UNPACKED, _MAX_RATIO * size)
 
 
 def suffix_of(path: Path) -> str:
@@ -80,7 +106,7 @@ def _encoding(path: Path) -> str:
 
 def _opened(path: Path) -> BufferedIOBase:
     is_packed = path.suffix.lower() == PACKED
-    return cast("BufferedIOBase", gzip.open(path) if is_packed else path.open("rb"))
+    return cast("BufferedIOBase", _Packed(path) if is_packed else path.open("rb"))
 
 
 def _write_lines(path: Path, text: TextIO, target: TextIO, options: FileOptions) -> int:

@@ -37,7 +37,12 @@ def _check_step(value: str) -> str:
     return value
 
 
-Name = Annotated[str, StringConstraints(min_length=1, max_length=200, pattern=r"^[^\x00-\x1f]*$")]
+# As long as two paths, since two files that are compared name their comparison.
+_MAX_NAME = 10_000
+Name = Annotated[
+    str, StringConstraints(min_length=1, max_length=_MAX_NAME, pattern=r"^[^\x00-\x1f]*$")
+]
+ColumnName = Annotated[str, StringConstraints(min_length=1, max_length=_MAX_NAME)]
 TypeName = Annotated[str, AfterValidator(_check_type)]
 Step = Annotated[str, AfterValidator(_check_step)]
 Limit = Annotated[Decimal, Field(ge=0, max_digits=27, decimal_places=9)]

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from skillian.data.declare.definitions import Definition, Name, Thresholds
+from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
 from skillian.data.declare.document import read_yaml_file, validated
 from skillian.data.declare.rules import Rules
@@ -40,10 +40,10 @@ class SavedComparison(Definition):
     filters: dict[Name, Any] = Field(default_factory=dict)
     thresholds: Thresholds = Thresholds()
     fail_on: FailOn = "minor"
-    key: tuple[Name, ...] = ()
-    columns: tuple[Name, ...] | dict[Name, Name] | None = None
-    map: dict[Name, Name] = Field(default_factory=dict)
-    ignore: tuple[Name, ...] = ()
+    key: tuple[ColumnName, ...] = ()
+    columns: tuple[ColumnName, ...] | dict[ColumnName, ColumnName] | None = None
+    map: dict[ColumnName, ColumnName] = Field(default_factory=dict)
+    ignore: tuple[ColumnName, ...] = ()
     rules: Rules = Rules()
     multiset: bool = False
 

@@ -174,16 +174,12 @@ def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
 def selected(
     pairing: Pairing, columns: Sequence[str] | None, ignore: Collection[str], keys: Sequence[str]
 ) -> Pairing:
-    """Return the pairing with only `columns`, or without those to `ignore`; keys always stay.
+    """Return the pairing with only `columns`, without those to `ignore`; keys always stay.
 
     Raises:
         UnknownNameError: A name is not a column of either side.
         InvalidInputError: A stated column cannot be compared.
     """
-    if columns is not None:
-        stated = {pairing.find(name).a for name in (*columns, *keys)}
-        pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)
-        return Pairing(pairs, (), (), ())
     key_names = {pairing.find(name).a for name in keys}
     known = {
         *(name for pair in pairing.pairs for name in (pair.a, pair.b)),
@@ -197,6 +193,10 @@ def selected(
         if match is None:
             raise UnknownNameError("column", name, known)
         dropped.add(match)
+    if columns is not None:
+        stated = {pairing.find(name).a for name in (*columns, *keys)}
+        pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)
+        pairing = Pairing(pairs, (), (), ())
     return Pairing(
         tuple(
             pair

@@ -125,7 +125,7 @@ async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
         " them into the first line",
         "latin.csv": "connection 'extracts': latin.csv, line 2: it is not UTF-8 text; save it as"
         " UTF-8, or name its encoding, such as encoding=latin-1",
-        "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 values, but the first"
+        "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 value, but the first"
         " line names 2 columns",
     }
     assert await rows(files, "good.csv") == [(1, 2)]

@@ -202,7 +202,7 @@ def test_names_differ_in_more_than_case() -> None:
 @pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("a,b\n1,2\n3\n", "a.csv, line 3: it has 1 values, but the first line names 2 columns"),
+        ("a,b\n1,2\n3\n", "a.csv, line 3: it has 1 value, but the first line names 2 columns"),
         ('a,b\n"x\ny",2\n\n1,2,3\n', "a.csv, line 5: it has 3 values"),
         ('a,b\n1,"open\n', "a.csv, line 2: unexpected end of data"),
         (
