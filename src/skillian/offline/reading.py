@@ -198,7 +198,7 @@ class _Reader:
             if spans:
                 is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
                 is_list = len(each) == len(tokens)
-                if operator == "ne" and not is_list or not (is_run or is_list):
+                if (operator == "ne" and not is_list) or not (is_run or is_list):
                     raise NotReadError(text)
                 if is_run and operator == "eq":
                     operator, values = "between", [values[0], values[-1]]
