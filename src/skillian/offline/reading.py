@@ -197,11 +197,10 @@ class _Reader:
             spans = len(each) > len(tokens) or (len(tokens) > 1 and tokens[0].period is not None)
             if spans:
                 is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
-                is_list = len(each) == len(tokens)
-                if (operator == "ne" and not is_list) or not (is_run or is_list):
-                    raise NotReadError(text)
                 if is_run and operator == "eq":
                     operator, values = "between", [values[0], values[-1]]
+                elif len(each) != len(tokens):
+                    raise NotReadError(text)
         elif operator == "between" and all(self._has_order(each, dimension) for each in tokens):
             values = [values[0], values[-1]]
         elif len(tokens) > 1 or not self._has_order(tokens[0], dimension):
@@ -216,13 +215,8 @@ class _Reader:
         groups: list[tuple[str | None, list[Token]]] = []
         for token in part:
             if token.kind == "dimension":
-                is_behind = (
-                    groups and groups[-1][0] is None and token is _of(part, {"dimension"})[-1]
-                )
-                if (
-                    is_behind
-                    and token is [t for t in part if t.kind in _VALUES | {"dimension"}][-1]
-                ):
+                is_last = token is _of(part, _VALUES | {"dimension"})[-1]
+                if is_last and groups and groups[-1][0] is None:
                     groups[-1] = token.name, groups[-1][1]
                 else:
                     groups.append((token.name, []))

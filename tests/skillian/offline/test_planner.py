@@ -164,9 +164,7 @@ async def test_streaming_ends_with_the_whole_answer() -> None:
 async def test_a_comparison_with_a_number_of_differences_lists_them_next() -> None:
     arguments = {"source_a": "fi_reporting", "source_b": "bpc_reporting", "measures": ["amount"]}
     call = ToolCall("c1", "compare_sources", arguments)
-    question = (
-        "compare amount between fi_reporting and bpc_reporting, show the 3 largest differences"
-    )
+    question = "compare amount of fi_reporting and bpc_reporting, show the 3 largest differences"
     result = {"cache_key": "cmp", "summary": {"groups": 12}, "top_differences": []}
 
     response = await PLANNER.complete(answered(question, call, result))
