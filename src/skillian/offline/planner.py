@@ -93,7 +93,6 @@ class OfflinePlanner:
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None
         look = Reading(
-            sources=reading.sources,
             says=reading.says - {"describe"} | {"gap", "show"},
             count=reading.count,
             ordinal=reading.ordinal,

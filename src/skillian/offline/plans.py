@@ -35,6 +35,7 @@ class NotUnderstood:
 
 
 Plan = PlannedCall | NotUnderstood
+_ONLY_A_SOURCE = {"source", "prep", "article", "from"}
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -227,7 +228,8 @@ def _check_requests(reading: Reading, usable: set[str]) -> None:
 def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     source, last = reading.sources[0], earlier.last
     if last is not None and last.name == QUERY and source != last.arguments["source"]:
-        is_new = reading.measures or reading.members or "same" not in reading.says
+        is_same = "same" in reading.says or reading.says <= _ONLY_A_SOURCE
+        is_new = reading.measures or reading.members or not is_same
         if "compare" in reading.says:
             return _compared_with(reading, last.arguments, source)
         if not is_new or (reading.says & {"and"} and not reading.measures):
@@ -272,6 +274,8 @@ def _query(
         raise _UnclearError("Which measure? Name one.")
     if (reading.direction or reading.count) and not dimensions:
         raise _UnclearError("The largest what? Name a dimension.")
+    if reading.direction and reading.members and set(dimensions) - {*reading.members}:
+        raise _UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
     single = 1 if reading.direction and reading.is_singular and reading.members else None
     arguments = {
         "source": source,

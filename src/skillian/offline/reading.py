@@ -162,8 +162,10 @@ class _Reader:
     def bound(self, part: Sequence[Token]) -> None:
         said = [token.kind for token in part if token.kind in _OPERATORS]
         if said.count("from") == len(said) and not self._is_timed(part):
-            self._add(part, "eq")  # "from EMEA"
+            self._add(part, "eq")  # "from EMEA", "to EMEA"
             return
+        if not said:  # "to June": until June, or now June?
+            raise NotReadError(_text(part))
         self._add(part, _OPERATORS[next((k for k in reversed(said) if k != "from"), "from")])
 
     def range(self, part: Sequence[Token]) -> None:
@@ -177,7 +179,7 @@ class _Reader:
             self._add(part, "between")
         else:  # "for EMEA until June"
             self.bound(part[:join])
-            self._take("bound" if part[join].kind == "until" else "", part[join:])
+            self.bound(part[join:])
 
     def _add(self, part: Sequence[Token], operator: Operator) -> None:
         groups = self._groups(part)
@@ -195,9 +197,10 @@ class _Reader:
             spans = len(each) > len(tokens) or (len(tokens) > 1 and tokens[0].period is not None)
             if spans:
                 is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
-                if not is_run or operator == "ne":
+                if is_run and operator == "eq":
+                    operator, values = "between", [values[0], values[-1]]
+                elif len(each) != len(tokens):
                     raise NotReadError(text)
-                operator, values = "between", [values[0], values[-1]]
         elif operator == "between" and all(self._has_order(each, dimension) for each in tokens):
             values = [values[0], values[-1]]
         elif len(tokens) > 1 or not self._has_order(tokens[0], dimension):
@@ -212,13 +215,8 @@ class _Reader:
         groups: list[tuple[str | None, list[Token]]] = []
         for token in part:
             if token.kind == "dimension":
-                is_behind = (
-                    groups and groups[-1][0] is None and token is _of(part, {"dimension"})[-1]
-                )
-                if (
-                    is_behind
-                    and token is [t for t in part if t.kind in _VALUES | {"dimension"}][-1]
-                ):
+                is_last = token is _of(part, _VALUES | {"dimension"})[-1]
+                if is_last and groups and groups[-1][0] is None:
                     groups[-1] = token.name, groups[-1][1]
                 else:
                     groups.append((token.name, []))
@@ -260,7 +258,8 @@ class _Reader:
         self._reading.members += [token.name for token in dimensions]
         if _of(part, {"number", "number_value"}) and "first" not in {t.kind for t in part}:
             self._counted = _text(part)
-        self._reading.is_singular |= not dimensions[-1].text.lower().endswith("s")
+        last = dimensions[-1]
+        self._reading.is_singular |= last.text.lower() == last.name or last.text[-1] not in "sS"
         self.count(part)
 
     def ranked_gaps(self, part: Sequence[Token]) -> None:

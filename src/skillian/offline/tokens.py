@@ -91,9 +91,13 @@ class _Place:
             if dated is not None and first.start < dated[0] <= end and dated[0] > end - 2:
                 return length, Token("period", text, phrase, period=dated[1], at=first.start)
             kind = None if first.is_quoted else KINDS.get(phrase)
-            if kind is not None:
+            if kind is not None and not (self._is_code(text) and kind in {"filler", "article"}):
                 return length, Token(kind, text, phrase, at=first.start)
         return 1, _other(first, self.part, is_first=self.at == 0)
+
+    def _is_code(self, text: str) -> bool:
+        """Whether it is written as a code: "US" is not "us", unless all words are in capitals."""
+        return 1 < len(text) <= _SHORT and text.isupper() and not self.question.isupper()
 
     def _named(self, phrase: str, text: str) -> Token | None:
         """Return a name of the catalogue: a dimension after "by", otherwise a value before it."""

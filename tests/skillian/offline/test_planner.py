@@ -159,3 +159,16 @@ async def test_streaming_ends_with_the_whole_answer() -> None:
     assert isinstance(items[-1], ModelResponse)
     deltas = [item.text for item in items if isinstance(item, ModelDelta)]
     assert "".join(deltas) == items[-1].content
+
+
+async def test_a_comparison_with_a_number_of_differences_lists_them_next() -> None:
+    arguments = {"source_a": "fi_reporting", "source_b": "bpc_reporting", "measures": ["amount"]}
+    call = ToolCall("c1", "compare_sources", arguments)
+    question = "compare amount of fi_reporting and bpc_reporting, show the 3 largest differences"
+    result = {"cache_key": "cmp", "summary": {"groups": 12}, "top_differences": []}
+
+    response = await PLANNER.complete(answered(question, call, result))
+
+    [then] = response.tool_calls
+    assert then.name == "get_comparison_rows"
+    assert json.loads(then.arguments) == {"cache_key": "cmp", "limit": 3}

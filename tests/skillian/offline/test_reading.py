@@ -71,7 +71,8 @@ def test_nothing_is_found_that_the_question_does_not_say(question: str) -> None:
     reading = read(question, VOCABULARY)
     known = {value for words in DIMENSIONS.values() for value in words.values}
     for condition in reading.filters.values():
-        values = condition if isinstance(condition, list) else [condition]
+        [stated] = condition.values() if isinstance(condition, dict) else [condition]
+        values = stated if isinstance(stated, list) else [stated]
         assert all(value in question or value in known for value in values)
 
 
