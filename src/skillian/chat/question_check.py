@@ -103,16 +103,19 @@ class Coverage:
         """Yield the sources and measures of the question if the call has others.
 
         A misspelt name is not read, and the call may have the right one. "Compare it with …" names
-        one source, and the call before it the other.
+        one source, and the call before it the other; "Are the rows of the customers the same?"
+        leaves the other to the call.
         """
         before = [name for call in self.before for name in _sources(call)]
         sources = [name for name in _sources(arguments) if name not in before]
         measures = [str(name) for name in _list(arguments.get("measures"))]
-        pairs = ((self.reading.sources, sources), (self.reading.measures, measures))
-        for known, used in pairs:
-            others = [name for name in used if name not in known and not self._is_meant(name)]
-            if known and others:
-                yield " and ".join(known)
+        known = self.reading.sources
+        if not measures and len(known) == 1 and known[0] in sources:
+            known = []
+        for names, used in ((known, sources), (self.reading.measures, measures)):
+            others = [name for name in used if name not in names and not self._is_meant(name)]
+            if names and others:
+                yield " and ".join(names)
 
     def _is_meant(self, name: str) -> bool:
         return any(is_like(text, name) for text in self.reading.unread)
