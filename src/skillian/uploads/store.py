@@ -88,6 +88,7 @@ class UploadStore:
         self.max_bytes = max_bytes
         self._sending: Counter[str] = Counter()
         self._reading = asyncio.Semaphore(_READ_AT_ONCE)
+        self._storing = asyncio.Lock()
 
     async def receive(
         self,
@@ -124,7 +125,9 @@ class UploadStore:
                 async with self._reading:
                     table = await read_file(file, folder / _TABLE, name, options)
                 about = {"name": name, "bytes": size, "created": created.isoformat()}
-                return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
+                async with self._storing:  # others may have been stored in the meantime
+                    await asyncio.to_thread(self._check_quota, owner, size)
+                    return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
             except BaseException:
                 rmtree(folder, ignore_errors=True)
                 raise
@@ -178,15 +181,18 @@ class UploadStore:
 
     def _check_room(self, owner: str, announced: int) -> None:
         self._check_size(announced)
+        self._check_quota(owner, announced)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._check_disk(2 * announced)  # the file, and its table
+
+    def _check_quota(self, owner: str, size: int) -> None:
         uploads = [*self._uploads(owner)]
-        total = announced + sum(upload.bytes for upload in uploads)
+        total = size + sum(upload.bytes for upload in uploads)
         if len(uploads) >= MAX_FILES or total > MAX_TOTAL * self.max_bytes:
             raise UploadQuota(
                 f"{len(uploads)} files are stored, and there is room for {MAX_FILES} files with"
                 f" {MAX_TOTAL * self.max_bytes // _MB} MB in total; delete files first"
             )
-        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._check_disk(2 * announced)  # the file, and its table
 
     def _check_size(self, size: int) -> None:
         if size > self.max_bytes:
