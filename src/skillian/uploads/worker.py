@@ -24,7 +24,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import Table
 from skillian.connectors.files.connector import INFERRED, FilesConnector
-from skillian.connectors.files.delimited import read_format
+from skillian.connectors.files.lines import read_format
 from skillian.connectors.files.options import FileOptions, dict_of, read_options
 from skillian.errors import ToolError
 from skillian.uploads.limits import (

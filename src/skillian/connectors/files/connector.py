@@ -21,13 +21,8 @@ from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.files import excel
-from skillian.connectors.files.delimited import (
-    csv_select,
-    csv_types,
-    file_pattern,
-    line_of,
-    read_format,
-)
+from skillian.connectors.files.delimited import csv_select, csv_types, file_pattern
+from skillian.connectors.files.lines import line_of, read_format
 from skillian.connectors.files.options import FileOptions, read_url
 from skillian.connectors.files.prepared import JSON, PACKED, Prepared, prepared, suffix_of
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS

@@ -20,7 +20,7 @@ from python_calamine import (
     SheetTypeEnum,
 )
 
-from skillian.connectors.files.delimited import column_names
+from skillian.connectors.files.lines import column_names
 from skillian.connectors.files.options import FileOptions
 from skillian.connectors.files.prepared import TOO_PACKED, unpacked_limit
 from skillian.errors import QueryError

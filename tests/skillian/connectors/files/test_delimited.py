@@ -14,12 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillian.connectors.files import delimited
-from skillian.connectors.files.delimited import (
+from skillian.connectors.files import lines
+from skillian.connectors.files.delimited import csv_select, csv_types
+from skillian.connectors.files.lines import (
     CsvFormat,
     column_names,
-    csv_select,
-    csv_types,
     find_fault,
     line_of,
     read_format,
@@ -224,6 +223,6 @@ def test_a_value_is_found_by_the_line_where_its_record_begins(tmp_path: Path) ->
 
 
 def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_MAX_RECORDS", 3)
+    monkeypatch.setattr(lines, "_MAX_RECORDS", 3)
     path = file_of(tmp_path, "a\n1\n2\n3\n")
     assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]
