@@ -138,6 +138,9 @@ async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one) for one in work]
-    except* ToolError as failures:
-        raise failures.exceptions[0] from None
+    except ExceptionGroup as failures:  # before Python 3.11.4, `except*` would raise a group
+        first = failures.exceptions[0]
+        if isinstance(first, ToolError):
+            raise first from None
+        raise
     return [task.result() for task in tasks]
