@@ -22,6 +22,11 @@ _LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *_LOOKS}
 """The tools whose calls answer a question about data."""
 
+_SHOWS = frozenset(
+    "plot chart graph draw diagram histogram visualise visualize summarise summarize summary briefly".split()
+)
+"""Words for how an answer is shown, which a language model follows without a call for data."""
+
 Arguments = Mapping[str, Any]
 
 
@@ -47,12 +52,17 @@ class Coverage:
         merged = self._merged(tool, arguments)
         faults = [f"the question says {each}; the call does not" for each in self._left_out(merged)]
         added = self._added(arguments)
-        unread = [text for text in self.reading.unread if not any(is_like(text, n) for n in added)]
+        unread = [text for text in self._unread if not any(is_like(text, n) for n in added)]
         if unread:
             faults.append(f"not understood: {', '.join(unread)}")
-        elif not self.reading.unread:
+        elif not self._unread:
             faults += [f"the call has {each}; the question does not" for each in added]
         return faults
+
+    @property
+    def _unread(self) -> list[str]:
+        """What was not understood, and is not only how an answer is shown."""
+        return [text for text in self.reading.unread if {*text.lower().split()} - _SHOWS]
 
     def note(self, tool: str, arguments: Arguments) -> None:
         """Remember a call that was made."""
@@ -118,7 +128,7 @@ class Coverage:
                 yield " and ".join(names)
 
     def _is_meant(self, name: str) -> bool:
-        return any(is_like(text, name) for text in self.reading.unread)
+        return any(is_like(text, name) for text in self._unread)
 
     def _added(self, arguments: Arguments) -> list[str]:
         """Return what the call has and neither the question nor an earlier call has."""
@@ -131,7 +141,7 @@ class Coverage:
             and condition is not None
             and not (_members(condition) and all(v in self.spoken for v in _members(condition)))
         ]
-        if self.reading.unread:
+        if self._unread:
             added += [condition_words(each) for each in _filters(arguments).values()]
             added += [*_sources(arguments), *map(str, _list(arguments.get("measures")))]
         return added
