@@ -22,9 +22,10 @@ _LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *_LOOKS}
 """The tools whose calls answer a question about data."""
 
-_SHOWS = frozenset(
-    "plot chart graph draw diagram histogram visualise visualize summarise summarize summary briefly".split()
-)
+_SHOWS = {
+    *("plot", "chart", "graph", "draw", "diagram", "histogram", "visualise", "visualize"),
+    *("summarise", "summarize", "summary", "briefly"),
+}
 """Words for how an answer is shown, which a language model follows without a call for data."""
 
 Arguments = Mapping[str, Any]

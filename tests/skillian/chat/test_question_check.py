@@ -77,7 +77,7 @@ async def test_a_call_without_a_part_of_the_question_becomes_a_question_back(
 
 
 @pytest.mark.parametrize("how", ["Plot", "Draw a chart of:", "Summarize:"])
-async def test_how_to_show_an_answer_is_no_condition(opened: Opened, how: str) -> None:
+async def test_how_to_show_an_answer_is_not_a_condition(opened: Opened, how: str) -> None:
     assert (await answer(opened, f"{how} {ASK}", compare())).content == "The answer."
     response = await answer(opened, f"{how} {ASK}", compare(**FOR_1001))
     assert "company: 1001; the question does not" in response.content
