@@ -9,37 +9,14 @@ exactly the planted differences reports it; a row of this project or of a floor 
 from __future__ import annotations
 
 import argparse
-import shutil
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from functools import partial
 
 from comparison_cases import LARGE, SMALL
 from comparison_table import table
-from comparison_turns import Place
 from ledgers import load_postgres, make_ledgers
-from peer_table import HERE
-
-FOLDER = HERE.parent / ".cache" / "bench"
-
-
-@contextmanager
-def place(rows: int) -> Generator[Place]:
-    """The ledgers in a folder and in a PostgreSQL server of their own, gone in the end."""
-    sys.path.append(str(HERE.parent))
-    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
-
-    folder = FOLDER / f"ledgers_{rows}"
-    print(f"making two ledgers of {rows:,} postings ...", file=sys.stderr, flush=True)
-    try:
-        make_ledgers(folder, rows)
-        with running_postgres() as server:
-            load_postgres(folder, server.url())
-            postmaster = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
-            yield Place(folder, server.url(), int(postmaster))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+from places import place
 
 
 def main() -> int:
@@ -52,7 +29,8 @@ def main() -> int:
     for rows, contests in ((1_000_000, SMALL), (10_000_000, LARGE)):
         if contests is (LARGE if asked.small else SMALL if asked.large else None):
             continue
-        with place(rows) as there:
+        make = partial(make_ledgers, rows=rows)
+        with place(f"ledgers_{rows}", make, load_postgres) as there:
             for line in table(rows, contests, there):
                 print(line, flush=True)
                 is_met &= "missed" not in line

@@ -10,7 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from comparison_cases import Contest, Way
-from comparison_turns import Go, Place, turns
+from comparison_turns import Go, turns
+from places import Place
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
 MISSED = "missed"

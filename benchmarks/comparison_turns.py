@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-from pathlib import Path
 from typing import NamedTuple
 
 from comparison_cases import Contest, Way
 from peer_table import HERE, python_of
+from places import Place
 
 SECONDS = 600.0
-
-
-class Place(NamedTuple):
-    """Where the ledgers are, and the process number of the PostgreSQL server."""
-
-    folder: Path
-    url: str
-    postmaster: int
 
 
 class Go(NamedTuple):

@@ -8,14 +8,12 @@ also the expected result (`truth.json`), which is computed without reading the t
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import psycopg
-import pyarrow.parquet as pq
-from pyarrow import csv
+from places import copy_parquet
 
 COLUMNS = "company, period, account, doc, amount, booked, cost_center, currency"
 _TABLE = """
@@ -109,13 +107,7 @@ def load_postgres(folder: Path, url: str) -> None:
     with psycopg.connect(url, autocommit=True) as connection:
         for side in _SIDES:
             connection.execute(_TABLE.format(side).encode())
-            copy = f"COPY {side} FROM STDIN (FORMAT csv)"
-            file: Any = pq.ParquetFile(folder / f"{side}.parquet")
-            with connection.cursor() as cursor, cursor.copy(copy.encode()) as rows:
-                for batch in file.iter_batches():
-                    text = BytesIO()
-                    csv.write_csv(batch, text, csv.WriteOptions(include_header=False))
-                    rows.write(text.getbuffer())
+            copy_parquet(connection, folder / f"{side}.parquet", side)
             connection.execute(f"CREATE INDEX ON {side} (doc)".encode())
             connection.execute(f"VACUUM ANALYZE {side}".encode())
 

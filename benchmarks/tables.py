@@ -13,20 +13,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import shutil
 import statistics
 import subprocess
 import sys
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from comparison_cases import Contest, Way
-from comparison_turns import Go, Place, turns
-from peer_table import HERE
+from comparison_turns import Go, turns
+from places import Place, place
 from tables_data import RANGES, load_postgres, make_tables
 
-FOLDER = HERE.parent / ".cache" / "bench"
 MISSED = "missed"
 SAME_MEMORY = 1.1
 """The peak memory of two runs of one program differs by this factor."""
@@ -80,24 +78,6 @@ def _contests() -> tuple[Contest, ...]:
             )
         ),
     )
-
-
-@contextmanager
-def place(rows: int) -> Generator[Place]:
-    """The tables in a folder and in a PostgreSQL server of their own, gone in the end."""
-    sys.path.append(str(HERE.parent))
-    from tests.support.postgres import running_postgres  # noqa: PLC0415 - found only from here on
-
-    folder = FOLDER / f"tables_{rows}"
-    print(f"making tables of {rows:,} rows ...", file=sys.stderr, flush=True)
-    try:
-        make_tables(folder, rows)
-        with running_postgres() as server:
-            load_postgres(folder, server.url())
-            postmaster = (server.folder / "data" / "postmaster.pid").read_text().split()[0]
-            yield Place(folder, server.url(), int(postmaster))
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def verdict(found: dict[str, Any], truth: dict[str, Any]) -> str:
@@ -167,7 +147,8 @@ def main() -> int:
             for each in contests
             if each.floors[0].peer == "tables_sql"
         ]
-    with place(asked.rows) as there:
+    make = partial(make_tables, rows=asked.rows)
+    with place(f"tables_{asked.rows}", make, load_postgres) as there:
         print(f"\n| {asked.rows:,} rows, 12 columns | CPU | of it PostgreSQL | memory ", end="")
         print("| ratio | target | found |\n|---|--:|--:|--:|--:|---|---|")
         is_met = measure(contests, there)

@@ -11,14 +11,12 @@ each from a; they are counted on a and not by comparing.
 from __future__ import annotations
 
 import json
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import psycopg
-import pyarrow.parquet as pq
-from pyarrow import csv
+from places import copy_parquet
 
 KEY = "id"
 RANGES, RANGE_ROWS = 10, 1000
@@ -78,13 +76,7 @@ def load_postgres(folder: Path, url: str) -> None:
         for side in "ab":
             create = f"CREATE TABLE {side} ({KEY} bigint PRIMARY KEY, {types})"
             connection.execute(create.encode())
-            copy = f"COPY {side} FROM STDIN (FORMAT csv)"
-            file: Any = pq.ParquetFile(folder / f"{side}.parquet")
-            with connection.cursor() as cursor, cursor.copy(copy.encode()) as rows:
-                for batch in file.iter_batches():
-                    text = BytesIO()
-                    csv.write_csv(batch, text, csv.WriteOptions(include_header=False))
-                    rows.write(text.getbuffer())
+            copy_parquet(connection, folder / f"{side}.parquet", side)
             connection.execute(f"VACUUM ANALYZE {side}".encode())
 
 
