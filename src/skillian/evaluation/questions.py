@@ -12,7 +12,8 @@ from pydantic import BaseModel, Field, StringConstraints, ValidationError, model
 
 from skillian.data.declare.definitions import Definition, Name
 from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
+from skillian.data.declare.document import YamlDocument
+from skillian.data.declare.saved import FileWithSources, read_with_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
 from skillian.skills.registry import SkillRegistry
@@ -59,10 +60,9 @@ class VerifiedQuestion(Definition):
         return question_key(self.question)
 
 
-class QuestionFile(Definition):
-    """The whole file; `sources` is the path of a `sources.yaml`, relative to this file."""
+class QuestionFile(FileWithSources):
+    """The whole file."""
 
-    sources: Name
     questions: Annotated[
         tuple[VerifiedQuestion, ...], Field(min_length=1, max_length=MAX_QUESTIONS)
     ]
@@ -103,20 +103,7 @@ class QuestionSet:
 
 def read_questions(path: Path) -> QuestionSet:
     """Read verified questions and their sources; raises `ConfigurationError` with all faults."""
-    document = read_yaml_file(path)
-    content = validated(QuestionFile, document)
-    if content is None:
-        raise ConfigurationError(document.faults)
-    sources = path.parent / content.sources
-    if not sources.is_file():
-        line = document.line_of(("sources",))
-        fix = "its path is relative to this file"
-        document.fault(line, f"there is no file `{content.sources}`", fix)
-        raise ConfigurationError(document.faults)
-    try:
-        registry = SourceRegistry.load(sources)
-    except ConfigurationError as failure:
-        raise ConfigurationError([*document.faults, *failure.faults]) from None
+    document, content, registry = read_with_sources(path, QuestionFile)
     for key_path, message in (
         *_repeated(content, document),
         *_unknown_names(content, registry),
@@ -124,6 +111,7 @@ def read_questions(path: Path) -> QuestionSet:
         document.fault(document.line_of(("questions", *key_path)), message)
     if document.faults:
         raise ConfigurationError(document.faults)
+    sources = path.parent / content.sources
     return QuestionSet(path.stem, sources, registry, content.questions, document)
 
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, model_validator
 
 from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import read_yaml_file, validated
+from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
@@ -63,11 +63,19 @@ class SavedComparison(Definition):
         return not self.measures
 
 
-class SavedFile(Definition):
-    """The whole file; `sources` is the path of a `sources.yaml`, relative to this file."""
+class FileWithSources(Definition):
+    """A file about sources; `sources` is the path of a `sources.yaml`, relative to this file."""
 
     sources: Name
+
+
+class SavedFile(FileWithSources):
+    """The whole file."""
+
     compare: tuple[SavedComparison, ...]
+
+
+F = TypeVar("F", bound=FileWithSources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +89,7 @@ class Saved:
 
 def read_saved(path: Path) -> Saved:
     """Read a saved file and its sources; raises `ConfigurationError` with the faults of both."""
-    document = read_yaml_file(path)
-    content = validated(SavedFile, document)
-    if content is None:
-        raise ConfigurationError(document.faults)
-    sources = path.parent / content.sources
-    if not sources.is_file():
-        line = document.line_of(("sources",))
-        document.fault(
-            line, f"there is no file `{content.sources}`", "its path is relative to this file"
-        )
-        raise ConfigurationError(document.faults)
-    try:
-        registry = SourceRegistry.load(sources)
-    except ConfigurationError as failure:
-        raise ConfigurationError([*document.faults, *failure.faults]) from None
+    document, content, registry = read_with_sources(path, SavedFile)
     if not content.compare:
         document.fault(document.line_of(("compare",)), "`compare` has no comparisons")
     for key_path, message in (*_repeated_names(content), *_unknown_names(content, registry)):
@@ -103,6 +97,24 @@ def read_saved(path: Path) -> Saved:
     if document.faults:
         raise ConfigurationError(document.faults)
     return Saved(registry, content.compare, has_history=True)
+
+
+def read_with_sources(path: Path, model: type[F]) -> tuple[YamlDocument, F, SourceRegistry]:
+    """Read a file and its sources; raises `ConfigurationError` with the faults of both."""
+    document = read_yaml_file(path)
+    content = validated(model, document)
+    if content is None:
+        raise ConfigurationError(document.faults)
+    sources = path.parent / content.sources
+    if not sources.is_file():
+        line = document.line_of(("sources",))
+        fix = "its path is relative to this file"
+        document.fault(line, f"there is no file `{content.sources}`", fix)
+        raise ConfigurationError(document.faults)
+    try:
+        return document, content, SourceRegistry.load(sources)
+    except ConfigurationError as failure:
+        raise ConfigurationError([*document.faults, *failure.faults]) from None
 
 
 def _repeated_names(content: SavedFile) -> Iterator[tuple[KeyPath, str]]:
