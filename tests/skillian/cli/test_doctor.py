@@ -85,6 +85,18 @@ def test_invalid_settings_end_any_command_with_a_message(started: Run) -> None:
     assert "Traceback" not in done.stderr
 
 
+async def doctor(skillian: Run, demo: Path, server: MockServer) -> subprocess.CompletedProcess[str]:
+    """Run `skillian doctor` with a model of this server."""
+    return await asyncio.to_thread(
+        skillian,
+        "doctor",
+        "--sources",
+        str(demo),
+        SKILLIAN_MODEL="openai:any",
+        OPENAI_BASE_URL=server.base_url,
+    )
+
+
 @pytest.mark.parametrize(
     ("answer", "counts"),
     [
@@ -105,14 +117,7 @@ async def test_a_model_is_asked_questions_whose_answers_are_known(
     skillian: Run, demo: Path, answer: str, counts: str
 ) -> None:
     async with MockServer([answer]) as server:
-        done = await asyncio.to_thread(
-            skillian,
-            "doctor",
-            "--sources",
-            str(demo),
-            SKILLIAN_MODEL="openai:any",
-            OPENAI_BASE_URL=server.base_url,
-        )
+        done = await doctor(skillian, demo, server)
     assert "ok     model: any answers" in done.stdout
     assert f"FAULT  answers: 10 probe questions about the demo: {counts}" in done.stdout
     assert "skillian eval FOLDER/questions.yaml" in done.stdout
@@ -129,14 +134,7 @@ async def test_the_time_for_the_probe_questions_is_limited(
         return Reply(b"", ending="hang") if "tools" in body else "Ready."
 
     async with MockServer(answer) as server:
-        done = await asyncio.to_thread(
-            skillian,
-            "doctor",
-            "--sources",
-            str(demo),
-            SKILLIAN_MODEL="openai:any",
-            OPENAI_BASE_URL=server.base_url,
-        )
+        done = await doctor(skillian, demo, server)
     assert "only 0 of them in 0.5 s" in done.stdout
     assert "try a larger model" in done.stdout
     assert done.returncode == 1
