@@ -237,8 +237,8 @@ class _FilterLine:
         typed = self._typed.strip()
         self._typed = ""
         if typed and typed not in self._several.value:
-            options: Any = self._several.options
-            self._set_values({**options, typed: typed}, [*self._several.value, typed])
+            field: Any = self._several
+            self._set_values({**field.options, typed: typed}, [*field.value, typed])
 
     def _change_dimension(self) -> None:
         self._set_values({}, [])
