@@ -20,6 +20,7 @@ from tinyagent.execution.sandbox.demands import Demands
 from tinyagent.execution.sandbox.files import existing_file, send_file
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
+    Spec,
     TemplateHandle,
     engines_for,
     modules_for,
@@ -323,7 +324,7 @@ class ProcessExecutor:
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
-        template = running_template(self._engines[0], preload)
+        template = running_template(Spec(self._engines[0], preload))
         if template is None or self._demands.lacking(template):
             return None
         return template
@@ -335,7 +336,7 @@ class ProcessExecutor:
             reason = engine.missing()
             if not reason:
                 try:
-                    template = template_for(engine, preload)
+                    template = template_for(Spec(engine, preload))
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:
