@@ -146,7 +146,8 @@ def _withhold(each: list[Difference], base: Mapping[bytes, Entry]) -> list[Diffe
 
 
 def _with_conflict(folder: Folder, item: Difference) -> Difference:
-    if item.change.withheld or folder.is_same(item.key.rstrip(b"/"), item.before):
+    path = item.key.rstrip(b"/")
+    if item.change.withheld or folder.is_same(path, folder.manifest.entries.get(path)):
         return item
     return replace(item, change=replace(item.change, conflict=True))
 

@@ -124,8 +124,8 @@ class OpenWorkspace:
         self._check_folder()
         commit(self.root, chosen, self._spool)
         written = {item.key for item in chosen}
-        for item in chosen:
-            self._note(item)
+        for item in sorted(chosen, key=lambda item: item.after is not None):
+            self._note(item)  # what is gone first: a file may have taken its place
         self._differences = [item for item in self._differences if item.key not in written]
         return shown(chosen)
 

@@ -88,11 +88,13 @@ async def inside(backend: str, folder: Path, edits: list[Edit], outside: list[Ed
         assert result.error is None
         assert full_state(folder) == untouched
         assert told(result.changes) == difference(before, expected)
+        assert not any(change.conflict or change.withheld for change in result.changes)
         check_contents(result.changes, expected)
         with chdir(folder):
             apply_edits(outside)
         meanwhile = tree_of(folder)
         paths: set[str] = set()
+        written: tuple[Change, ...] = ()
         try:
             written = await executor.commit()
         except WorkspaceConflict as conflict:
