@@ -12,13 +12,13 @@ from tinyagent.execution.workspace.compare import Difference, parents
 from tinyagent.execution.workspace.journal import (
     PUT,
     REMOVE,
-    Journal,
-    Step,
+    CommitJournal,
+    CommitStep,
     names_in,
     new_name,
     staged_mark,
 )
-from tinyagent.execution.workspace.manifest import Entry, state
+from tinyagent.execution.workspace.manifest import PathState, state
 from tinyagent.execution.workspace.names import visible
 from tinyagent.execution.workspace.report import Found, Spool
 
@@ -39,7 +39,7 @@ def alone(root: int) -> Generator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
             raise WorkspaceConflict("another commit to this folder is running") from error
-        Journal.recover(root)
+        CommitJournal.recover(root)
         yield
     finally:
         os.close(lock)
@@ -59,7 +59,7 @@ def commit(root: int, chosen: Sequence[Difference], spool: Spool) -> None:
     with alone(root):
         _check(root, chosen)
         steps = list(_steps(chosen))
-        journal = Journal(root, [step for step, _ in steps])
+        journal = CommitJournal(root, [step for step, _ in steps])
         try:
             staging = journal.stage()
             for number, (step, content) in enumerate(steps):
@@ -121,16 +121,16 @@ def _has_parents(root: int, key: bytes, gone: set[bytes], made: set[bytes]) -> b
     return True
 
 
-def _steps(chosen: Sequence[Difference]) -> Iterable[tuple[Step, Found | None]]:
+def _steps(chosen: Sequence[Difference]) -> Iterable[tuple[CommitStep, Found | None]]:
     """The steps in their order, with what to stage: a folder comes after what was in it."""
     removed = [item for item in chosen if item.after is None]
     written = [item for item in chosen if item.after is not None]
     for item in sorted(removed, key=lambda item: item.key, reverse=True):
         path, is_folder = _place(item)
-        yield Step(REMOVE, path, is_folder, item.before), None
+        yield CommitStep(REMOVE, path, is_folder, item.before), None
     for item in sorted(written, key=lambda item: item.key):
         path, is_folder = _place(item)
-        yield Step(PUT, path, is_folder, item.before), item.after
+        yield CommitStep(PUT, path, is_folder, item.before), item.after
 
 
 def _place(item: Difference) -> tuple[str, bool]:
@@ -138,7 +138,7 @@ def _place(item: Difference) -> tuple[str, bool]:
 
 
 def _stage(
-    staging: int, number: int, step: tuple[Step, Found], spool: Spool
+    staging: int, number: int, step: tuple[CommitStep, Found], spool: Spool
 ) -> tuple[int, int, int]:
     """Make a staged folder, or a file with the new content; returns what it is recognized by."""
     before, content = step[0].before, step[1]
@@ -159,7 +159,7 @@ def _stage(
         return staged_mark(os.fstat(descriptor))
 
 
-def _like(descriptor: int, before: Entry) -> None:
+def _like(descriptor: int, before: PathState) -> None:
     """Give the file the owner and the permissions of the one that it replaces."""
     with suppress(PermissionError):  # the owner is not this user: it stays this user's
         os.fchown(descriptor, before.user, before.group)

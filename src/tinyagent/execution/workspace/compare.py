@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from tinyagent.core.execution import Change
-from tinyagent.execution.workspace.manifest import Entry, Manifest
+from tinyagent.execution.workspace.manifest import Manifest, PathState
 from tinyagent.execution.workspace.names import HiddenNames, refusal, visible
 from tinyagent.execution.workspace.report import FILE, FOLDER, OPAQUE, OTHER, Found
 
@@ -29,7 +29,7 @@ class Difference:
     """
 
     key: bytes
-    before: Entry | None
+    before: PathState | None
     after: Found | None
     change: Change
 
@@ -47,8 +47,8 @@ class Folder:
 
     manifest: Manifest
     hidden: HiddenNames
-    digest_of: Callable[[bytes, Entry], str]
-    is_same: Callable[[bytes, Entry | None], bool]
+    digest_of: Callable[[bytes, PathState], str]
+    is_same: Callable[[bytes, PathState | None], bool]
 
 
 def differences(folder: Folder, found: Mapping[bytes, Found]) -> list[Difference]:
@@ -70,7 +70,9 @@ def differences(folder: Folder, found: Mapping[bytes, Found]) -> list[Difference
     return sorted(_with_renames(folder, each), key=lambda item: item.key)
 
 
-def _view(base: Mapping[bytes, Entry], found: Mapping[bytes, Found]) -> dict[bytes, Found | None]:
+def _view(
+    base: Mapping[bytes, PathState], found: Mapping[bytes, Found]
+) -> dict[bytes, Found | None]:
     """All that the code sees; None stands for what is in the folder."""
     covering = {path for path, item in found.items() if item.kind != FOLDER}
     view: dict[bytes, Found | None] = {}
@@ -89,9 +91,9 @@ def _view(base: Mapping[bytes, Entry], found: Mapping[bytes, Found]) -> dict[byt
 
 
 def _deletions(
-    folder: Folder, base: Mapping[bytes, Entry], view: Mapping[bytes, Found | None]
+    folder: Folder, base: Mapping[bytes, PathState], view: Mapping[bytes, Found | None]
 ) -> Iterator[Difference]:
-    # A folder that holds what the code cannot see stays, and is no difference.
+    # A folder that holds what the code cannot see stays, and makes no difference.
     stay = {parent for path in folder.manifest.unshown for parent in parents(path)}
     for key, before in base.items():
         if key not in view and key.rstrip(b"/") not in stay:
@@ -99,7 +101,7 @@ def _deletions(
 
 
 def _additions(
-    folder: Folder, base: Mapping[bytes, Entry], view: Mapping[bytes, Found | None]
+    folder: Folder, base: Mapping[bytes, PathState], view: Mapping[bytes, Found | None]
 ) -> Iterator[Difference]:
     for key, after in view.items():
         if after is not None and key not in base:
@@ -109,7 +111,7 @@ def _additions(
 
 
 def _edits(
-    folder: Folder, base: Mapping[bytes, Entry], view: Mapping[bytes, Found | None]
+    folder: Folder, base: Mapping[bytes, PathState], view: Mapping[bytes, Found | None]
 ) -> Iterator[Difference]:
     for key, after in view.items():
         before = base.get(key)
@@ -122,7 +124,7 @@ def _edits(
         yield Difference(key, before, after, change)
 
 
-def _withhold(each: list[Difference], base: Mapping[bytes, Entry]) -> list[Difference]:
+def _withhold(each: list[Difference], base: Mapping[bytes, PathState]) -> list[Difference]:
     """Withhold also what cannot be done without a change that is withheld."""
     left = {item.key for item in each if item.change.withheld and item.before is not None}
     stay = left | {parent + b"/" for key in left for parent in parents(key.rstrip(b"/"))}

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tinyagent.core.errors import WorkspaceConflict
-from tinyagent.execution.workspace.manifest import Entry, entry_of, parent_of, state
+from tinyagent.execution.workspace.manifest import PathState, entry_of, parent_of, state
 from tinyagent.execution.workspace.names import STAGING, HiddenNames, refusal, visible
 
 _JOURNAL = b"journal"
@@ -25,7 +25,7 @@ PUT, REMOVE = "put", "remove"
 
 
 @dataclass(slots=True)
-class Step:
+class CommitStep:
     """One step of a commit.
 
     Args:
@@ -39,7 +39,7 @@ class Step:
     action: str
     path: str
     is_folder: bool = False
-    before: Entry | None = None
+    before: PathState | None = None
     staged: tuple[int, int, int] | None = None
 
     @property
@@ -48,7 +48,7 @@ class Step:
         return self.path.encode()
 
 
-class Journal:
+class CommitJournal:
     """The steps of a commit, and the folder in which it keeps what it needs to take them.
 
     Args:
@@ -56,7 +56,7 @@ class Journal:
         steps: in their order.
     """
 
-    def __init__(self, root: int, steps: list[Step]) -> None:
+    def __init__(self, root: int, steps: list[CommitStep]) -> None:
         self._root = root
         self._steps = steps
         self._staging = -1
@@ -118,7 +118,7 @@ class Journal:
         os.fsync(self._staging)
         os.fsync(self._root)
 
-    def _take(self, number: int, step: Step) -> None:
+    def _take(self, number: int, step: CommitStep) -> None:
         """Take a step, unless it is done."""
         if step.action == PUT:
             if _at(self._staging, new_name(number)) is not None:
@@ -132,7 +132,7 @@ class Journal:
         if step.is_folder and names_in(self._staging, _old(number)):
             raise OSError("the folder is not empty")
 
-    def _put(self, number: int, step: Step, place: tuple[int, bytes]) -> None:
+    def _put(self, number: int, step: CommitStep, place: tuple[int, bytes]) -> None:
         folder, name = place
         now = _at(folder, name)
         if now is not None and _is_staged(now, step):
@@ -169,7 +169,7 @@ class Journal:
         self._sync_folders()
         self.discard()
 
-    def _undo_step(self, number: int, step: Step) -> bool:
+    def _undo_step(self, number: int, step: CommitStep) -> bool:
         """Undo a step if it was done; False: what is there now is of somebody else."""
         old, now = _at(self._staging, _old(number)), state(self._root, step.place)
         is_done = old is not None
@@ -244,14 +244,14 @@ def _old(number: int) -> bytes:
     return b"old-%d" % number
 
 
-def _at(folder: int, name: bytes) -> Entry | None:
+def _at(folder: int, name: bytes) -> PathState | None:
     try:
         return entry_of(os.stat(name, dir_fd=folder, follow_symlinks=False))
     except FileNotFoundError:
         return None
 
 
-def _is_staged(now: Entry, step: Step) -> bool:
+def _is_staged(now: PathState, step: CommitStep) -> bool:
     if step.staged is None or now.is_folder != step.is_folder:
         return False
     if step.is_folder:
@@ -259,7 +259,7 @@ def _is_staged(now: Entry, step: Step) -> bool:
     return (now.inode, now.size, now.mtime) == step.staged
 
 
-def _demand(now: Entry | None, before: Entry | None) -> None:
+def _demand(now: PathState | None, before: PathState | None) -> None:
     """Demand that the place is as it was when the code saw it."""
     if before is None and now is not None:
         raise FileExistsError("there is something of this name already")
@@ -297,7 +297,7 @@ def _keep(folder: int, name: bytes, staging: int, kept: bytes) -> None:
         os.rename(b"copy", kept, src_dir_fd=staging, dst_dir_fd=staging)
 
 
-def _read_journal(staging: int) -> tuple[str, list[Step]] | None:
+def _read_journal(staging: int) -> tuple[str, list[CommitStep]] | None:
     """What a commit has recorded; None if it has recorded nothing."""
     try:
         descriptor = os.open(_JOURNAL, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=staging)
@@ -312,17 +312,17 @@ def _read_journal(staging: int) -> tuple[str, list[Step]] | None:
         raise _foreign("its journal cannot be read") from None
 
 
-def _step_of(item: dict[str, Any]) -> Step:
+def _step_of(item: dict[str, Any]) -> CommitStep:
     """A step of a journal, which may have come with the folder from anywhere."""
     before, staged = item["before"], item["staged"]
     reason = refusal(item["path"].encode(), HiddenNames(()))
     if reason:
         raise _foreign(reason)
-    return Step(
+    return CommitStep(
         item["action"],
         item["path"],
         item["is_folder"],
-        None if before is None else Entry(*before),
+        None if before is None else PathState(*before),
         None if staged is None else (staged[0], staged[1], staged[2]),
     )
 
@@ -352,7 +352,7 @@ def _remove_staging(root: int) -> None:
 
 
 def names_in(folder: int, path: bytes) -> list[bytes]:
-    """The names in a folder below `folder`; none if it is no folder."""
+    """The names in a folder below `folder`; none if it is not a folder."""
     with suppress(OSError), parent_of(folder, path + b"/x") as (inner, _):
         return [os.fsencode(name) for name in os.listdir(inner)]  # noqa: PTH208 - as above
     return []

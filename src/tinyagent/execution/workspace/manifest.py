@@ -21,7 +21,7 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 
 
-class Entry(NamedTuple):
+class PathState(NamedTuple):
     """A file or folder as `lstat` shows it. The time of status change shows every later change."""
 
     mode: int
@@ -38,7 +38,7 @@ class Entry(NamedTuple):
         """Whether it is a folder."""
         return stat.S_ISDIR(self.mode)
 
-    def is_same(self, other: Entry | None) -> bool:
+    def is_same(self, other: PathState | None) -> bool:
         """Whether nothing has changed; of folders, whether it is the same folder."""
         if other is None or not self.is_folder:
             return self == other
@@ -55,7 +55,7 @@ class Manifest:
             owner may not read, other file systems.
     """
 
-    entries: dict[bytes, Entry] = field(default_factory=dict[bytes, Entry])
+    entries: dict[bytes, PathState] = field(default_factory=dict[bytes, PathState])
     unshown: set[bytes] = field(default_factory=set[bytes])
 
     def owners(self) -> set[tuple[int, int]]:
@@ -68,9 +68,9 @@ class Manifest:
         return sum(-each.size // 4096 * -4096 for each in files)
 
 
-def entry_of(status: os.stat_result) -> Entry:
+def entry_of(status: os.stat_result) -> PathState:
     """What matters of a status."""
-    return Entry(
+    return PathState(
         status.st_mode,
         status.st_size,
         status.st_mtime_ns,
@@ -99,7 +99,7 @@ class _Reader(NamedTuple):
     hidden: HiddenNames
     device: int
 
-    def is_shown(self, path: bytes, entry: Entry) -> bool:
+    def is_shown(self, path: bytes, entry: PathState) -> bool:
         if not (stat.S_ISREG(entry.mode) or entry.is_folder) or entry.device != self.device:
             return False
         needed = stat.S_IRUSR | stat.S_IXUSR if entry.is_folder else stat.S_IRUSR
@@ -162,14 +162,14 @@ def parent_of(root: int, path: bytes) -> Generator[tuple[int, bytes]]:
         os.close(descriptor)
 
 
-def state(root: int, path: bytes) -> Entry | None:
+def state(root: int, path: bytes) -> PathState | None:
     """What is at the path now; None: nothing, or a folder on the way is none."""
     with suppress(FileNotFoundError, NotADirectoryError, OSError), parent_of(root, path) as place:
         return entry_of(os.stat(place[1], dir_fd=place[0], follow_symlinks=False))
     return None
 
 
-def read_pieces(root: int, path: bytes, expected: Entry) -> Generator[bytes]:
+def read_pieces(root: int, path: bytes, expected: PathState) -> Generator[bytes]:
     """The content of a file, if it is still as expected; checked again after the last piece.
 
     Raises:
@@ -188,19 +188,19 @@ def read_pieces(root: int, path: bytes, expected: Entry) -> Generator[bytes]:
         os.close(descriptor)
 
 
-def digest_of(root: int, path: bytes, expected: Entry) -> str:
+def digest_of(root: int, path: bytes, expected: PathState) -> str:
     """SHA-256 of a file's content; "" if it is not as expected any more, or cannot be read."""
     total = hashlib.sha256()
     return total.hexdigest() if _consume(root, path, expected, total.update) else ""
 
 
-def content_of(root: int, path: bytes, expected: Entry) -> bytes | None:
+def content_of(root: int, path: bytes, expected: PathState) -> bytes | None:
     """A file's content; None if it is not as expected any more, or cannot be read."""
     pieces: list[bytes] = []
     return b"".join(pieces) if _consume(root, path, expected, pieces.append) else None
 
 
-def _consume(root: int, path: bytes, expected: Entry, take: Callable[[bytes], None]) -> bool:
+def _consume(root: int, path: bytes, expected: PathState, take: Callable[[bytes], None]) -> bool:
     try:
         for piece in read_pieces(root, path, expected):
             take(piece)
@@ -209,6 +209,6 @@ def _consume(root: int, path: bytes, expected: Entry, take: Callable[[bytes], No
     return True
 
 
-def _check(descriptor: int, expected: Entry) -> None:
+def _check(descriptor: int, expected: PathState) -> None:
     if not expected.is_same(entry_of(os.fstat(descriptor))):
         raise OSError("the file has changed meanwhile")

@@ -24,8 +24,9 @@ STAGING = b".tinyagent-commit"
 MAX_PATH = 1000
 """Bytes of a path that is shown and committed."""
 
-_IGNORED = dict.fromkeys(map(ord, "\u200b\u200c\u200d\u200e\u200f\u2060\ufeff\u00ad"))
-_IGNORED |= dict.fromkeys([*range(0x202A, 0x202F), *range(0x206A, 0x2070)])
+_IGNORED = dict.fromkeys(
+    [0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
+)
 _GIT_SHORT = re.compile(r"git~\d+")
 _DEEPER = "**"
 _UNSHOWN = re.compile(

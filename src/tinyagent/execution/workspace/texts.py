@@ -52,7 +52,7 @@ def _parts(change: Change) -> list[str]:
 
 
 def _lines(content: bytes) -> list[str] | None:
-    """The lines of a text, whose line breaks are all the same; None if it is no text to show."""
+    """The lines of a text; None if it cannot be shown as one."""
     if len(content) > MAX_TEXT_BYTES or b"\0" in content or content.count(b"\n") > _MAX_LINES:
         return None
     try:

@@ -12,8 +12,8 @@ from tinyagent.core.execution import Change
 from tinyagent.execution.workspace.commit import alone, commit
 from tinyagent.execution.workspace.compare import Difference, Folder, differences, shown
 from tinyagent.execution.workspace.manifest import (
-    Entry,
     Manifest,
+    PathState,
     content_of,
     digest_of,
     scan,
@@ -75,7 +75,7 @@ class OpenWorkspace:
         self._spool = Spool()
         self._found: dict[bytes, Found] = {}
         self._differences: list[Difference] = []
-        self._digests: dict[bytes, tuple[Entry, str]] = {}
+        self._digests: dict[bytes, tuple[PathState, str]] = {}
         self._diffs: dict[tuple[str, str, str], str] = {}
         try:
             with alone(self.root):
@@ -184,11 +184,11 @@ class OpenWorkspace:
         self._differences = each
         return shown(each)
 
-    def _is_same(self, path: bytes, before: Entry | None) -> bool:
+    def _is_same(self, path: bytes, before: PathState | None) -> bool:
         now = state(self.root, path)
         return now is None if before is None else before.is_same(now)
 
-    def _digest(self, path: bytes, before: Entry) -> str:
+    def _digest(self, path: bytes, before: PathState) -> str:
         known = self._digests.get(path)
         if known is not None and known[0] == before:
             return known[1] if self._is_same(path, before) else ""

@@ -107,7 +107,7 @@ def test_what_only_the_host_sends_is_refused(kind: Kind) -> None:
 
 
 def test_data_comes_only_where_there_is_some() -> None:
-    carrying = {Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE}
+    carrying = {Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE, Kind.ENTRY}
     for kind, body in VALID:
         if kind in carrying:
             check(Frame(kind, body, b"x"))

@@ -8,7 +8,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -73,7 +73,7 @@ def changed(folder: Path, before: Tree = BEFORE, after: Tree = AFTER) -> OpenWor
 
 
 def _send(
-    take: Callable[[dict[str, object], bytes], None], name: str, kind: str, data: bytes
+    take: Callable[[Mapping[str, object], bytes], None], name: str, kind: str, data: bytes
 ) -> None:
     path = name.encode()
     body = {"name": len(path), "kind": kind, "executable": False, "known": False, "last": True}
@@ -279,21 +279,47 @@ def test_a_path_without_a_change_is_refused(folder: Path) -> None:
     assert tree_of(folder) == BEFORE
 
 
-@pytest.mark.parametrize(
-    "outside",
-    [
-        lambda folder: (folder / "edited").write_bytes(b"mine"),
-        lambda folder: (folder / "removed").unlink(),
-        lambda folder: (folder / "new").mkdir(),
-        lambda folder: (folder / "new").symlink_to("/tmp"),  # noqa: S108
-        lambda folder: (folder / "swapped" / "more").write_bytes(b""),
-        lambda folder: os.utime(folder / "edited"),
-        lambda folder: (folder / "edited").chmod(0o600),
-        lambda folder: (folder / "folder" / "second").write_bytes(b""),
-    ],
-)
+def _edit(folder: Path) -> None:
+    (folder / "edited").write_bytes(b"mine")
+
+
+def _remove(folder: Path) -> None:
+    (folder / "removed").unlink()
+
+
+def _make(folder: Path) -> None:
+    (folder / "new").mkdir()
+
+
+def _link(folder: Path) -> None:
+    (folder / "new").symlink_to(folder.parent)
+
+
+def _add_to_removed(folder: Path) -> None:
+    (folder / "swapped" / "more").write_bytes(b"")
+
+
+def _set_back(folder: Path) -> None:
+    """A change that keeps the size and the time of change."""
+    status = (folder / "edited").stat()
+    (folder / "edited").write_bytes(b"old\n" * 1999 + b"odd\n")
+    os.utime(folder / "edited", ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def _set_mode(folder: Path) -> None:
+    (folder / "edited").chmod(0o600)
+
+
+def _add(folder: Path) -> None:
+    (folder / "folder" / "second").write_bytes(b"")
+
+
+OUTSIDE = (_edit, _remove, _make, _link, _add_to_removed, _set_back, _set_mode, _add)
+
+
+@pytest.mark.parametrize("outside", OUTSIDE)
 def test_what_has_changed_meanwhile_is_named_and_nothing_is_written(
-    folder: Path, outside: Callable[[Path], object]
+    folder: Path, outside: Callable[[Path], None]
 ) -> None:
     opened = changed(folder)
     outside(folder)

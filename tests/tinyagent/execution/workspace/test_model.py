@@ -28,6 +28,7 @@ from tests.tinyagent.execution.workspace.backends import BACKENDS, executor_of
 
 from tinyagent.core import Change, WorkspaceConflict
 
+CHECKS = [HealthCheck.too_slow, HealthCheck.data_too_large]
 CODE = """
 import os, shutil
 from contextlib import suppress
@@ -60,7 +61,7 @@ def difference(before: Tree, after: Tree) -> dict[str, str]:
     return kinds | {path: "changed" for path in both if before[path] != after[path]}
 
 
-def told(changes: tuple[Change, ...]) -> dict[str, str]:
+def reported(changes: tuple[Change, ...]) -> dict[str, str]:
     """The same, as the changes say it."""
     kinds: dict[str, str] = {}
     for change in changes:
@@ -87,7 +88,7 @@ async def inside(backend: str, folder: Path, edits: list[Edit], outside: list[Ed
         result = await executor.run(code_of(edits))
         assert result.error is None
         assert full_state(folder) == untouched
-        assert told(result.changes) == difference(before, expected)
+        assert reported(result.changes) == difference(before, expected)
         assert not any(change.conflict or change.withheld for change in result.changes)
         check_contents(result.changes, expected)
         with chdir(folder):
@@ -100,11 +101,11 @@ async def inside(backend: str, folder: Path, edits: list[Edit], outside: list[Ed
         except WorkspaceConflict as conflict:
             paths = set(conflict.paths)
         if paths:
-            assert paths <= told(result.changes).keys()
+            assert paths <= reported(result.changes).keys()
             assert tree_of(folder) == meanwhile
             assert full_state(folder) != untouched
             return
-        assert told(written) == told(result.changes)
+        assert reported(written) == reported(result.changes)
         check_merged(before, expected, meanwhile, tree_of(folder))
         result = await executor.run("None")
         if not outside:
@@ -131,7 +132,7 @@ def run(backend: str, tree: Tree, edits: list[Edit], outside: list[Edit]) -> Non
 
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_what_is_shown_and_committed_is_what_a_plain_folder_would_hold(backend: str) -> None:
-    @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=15, deadline=None, suppress_health_check=CHECKS)
     @given(trees(), EDITS)
     def check(tree: Tree, edits: list[Edit]) -> None:
         run(backend, tree, edits, [])
@@ -144,7 +145,7 @@ def test_what_is_shown_and_committed_is_what_a_plain_folder_would_hold(backend: 
 def test_edits_outside_meanwhile_are_kept_or_are_conflicts(backend: str) -> None:
     examples = int(os.environ.get("WORKSPACE_EXAMPLES", "150"))
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, deadline=None, suppress_health_check=CHECKS)
     @given(trees(), EDITS, EDITS | st.just([]))
     def check(tree: Tree, edits: list[Edit], outside: list[Edit]) -> None:
         run(backend, tree, edits, outside)
