@@ -81,9 +81,7 @@ def read_yaml(text: str, file: str) -> YamlDocument:
     except yaml.YAMLError as error:
         document.fault(1, f"this is not YAML: {error}")
     else:
-        if node is None:
-            document.fault(1, "the file is empty")
-        else:
+        if node is not None:
             document.data = _NodeReader(document).plain(node, ())
     return document
 
@@ -217,6 +215,8 @@ def validated(model: type[M], document: YamlDocument, secret: str | None = None)
 
     Values under the key `secret` never appear in a fault.
     """
+    if document.data is None and not document.faults:
+        document.fault(1, "the file is empty")
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
