@@ -9,14 +9,17 @@ import weakref
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.advice import how_to_get
+from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
 from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
+from tinyagent.execution.sandbox.engines.base import Engine
+from tinyagent.execution.sandbox.files import existing_file, send_file
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
     Spec,
@@ -38,9 +41,12 @@ from tinyagent.execution.trust import (
     needed_promises,
 )
 
+if TYPE_CHECKING:
+    from tinyagent.execution.packages.store import PackageSet
+
 MAX_CODE = 1_000_000
 """Characters of one step."""
-_PIECE = 1 << 20
+_CHECKPOINTS = 8
 
 
 class ProcessOptions(TypedDict, total=False):
@@ -53,6 +59,8 @@ class ProcessOptions(TypedDict, total=False):
     engine: str | None
     without: Iterable[str]
     require: Iterable[str]
+    packages: Iterable[str]
+    lock: str | Path | None
 
 
 class ProcessExecutor:
@@ -69,12 +77,17 @@ class ProcessExecutor:
             at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself. 0: steps run in the session itself.
+            and one whose process is lost loses only itself. 0: steps run in the session itself;
+            the default with `packages`, because the threads that some keep survive no fork.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
             `"S1"`.
         require: promises that must be enforced in addition to those of the trust level.
+        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
+            those installed here: wheels only, fetched once, checked by hashes.
+        lock: a requirements file with the versions and hashes of all packages; written if it does
+            not exist.
 
     Raises:
         ConfigurationError: an option is wrong, or a file does not exist.
@@ -90,9 +103,10 @@ class ProcessExecutor:
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        self._imports = sorted(imports_at(self.trust_level, self._extra))
-        self._files = [_existing(path) for path in options.get("files", ())]
-        self._checkpoints = options.get("checkpoints", 8)
+        imports_at(self.trust_level, self._extra)
+        self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
+        self._files = [existing_file(path) for path in options.get("files", ())]
+        self._checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
         if self._checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
         self._needed = needed_promises(
@@ -114,7 +128,7 @@ class ProcessExecutor:
     def _refuse_locks(self, options: ProcessOptions) -> None:
         if self.trust_level is not TrustLevel.LOCAL:
             return
-        for name in ("engine", "without", "require"):
+        for name in ("engine", "without", "require", "packages", "lock"):
             if options.get(name):
                 raise ConfigurationError(
                     f"trust level 'local' has no locks, so it has no option {name}"
@@ -128,6 +142,15 @@ class ProcessExecutor:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
         return self._described(self._start(()))
+
+    @property
+    def packages(self) -> PackageSet | None:
+        """The packages of its own, with their lock, fetched if needed; None if it has none.
+
+        Raises:
+            ConfigurationError: a package is refused.
+        """
+        return None if self._wanted is None else self._wanted.prepare()
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
@@ -245,12 +268,13 @@ class ProcessExecutor:
 
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
-        preload = modules_for(self._extra, code)
+        preload = modules_for(self._extra, code, packages=self._wanted is not None)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
         checkpoints = self._checkpoints_of(template)
+        modules = None if self._wanted is None else self._wanted.prepare().modules
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -260,22 +284,29 @@ class ProcessExecutor:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": self._imports,
+            "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
         }
         number, sock = template.spawn(order)
         session = SandboxSession(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
         try:
             for path in self._files:
-                await _send(session, path)
+                await send_file(session, path)
         except BaseException:
             session.close()
             raise
         return session
 
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        """The kind of template that its sessions need."""
+        packages = self.packages
+        return Spec(engine, preload, packages="" if packages is None else str(packages.folder))
+
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
-        template = running_template(Spec(self._engines[0], preload))
+        if self._wanted is not None and self._wanted.prepared is None:
+            return None
+        template = running_template(self._spec(self._engines[0], preload))
         if template is None or self._lacking(template):
             return None
         return template
@@ -287,7 +318,7 @@ class ProcessExecutor:
             reason = engine.missing()
             if not reason:
                 try:
-                    template = template_for(Spec(engine, preload))
+                    template = template_for(self._spec(engine, preload))
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:
@@ -349,21 +380,6 @@ def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
         return encode(value, blobs)
     except WireError as fault:
         raise ConfigurationError(f"inject {name!r}: {fault}") from None
-
-
-def _existing(path: str | Path) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise ConfigurationError(f"files: there is no file {str(file)!r}")
-    return file
-
-
-async def _send(session: SandboxSession, path: Path) -> None:
-    with path.open("rb") as file:
-        piece = file.read(_PIECE)
-        await session.write(path.name, piece, append=False)
-        while piece := file.read(_PIECE):
-            await session.write(path.name, piece, append=True)
 
 
 def get_executor(
