@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Require, Without
+from tinyagent.cli.execute import Lock, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -55,6 +55,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
     ] = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -68,14 +70,18 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(
+            "--without, --require, --package and --lock need --code, and not --trust local"
+        )
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         sandbox: CodeOptions = {
             "trust_level": trust,
             "without": without or (),
             "require": require or (),
+            "packages": package or (),
+            "lock": lock,
         }
         agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)

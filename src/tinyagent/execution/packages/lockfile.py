@@ -8,6 +8,7 @@ import sys
 import sysconfig
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 
 from packaging.markers import InvalidMarker, Marker
 from packaging.requirements import InvalidRequirement, Requirement
@@ -113,6 +114,24 @@ def read_requirements(names: Iterable[str]) -> tuple[Requirement, ...]:
     if len(requirements) > _MAX_PACKAGES:
         raise ConfigurationError(f"packages: {len(requirements)} are more than {_MAX_PACKAGES}")
     return tuple(requirements)
+
+
+def load_lock(path: Path) -> PackageLock | None:
+    """The lock in this file; None if there is no such file.
+
+    Raises:
+        ConfigurationError: it cannot be read, or is not a lock.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_LOCK_BYTES + 1)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise ConfigurationError(f"lock: {path} cannot be read: {error.strerror}") from None
+    if len(data) > MAX_LOCK_BYTES:
+        raise ConfigurationError(f"lock: {path} has more than {MAX_LOCK_BYTES:,} bytes")
+    return read_lock(data.decode("utf-8", "replace"), str(path))
 
 
 def read_lock(text: str, where: str) -> PackageLock:

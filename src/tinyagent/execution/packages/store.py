@@ -22,8 +22,8 @@ from packaging.requirements import Requirement
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.packages import uv
 from tinyagent.execution.packages.lockfile import (
-    MAX_LOCK_BYTES,
     PackageLock,
+    load_lock,
     read_lock,
     read_requirements,
 )
@@ -82,20 +82,12 @@ def prepare_packages(
 
 def _locked(path: Path, asked: tuple[Requirement, ...]) -> PackageLock:
     """The lock; resolved and written if there is none."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_LOCK_BYTES + 1)
-    except FileNotFoundError:
+    lock = load_lock(path)
+    if lock is None:
         if not asked:
-            raise ConfigurationError(f"lock: there is no file {str(path)!r}") from None
+            raise ConfigurationError(f"lock: there is no file {str(path)!r}")
         lock = read_lock(uv.resolve(asked), "what uv resolved")
         _write(path, lock.text)
-    except OSError as error:
-        raise ConfigurationError(f"lock: {path} cannot be read: {error.strerror}") from None
-    else:
-        if len(data) > MAX_LOCK_BYTES:
-            raise ConfigurationError(f"lock: {path} has more than {MAX_LOCK_BYTES:,} bytes")
-        lock = read_lock(data.decode("utf-8", "replace"), str(path))
     lock.check_covers(asked, str(path))
     return lock
 

@@ -41,6 +41,21 @@ class WantedPackages:
         self.prepared: PackageSet | None = None
         """The set, once `prepare` has made it."""
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the packages that are asked for; without any, of all in the lock.
+
+        Raises:
+            ConfigurationError: the lock cannot be read.
+        """
+        from tinyagent.execution.packages import lockfile  # noqa: PLC0415 - as above
+
+        if self._requirements or self._lock is None:
+            asked = lockfile.read_requirements(self._requirements)
+            return tuple(requirement.name for requirement in asked)
+        lock = lockfile.load_lock(self._lock)
+        return () if lock is None else tuple(package.name for package in lock.packages)
+
     def prepare(self) -> PackageSet:
         """The set, fetched and unpacked if it does not exist yet; may take minutes.
 

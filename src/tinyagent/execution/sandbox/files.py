@@ -1,4 +1,4 @@
-"""The files that a session gets at its start, copied from the host."""
+"""Files of the host that are copied into a session's working folder."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.sandbox.session import SandboxSession
+from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 
 _PIECE = 1 << 20
 
@@ -23,9 +24,9 @@ def existing_file(path: str | Path) -> Path:
 
 
 async def send_file(session: SandboxSession, path: Path) -> None:
-    """Put a copy of the file into the session's working folder, in pieces."""
+    """Copy a file into the session's folder, before its first step."""
     with path.open("rb") as file:
-        piece = file.read(_PIECE)
-        await session.write(path.name, piece, append=False)
-        while piece := file.read(_PIECE):
-            await session.write(path.name, piece, append=True)
+        append = False
+        while (piece := file.read(_PIECE)) or not append:
+            await session.put(Frame(Kind.FILE, {"name": path.name, "append": append}, piece))
+            append = True
