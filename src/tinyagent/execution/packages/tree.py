@@ -83,7 +83,7 @@ def _files(folder: Path) -> Iterator[str]:
     while waiting:
         place = waiting.pop()
         place.chmod(0o755)
-        for entry in os.scandir(place):
+        for entry in list(os.scandir(place)):
             path = Path(entry.path).relative_to(folder).as_posix()
             if not path.isprintable():
                 raise _refused(f"{path!r} has characters that cannot be shown")
