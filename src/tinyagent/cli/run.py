@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
+_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
+_Artifacts = Annotated[
+    Path | None, typer.Option(help="A folder for the files that the code creates.")
+]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
 
@@ -47,12 +52,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
     max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
-    trust: Annotated[
-        TrustLevel, typer.Option(help="How that code is isolated.")
-    ] = TrustLevel.ISOLATED,
-    artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code creates.")
-    ] = None,
+    trust: _Trust = TrustLevel.ISOLATED,
+    artifacts: _Artifacts = None,
     without: Without = None,
     require: Require = None,
     package: Packages = None,
@@ -71,9 +72,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
     if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter(
-            "--without, --require, --package and --lock need --code, and not --trust local"
-        )
+        raise typer.BadParameter(_NEEDS_LOCKS)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         sandbox: CodeOptions = {

@@ -54,7 +54,7 @@ def test_what_is_written_is_read_as_the_same_lock() -> None:
         (f"six==1 --hash=sha256:{ONE}\nSIX==2 --hash=sha256:{ONE}", "six is there twice"),
         (f"a_b==1 --hash=sha256:{ONE}\na.b==1 --hash=sha256:{ONE}", "a-b is there twice"),
         ("-r other.txt", "is an option"),
-        ("--index-url https://example.com\n", "is an option"),
+        ("--extra-index https://example.com\n", "is an option"),
         ("-e .", "is an option"),
         (f"six @ https://example.com/six.whl --hash=sha256:{ONE}", "is not NAME==VERSION"),
         (f"./six.whl --hash=sha256:{ONE}", "is not NAME==VERSION"),
@@ -65,7 +65,7 @@ def test_what_is_written_is_read_as_the_same_lock() -> None:
         ("".join(f"p{n}==1 --hash=sha256:{ONE}\n" for n in range(1001)), "holds 1001 packages"),
     ],
 )
-def test_what_is_no_lock_is_refused_with_the_line(text: str, words: str) -> None:
+def test_what_is_not_a_lock_is_refused_with_the_line(text: str, words: str) -> None:
     with pytest.raises(ConfigurationError) as refused:
         read_lock(text, "sandbox.lock")
     assert "sandbox.lock" in str(refused.value)
@@ -86,7 +86,7 @@ def test_files_are_bounded(tmp_path: Path) -> None:
     "name",
     [
         "-r /etc/passwd",
-        "--index-url=https://example.com",
+        "--extra-index=https://example.com",
         "-e .",
         "git+https://example.com/x",
         "https://example.com/x.whl",
@@ -96,7 +96,7 @@ def test_files_are_bounded(tmp_path: Path) -> None:
         "x @ file:///etc/passwd",
         "x[extra] @ git+ssh://example.com/x",
         "six\n-r /etc/passwd",
-        "six # --index-url",
+        "six # a comment",
         "six --hash=sha256:1",
         "",
         "six==",
