@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ArtifactError
+from tinyagent.core.labels import Label
 
 _MAX_NAME = 130  # bytes: most file systems take 255, encrypted ones 143
 _MAX_ENDING = 20
@@ -90,6 +91,7 @@ class ExecutionResult:
         duration_seconds: how long it ran.
         state_lost: whether the variables of earlier steps are gone.
         undone: whether the variables are as they were before this step.
+        label: where all this comes from; None if that is not known.
     """
 
     output: str = ""
@@ -105,3 +107,4 @@ class ExecutionResult:
     duration_seconds: float = 0.0
     state_lost: bool = False
     undone: bool = False
+    label: Label | None = field(default=None, compare=False)

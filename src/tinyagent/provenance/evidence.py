@@ -1,0 +1,70 @@
+"""What may vouch for a value: the words of the user's request, and the results of tools."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tinyagent.core.labels import Label
+from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.results import long_result_handle
+from tinyagent.provenance.policy import ALWAYS_TRUSTED, parse_source
+from tinyagent.provenance.vouching import Record, Scalar, as_json, normal, stands_in
+
+LONG = 5_000
+
+
+class Evidence:
+    """The words of the user and the results of tools of one run."""
+
+    def __init__(self) -> None:
+        self._words: tuple[str, ...] = ()
+        self._records: dict[str, Record] = {}
+        self._long: dict[str, Label] = {}
+
+    def read(self, messages: Sequence[Message]) -> None:
+        """Take the words of the user, and results of earlier runs, from a request."""
+        self._words = tuple(
+            message.text
+            for message in messages
+            if message.role == "user" and message.label and message.label.sources <= ALWAYS_TRUSTED
+        )
+        names: dict[str, str] = {}
+        for message in messages:
+            names |= {call.id: call.name for call in message.tool_calls}
+            key = message.tool_call_id
+            if key is None or message.is_error or key in self._records or key not in names:
+                continue
+            self._records[key] = Record(names[key], as_json(None, message.text))
+
+    def add(
+        self, call: ToolCall, value: object, text: str, label: Label, echoes: frozenset[str]
+    ) -> None:
+        """Add a result of this run."""
+        key = call.id if call.id not in self._records else f"{call.id} {len(self._records)}"
+        self._records[key] = Record(call.name, value, echoes)
+        if len(text) > LONG:
+            self._long[long_result_handle(text)] = label
+
+    def long_result(self, call: ToolCall) -> Label:
+        """The label of the stored text that a call reads more of; none for any other call."""
+        handle = call.arguments.get("handle")
+        return self._long.get(handle, Label()) if isinstance(handle, str) else Label()
+
+    def vouches(self, source: str, value: Scalar) -> bool:
+        """Whether a source of a rule vouches for a value."""
+        inside, tool, name = parse_source(source)
+        if source == "user":
+            return isinstance(value, str) and any(stands_in(value, words) for words in self._words)
+        records = [record for record in self._records.values() if record.tool == tool]
+        if inside:
+            return isinstance(value, str) and any(each.contains(value, name) for each in records)
+        return any(each.holds(value, name) for each in records)
+
+    def sources_of(self, value: str) -> tuple[str, ...]:
+        """Where a text is found verbatim, for the words of a question or a refusal."""
+        found = ["user"] if self.vouches("user", value) else []
+        wanted = normal(value)
+        for record in self._records.values():
+            if record.tool not in found and wanted and record.contains(value, None):
+                found.append(record.tool)
+        return tuple(found)
