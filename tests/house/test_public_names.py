@@ -12,7 +12,7 @@ from types import ModuleType
 import pytest
 
 import tinyagent
-from tinyagent.core.moved import MOVED
+from tinyagent.moved import MOVED
 
 STABILITY = Path(__file__).parents[2] / "docs" / "stability.md"
 ROOMS = ["adapters", "agents", "core", "execution", "memory", "middleware", "models", "tools"]

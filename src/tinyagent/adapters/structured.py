@@ -13,9 +13,9 @@ from typing import Any
 from tinyagent.adapters.json_text import find_object
 from tinyagent.adapters.native import read_call, with_own_ids
 from tinyagent.core.errors import MalformedReply
-from tinyagent.core.labels import join
 from tinyagent.core.messages import Message, Part, ToolCall, plain_content
 from tinyagent.core.parts import Reasoning, Text
+from tinyagent.core.provenance import join
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 from tinyagent.core.untrusted import as_object
 

@@ -30,9 +30,9 @@ from tinyagent.core.events import (
     SignalGiven,
 )
 from tinyagent.core.execution import Artifact, ExecutionResult
-from tinyagent.core.labels import Label, task_label
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Document, Image, Text
+from tinyagent.core.provenance import Label, task_label
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts

@@ -8,7 +8,7 @@ from typing import Any
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolDefinitionError, ToolRetry
-from tinyagent.core.labels import DELEGATION, UNKNOWN
+from tinyagent.core.provenance import DELEGATION, UNKNOWN
 from tinyagent.core.results import RunResult
 from tinyagent.tools.tool import Tool
 

@@ -16,9 +16,9 @@ from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
-from tinyagent.core.labels import OPERATOR, Label, task_label
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Text
+from tinyagent.core.provenance import OPERATOR, Label, task_label
 from tinyagent.core.results import ReactStep
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, remembered
 from tinyagent.memory.memory import Memory

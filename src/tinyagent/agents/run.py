@@ -18,9 +18,9 @@ from tinyagent.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from tinyagent.core.labels import Label
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import Label
 from tinyagent.core.results import RunResult, RunState, long_result_handle
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory

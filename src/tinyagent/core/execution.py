@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ArtifactError
-from tinyagent.core.labels import Label
+from tinyagent.core.provenance import Label
 
 _MAX_NAME = 130  # bytes: most file systems take 255, encrypted ones 143
 _MAX_ENDING = 20

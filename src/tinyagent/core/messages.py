@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.labels import Label
 from tinyagent.core.parts import (
     READERS,
     ContentPart,
@@ -19,6 +18,7 @@ from tinyagent.core.parts import (
     Text,
     read_opaque,
 )
+from tinyagent.core.provenance import Label
 from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
@@ -26,7 +26,7 @@ Role = Literal["system", "user", "assistant", "tool"]
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class ArgumentOrigin:
     """Where one value of a call comes from.
 
     Attributes:
@@ -58,7 +58,7 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     fault: str | None = None
     opaque: Opaque | None = None
-    origins: tuple[Origin, ...] = field(default=(), compare=False, repr=False)
+    origins: tuple[ArgumentOrigin, ...] = field(default=(), compare=False, repr=False)
     doubt: str = field(default="", compare=False)
 
     @property

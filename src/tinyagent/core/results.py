@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from tinyagent.core.cost import Cost, ModelUse, cost_of
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
-from tinyagent.core.labels import Label
+from tinyagent.core.provenance import Label
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ToolResult, Usage
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from tinyagent.core.cost import ModelUse
-from tinyagent.core.labels import Label
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
-from tinyagent.core.sinks import Sink
+from tinyagent.core.provenance import Label, Sink
 from tinyagent.core.untrusted import (
     as_array,
     as_object,

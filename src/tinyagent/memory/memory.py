@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.labels import OPERATOR, Label
 from tinyagent.core.messages import Content, Message, Role, ToolCall
+from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.memory.items import MemoryItem, MessageGroup, group_messages, pinned
 from tinyagent.memory.steps import Step, SystemPromptStep, step_from_dict
 

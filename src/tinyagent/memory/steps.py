@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any, Self
 
-from tinyagent.core.labels import OPERATOR, Label
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
+from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.core.signals import Signal
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.items import ItemKind

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError, ModelError
-from tinyagent.core.labels import Label, join
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message
+from tinyagent.core.provenance import Label, join
 from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.items import SUMMARY_MARK, AnyItem, MemoryItem, pinned

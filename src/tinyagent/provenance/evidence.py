@@ -4,11 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tinyagent.core.labels import Label
 from tinyagent.core.messages import Message, ToolCall
+from tinyagent.core.provenance import Label
 from tinyagent.core.results import long_result_handle
 from tinyagent.provenance.policy import ALWAYS_TRUSTED, parse_source
-from tinyagent.provenance.vouching import Record, Scalar, as_json, normal, stands_in
+from tinyagent.provenance.vouching import (
+    Record,
+    Scalar,
+    as_json,
+    is_said_in,
+    normal,
+    times_in,
+)
 
 LONG = 5_000
 
@@ -52,13 +59,17 @@ class Evidence:
 
     def vouches(self, source: str, value: Scalar) -> bool:
         """Whether a source of a rule vouches for a value."""
-        inside, tool, name = parse_source(source)
         if source == "user":
-            return isinstance(value, str) and any(stands_in(value, words) for words in self._words)
+            return isinstance(value, str) and any(is_said_in(value, words) for words in self._words)
+        inside, tool, name = parse_source(source)
         records = [record for record in self._records.values() if record.tool == tool]
         if inside:
             return isinstance(value, str) and any(each.contains(value, name) for each in records)
         return any(each.holds(value, name) for each in records)
+
+    def times_said(self, value: str) -> int:
+        """How often the user's request contains a text."""
+        return sum(times_in(value, words) for words in self._words)
 
     def sources_of(self, value: str) -> tuple[str, ...]:
         """Where a text is found verbatim, for the words of a question or a refusal."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.core.messages import Origin
+from tinyagent.core.messages import ArgumentOrigin
 from tinyagent.core.results import ReactStep, RunResult
 from tinyagent.core.types import ToolResult
 from tinyagent.core.untrusted import cut_middle
@@ -40,7 +40,7 @@ def _call(number: int, called: ToolResult) -> Iterator[str]:
     yield f"  result: from {sources}"
 
 
-def _reason(origin: Origin) -> str:
+def _reason(origin: ArgumentOrigin) -> str:
     if origin.fault:
         return origin.fault
     return f"vouched for by {origin.vouched_by}" if origin.vouched_by else "allowed by its rule"

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import UsageLimitReached
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.core.labels import DELEGATION, OPERATOR, Delegation, Label, join
+from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.sinks import Sink
+from tinyagent.core.provenance import DELEGATION, OPERATOR, UNKNOWN, Delegation, Label, Sink, join
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, ToolSpec
 from tinyagent.middleware.base import (
     CodeRun,
@@ -28,6 +29,8 @@ from tinyagent.provenance.policy import Policy, policy_from_dict
 from tinyagent.provenance.vouching import as_json, echoes_of
 
 _MAX_REFUSED = 10
+
+T = TypeVar("T")
 
 
 class Provenance(SteeringMiddleware):
@@ -142,11 +145,10 @@ class _Guard(Middleware):
 
     def _judge(self, tool: ToolSpec, call: ToolCall, context: Label) -> Verdict:
         """The verdict on a call; whatever fails in a check refuses it."""
-        try:
-            sinks = self._policy.sinks_of(tool)
-            return judge(call, sinks, self._evidence, context, tainted=not self._is_clean(context))
-        except Exception as fault:  # noqa: BLE001 - also what a value's own methods raise
-            return Verdict(f"it cannot be checked ({type(fault).__name__})", ())
+        sinks = self._policy.sinks_of(tool)
+        tainted = not self._is_clean(context)
+        check = partial(judge, call, sinks, self._evidence, context, tainted=tainted)
+        return _attempt(check, Verdict("its arguments cannot be checked", ()))
 
     async def _refused_by(self, call: ToolCall, verdict: Verdict) -> str:
         """Why the call is refused; empty if a person approves it."""
@@ -167,10 +169,7 @@ class _Guard(Middleware):
     def _label_of_result(self, tool: ToolSpec, result: ToolResult, delegation: Delegation) -> Label:
         if tool.is_agent:
             return delegation.answer
-        try:
-            return self._policy.label(tool, result.value)
-        except Exception:  # noqa: BLE001 - a function of the tool's author; what it raises is no label
-            return join([None])
+        return _attempt(partial(self._policy.label, tool, result.value), UNKNOWN)
 
     def _learn(self, call: ToolCall, result: ToolResult, label: Label, verdict: Verdict) -> None:
         if result.is_error:
@@ -191,3 +190,12 @@ class _Guard(Middleware):
 
 def _label_of(message: Message) -> Label | None:
     return OPERATOR if message.role == "system" else message.label
+
+
+def _attempt(function: Callable[[], T], otherwise: T) -> T:
+    """What the function returns, or `otherwise` if it raises anything."""
+    try:
+        return function()
+    except Exception:  # noqa: BLE001 - also what a value's own methods raise
+        logger.exception("a check of provenance failed; the call is treated as untrusted")
+        return otherwise

@@ -6,13 +6,23 @@ is an error that names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, cast, get_args
+from typing import Any, cast, get_args
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.labels import Label
-from tinyagent.core.sinks import UNDECLARED, Between, Domains, OneOf, Rule, Sink, Word
+from tinyagent.core.provenance import (
+    FORMS,
+    UNDECLARED,
+    Between,
+    Domains,
+    Form,
+    Label,
+    OneOf,
+    Rule,
+    Sink,
+    Word,
+)
 from tinyagent.core.types import ToolSpec
 from tinyagent.core.untrusted import as_array, as_object, describe
 
@@ -96,16 +106,20 @@ def check_rule(rule: object, where: str) -> None:
     Raises:
         ConfigurationError: it is none.
     """
-    if isinstance(rule, OneOf | Between | Domains) or (isinstance(rule, str) and rule in WORDS):
+    if isinstance(rule, Form) and rule.name not in FORMS:
+        raise ConfigurationError(f"{where}: no form is {rule.name!r}; forms: {', '.join(FORMS)}")
+    if isinstance(rule, OneOf | Between | Domains | Form) or (
+        isinstance(rule, str) and rule in WORDS
+    ):
         return
     if isinstance(rule, list | tuple):
-        names = cast("list[object]", list(cast("Iterable[object]", rule)))
+        names = list(cast("Iterable[object]", rule))
         if names and all(isinstance(name, str) and name for name in names):
             return
     known = ", ".join(sorted(WORDS))
     raise ConfigurationError(
         f"{where}: {rule!r} is not a rule; write a list of sources such as ['user', 'contacts'],"
-        f" or one of: {known}, OneOf(...), Between(...), Domains(...)"
+        f" or one of: {known}, OneOf(...), Between(...), Domains(...), Form(...)"
     )
 
 
@@ -114,6 +128,15 @@ def parse_source(text: str) -> tuple[bool, str, str | None]:
     inside = text.startswith("in:")
     tool, dot, name = text.removeprefix("in:").partition(".")
     return inside, tool, name if dot else None
+
+
+def sources_of(rule: Rule) -> Sequence[str]:
+    """The sources that may vouch for an argument; none if its rule names none."""
+    if isinstance(rule, Form):
+        return rule.sources
+    if isinstance(rule, list | tuple):
+        return rule
+    return ("user",) if rule == "own_words" else ()
 
 
 def policy_from_dict(data: Mapping[str, Any]) -> Policy:
@@ -154,7 +177,7 @@ def _sink(data: object, name: str) -> Sink:
     if not isinstance(readers, str):
         raise ConfigurationError(f"sinks.{name}.readers is {describe(readers)}, not a name")
     rules = {str(key): _rule(rule, f"sinks.{name}.{key}") for key, rule in rest.items()}
-    return Sink(rules, control=cast("Literal['any', 'trusted']", control), readers=readers)
+    return Sink(rules, control=control, readers=readers)
 
 
 def _rule(data: object, where: str) -> Rule:
@@ -162,9 +185,12 @@ def _rule(data: object, where: str) -> Rule:
     if entry is None:
         check_rule(data, where)
         return cast("Rule", data)
-    if len(entry) != 1 or next(iter(entry)) not in _CHECKS:
-        raise ConfigurationError(f"{where}: write one of: {', '.join(_CHECKS)}, each with a list")
+    if len(entry) != 1 or next(iter(entry)) not in _CHECKS.keys() | FORMS.keys():
+        known = ", ".join([*_CHECKS, *FORMS])
+        raise ConfigurationError(f"{where}: write one of: {known}, each with a list")
     name, values = next(iter(entry.items()))
+    if name in FORMS:
+        return _form(name, values, where)
     given = as_array(values)
     if given is None:
         raise ConfigurationError(f"{where}.{name} is {describe(values)}, not a list")
@@ -174,6 +200,14 @@ def _rule(data: object, where: str) -> Rule:
         raise ConfigurationError(f"{where}.{name} does not take {len(given)} values") from None
 
 
+def _form(name: str, sources: object, where: str) -> Form:
+    if sources == "any":
+        return Form(name)
+    given = as_array(sources)
+    check_rule(given, f"{where}.{name}")
+    return Form(name, tuple(given or ()))
+
+
 def _check_sink(tool: ToolSpec, sink: Sink, tools: Mapping[str, ToolSpec]) -> None:
     where = f"the sink {tool.name}"
     arguments = set(tool.json_schema.get("properties", ()))
@@ -181,7 +215,7 @@ def _check_sink(tool: ToolSpec, sink: Sink, tools: Mapping[str, ToolSpec]) -> No
         if argument not in arguments:
             known = ", ".join(sorted(arguments)) or "none"
             raise ConfigurationError(f"{where} has no argument {argument!r}; it has: {known}")
-        for source in rule if isinstance(rule, list | tuple) else ():
+        for source in sources_of(rule):
             if source != "user":
                 _require(parse_source(source)[1], tools, f"{where}.{argument}")
     if sink.readers != "public" and sink.readers not in arguments:

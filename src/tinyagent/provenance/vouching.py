@@ -3,8 +3,8 @@
 Vouching is a membership test, which is weaker than following the flow of data: whoever wrote the
 text that a model has read may still choose among the values that are vouched for. So values of
 fewer than three characters and bare numbers are never vouched for by a text, and nothing is matched
-approximately. Only Unicode normalization (NFC), case, blanks, and the `T` of an ISO time are
-ignored.
+approximately. Only Unicode normalization (NFC), case and blanks are ignored, and the date and the
+time of an ISO timestamp may stand apart.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
 
 _ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d)")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
 _ZERO_SECONDS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d):00(?:\.0+)?(?![\d.])")
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
 Scalar = str | float | bool
@@ -55,7 +56,8 @@ def leaves(value: object, path: str, key: str = "", depth: int = 0) -> Iterator[
         yield Leaf(path, value, key)
         return
     if isinstance(value, Mapping):
-        for name, item in value.items():
+        entries = cast("Mapping[object, object]", value)
+        for name, item in entries.items():
             yield Leaf(f"{path}: key", str(name), key="*")
             yield from leaves(item, f"{path}.{name}", str(name), depth + 1)
         return
@@ -78,15 +80,29 @@ def can_be_vouched_for(value: str) -> bool:
     return len(value) >= MIN_CHARACTERS and _NUMBER.fullmatch(value) is None
 
 
-def stands_in(value: str, text: str) -> bool:
-    """Whether the value stands in the text as whole words; both are normalized here."""
+def is_said_in(value: str, text: str) -> bool:
+    """Whether the value is in the text as whole words; both are normalized here."""
     wanted, given = normal(value), normal(text)
     if not can_be_vouched_for(wanted):
         return False
-    if wanted == given:
-        return True
+    moment = _MOMENT.fullmatch(wanted)
+    if moment:  # "at 10:00 on 2024-05-20" names the moment 2024-05-20 10:00
+        return all(_has_words(part, given) for part in moment.groups())
+    return _has_words(wanted, given)
+
+
+def _has_words(wanted: str, given: str) -> bool:
+    return next(_places(wanted, given), None) is not None
+
+
+def times_in(value: str, text: str) -> int:
+    """How often the value is in the text, as whole words."""
+    return sum(1 for _ in _places(normal(value), normal(text)))
+
+
+def _places(wanted: str, given: str) -> Iterator[re.Match[str]]:
     pattern = rf"(?<![\w])(?<![\w][{_JOINS}]){re.escape(wanted)}(?![\w])(?![{_JOINS}]+[\w])"
-    return re.search(pattern, given) is not None
+    return re.finditer(pattern, given)
 
 
 @dataclass(slots=True)
@@ -114,12 +130,12 @@ class Record:
         return wanted in whole.get("" if field_name is None else field_name, ())
 
     def contains(self, value: str, field_name: str | None) -> bool:
-        """Whether the value stands as whole words in a text of the result."""
+        """Whether the value is in a text of the result, as whole words."""
         wanted = normal(value)
         if any(wanted in echo for echo in self.echoes):
             return False
         return any(
-            stands_in(value, leaf.value)
+            is_said_in(value, leaf.value)
             for leaf in _bounded(self.value)
             if isinstance(leaf.value, str) and field_name in (None, leaf.key)
         )

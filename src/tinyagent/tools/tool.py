@@ -25,7 +25,7 @@ from tinyagent.core.errors import (
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import ContentPart, Document, Image, Text
-from tinyagent.core.sinks import Sink
+from tinyagent.core.provenance import Sink
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.types import ToolResult, Trust
 from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
