@@ -68,6 +68,7 @@ class Run(Generic[M]):
         self.rejected_outputs = 0
         self.label: Label | None = None
         """Where the latest reply of the model comes from."""
+        self.labelled_calls: list[ToolResult] = []
         self.results = ResultStore(taken=tools)
         self.resources = AsyncExitStack()
         """What is released when the run ends."""
@@ -107,6 +108,8 @@ class Run(Generic[M]):
         self.control.emit(ToolStarted(step, call))
         result = await self._tool_call(call)
         logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
+        if result.label is not None:
+            self.labelled_calls.append(result)
         self.control.emit(ToolFinished(step, result))
         return result
 
@@ -130,6 +133,7 @@ class Run(Generic[M]):
             error=error,
             uses=tuple(control.uses),
             label=self.label,
+            calls=tuple(self.labelled_calls),
         )
 
     async def _complete(self, request: ModelRequest) -> ModelResponse:

@@ -21,11 +21,12 @@ from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
-    from tinyagent.agents.options import CodeOptions
+    from tinyagent.agents.options import CodeOptions, CommonOptions
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
+    from tinyagent.middleware.base import Middleware
     from tinyagent.tools.tool import Tool
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
@@ -53,6 +54,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
     artifacts: Annotated[
         Path | None, typer.Option(help="A folder for the files that the code creates.")
     ] = None,
+    provenance: Annotated[
+        Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+    ] = None,
     without: Without = None,
     require: Require = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
@@ -77,7 +81,8 @@ def run(  # noqa: PLR0913 - one for each option of the command
             "without": without or (),
             "require": require or (),
         }
-        agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
+        options: CommonOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
+        agent = _agent(model, _load_tools(tools or []), options, sandbox if code else None)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show))
         _save(result, artifacts)
@@ -96,22 +101,52 @@ def run(  # noqa: PLR0913 - one for each option of the command
 def _agent(
     model: str,
     tools: list[Tool | Callable[..., Any]],
-    max_steps: int,
+    options: CommonOptions,
     sandbox: CodeOptions | None,
 ) -> Agent:
     """An agent that writes code if there is a sandbox, otherwise one that calls tools."""
-    from tinyagent.cli.display import ask_person
-    from tinyagent.middleware.approval import Approval
-
-    gate = [Approval(ask_person)]
     if sandbox is not None:
         from tinyagent.agents.code import TinyCodeAgent
 
-        sandbox |= {"max_steps": max_steps, "middleware": gate}
-        return TinyCodeAgent(model, tools, **sandbox)
+        return TinyCodeAgent(model, tools, **sandbox, **options)
     from tinyagent.agents.react import ReactAgent
 
-    return ReactAgent(model, tools, max_steps=max_steps, middleware=gate)
+    return ReactAgent(model, tools, **options)
+
+
+def _layers(file: Path | None) -> list[Middleware]:
+    """The policy in a file, if there is one, and questions to the person at the terminal.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or is not a policy.
+    """
+    from tinyagent.cli.display import ask_person
+    from tinyagent.middleware.approval import Approval
+
+    if file is None:
+        return [Approval(ask_person)]
+    from tinyagent.core.untrusted import as_object
+    from tinyagent.provenance import Provenance
+
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = as_object(json.loads(text) if file.suffix == ".json" else _from_yaml(text))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"--provenance {str(file)!r}: {error}") from None
+    if data is None:
+        raise ConfigurationError(f"--provenance {str(file)!r}: it does not hold a table of rules")
+    return [Provenance.from_dict(data), Approval(ask_person)]
+
+
+def _from_yaml(text: str) -> object:
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("a policy in YAML needs PyYAML: pip install pyyaml") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:

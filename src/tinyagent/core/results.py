@@ -77,6 +77,7 @@ class RunResult(Generic[T_co, M_co, S_co]):
         error: why there is no answer.
         uses: the tokens of each model request.
         label: where the answer comes from; None if that is not known.
+        calls: the calls of a run with a `Provenance`, each with the origins of its arguments.
     """
 
     output: T_co
@@ -92,6 +93,7 @@ class RunResult(Generic[T_co, M_co, S_co]):
     error: TinyAgentError | None = None
     uses: tuple[ModelUse, ...] = ()
     label: Label | None = None
+    calls: tuple[ToolResult, ...] = ()
 
     if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
 

@@ -24,24 +24,26 @@ class Evidence:
     """The words of the user and the results of tools of one run."""
 
     def __init__(self) -> None:
-        self._words: tuple[str, ...] = ()
+        self._words: list[str] = []
         self._records: dict[str, Record] = {}
         self._long: dict[str, Label] = {}
+        self._read: dict[int, Message] = {}  # by identity: most of a request was in the one before
+        self._names: dict[str, str] = {}
 
     def read(self, messages: Sequence[Message]) -> None:
         """Take the words of the user, and results of earlier runs, from a request."""
-        self._words = tuple(
-            message.text
-            for message in messages
-            if message.role == "user" and message.label and message.label.sources <= ALWAYS_TRUSTED
-        )
-        names: dict[str, str] = {}
         for message in messages:
-            names |= {call.id: call.name for call in message.tool_calls}
-            key = message.tool_call_id
-            if key is None or message.is_error or key in self._records or key not in names:
+            if id(message) in self._read:
                 continue
-            self._records[key] = Record(names[key], as_json(None, message.text))
+            self._read[id(message)] = message
+            self._names |= {call.id: call.name for call in message.tool_calls}
+            if message.role == "user":
+                if message.label is not None and message.label.sources <= ALWAYS_TRUSTED:
+                    self._words.append(message.text)
+                continue
+            key = message.tool_call_id
+            if key in self._names and key not in self._records and not message.is_error:
+                self._records[key] = Record(self._names[key], as_json(None, message.text))
 
     def add(
         self, call: ToolCall, value: object, text: str, label: Label, echoes: frozenset[str]

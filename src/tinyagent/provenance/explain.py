@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from tinyagent.core.messages import ArgumentOrigin
-from tinyagent.core.results import ReactStep, RunResult
+from tinyagent.core.provenance import UNKNOWN, Label
+from tinyagent.core.results import RunResult
 from tinyagent.core.types import ToolResult
 from tinyagent.core.untrusted import cut_middle
 
@@ -19,25 +20,20 @@ def explain(result: RunResult[Any]) -> str:
     Args:
         result: the result of a run with a `Provenance`.
     """
-    lines = [line for step in result.steps for line in _step(step)]
-    label = "unknown" if result.label is None else ", ".join(sorted(result.label.sources))
-    return "\n".join([*lines, f"answer: from {label}"])
-
-
-def _step(step: object) -> Iterator[str]:
-    if not isinstance(step, ReactStep):
-        return
-    for called in step.results:
-        yield from _call(step.number, called)
+    lines = [line for number, each in enumerate(result.calls, 1) for line in _call(number, each)]
+    return "\n".join([*lines, f"answer: from {_sources(result.label)}"])
 
 
 def _call(number: int, called: ToolResult) -> Iterator[str]:
-    refused = " (refused)" if any(origin.fault for origin in called.call.origins) else ""
-    yield f"step {number}: {called.call.name}{refused}"
+    refused = " (refused)" if isinstance(called.error, PermissionError) else ""
+    yield f"{number}. {called.call.name}{refused}"
     for origin in called.call.origins:
-        yield f"  {origin.path} = {_shown(origin.value)}: {_reason(origin)}"
-    sources = "unknown" if called.label is None else ", ".join(sorted(called.label.sources))
-    yield f"  result: from {sources}"
+        yield f"   {origin.path} = {_shown(origin.value)}: {_reason(origin)}"
+    yield f"   result: from {_sources(called.label)}"
+
+
+def _sources(label: Label | None) -> str:
+    return ", ".join(sorted((label or UNKNOWN).sources))
 
 
 def _reason(origin: ArgumentOrigin) -> str:

@@ -106,7 +106,8 @@ class _Guard(Middleware):
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         """Label the answer with all that the request contains."""
-        self._context = join(map(_label_of, request.messages)) | self._process
+        labels = {id(label): label for label in map(_label_of, request.messages)}
+        self._context = join(labels.values()) | self._process
         self._evidence.read(request.messages)
         return replace(await call_next(request), label=self._context)
 

@@ -8,7 +8,7 @@ from tests.tinyagent.provenance.conftest import Office, policy
 
 from tinyagent import RunResult, ScriptedModel, TinyCodeAgent
 from tinyagent.core import CallerError
-from tinyagent.provenance import Provenance
+from tinyagent.provenance import Provenance, explain
 
 
 def _run(office: Office, *blocks: str, guard: Provenance | None = None) -> RunResult[Any]:
@@ -55,3 +55,8 @@ def test_steps_and_the_result_carry_the_label_of_the_process(office: Office) -> 
     ]
     assert result.label is not None
     assert "read_mail" in result.label.sources
+
+
+def test_the_calls_of_code_are_explained(office: Office) -> None:
+    result = _run(office, f"mails = read_mail()\n{STEAL}", "final_answer('done')")
+    assert "2. send_mail (refused)" in explain(result)

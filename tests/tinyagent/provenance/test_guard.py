@@ -155,7 +155,8 @@ def test_a_person_sees_the_call_with_the_origin_of_each_value(office: Office) ->
     assert asked[0].arguments == {"to": "thief@evil.example", "body": "4711-4711"}
     assert "`to` comes from read_mail" in asked[0].doubt
     assert [origin.path for origin in asked[0].origins] == ["to", "body"]
-    assert "refused" in explain(result)
+    assert "2. send_mail (refused)" in explain(result)
+    assert "`to` comes from read_mail" in explain(result)
 
 
 def test_a_yes_is_good_for_one_call(office: Office) -> None:
