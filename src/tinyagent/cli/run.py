@@ -21,7 +21,7 @@ from tinyagent.execution.trust import TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
-    from tinyagent.agents.options import CodeOptions, CommonOptions
+    from tinyagent.agents.options import CodeOptions
     from tinyagent.agents.react import ReactAgent
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
@@ -76,13 +76,10 @@ def run(  # noqa: PLR0913 - one for each option of the command
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
-        sandbox: CodeOptions = {
-            "trust_level": trust,
-            "without": without or (),
-            "require": require or (),
-        }
-        options: CommonOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
-        agent = _agent(model, _load_tools(tools or []), options, sandbox if code else None)
+        options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
+        if code:
+            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+        agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show))
         _save(result, artifacts)
@@ -101,17 +98,19 @@ def run(  # noqa: PLR0913 - one for each option of the command
 def _agent(
     model: str,
     tools: list[Tool | Callable[..., Any]],
-    options: CommonOptions,
-    sandbox: CodeOptions | None,
+    options: CodeOptions,
+    *,
+    code: bool,
 ) -> Agent:
-    """An agent that writes code if there is a sandbox, otherwise one that calls tools."""
-    if sandbox is not None:
+    """An agent that writes code, or one that calls tools."""
+    if code:
         from tinyagent.agents.code import TinyCodeAgent
 
-        return TinyCodeAgent(model, tools, **sandbox, **options)
+        return TinyCodeAgent(model, tools, **options)
     from tinyagent.agents.react import ReactAgent
 
-    return ReactAgent(model, tools, **options)
+    steps, layers = options["max_steps"], options["middleware"]
+    return ReactAgent(model, tools, max_steps=steps, middleware=layers)
 
 
 def _layers(file: Path | None) -> list[Middleware]:
