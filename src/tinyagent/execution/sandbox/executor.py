@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import weakref
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -15,7 +14,6 @@ from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavai
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
-from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.demands import (
     Demands,
@@ -24,8 +22,11 @@ from tinyagent.execution.sandbox.demands import (
     workspace_of,
 )
 from tinyagent.execution.sandbox.engines.base import Engine
+from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.files import existing_file, send_file
-from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
+from tinyagent.execution.sandbox.host_folders import HostFolder
+from tinyagent.execution.sandbox.injected import Injected
+from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.templates import (
     Spec,
     TemplateHandle,
@@ -34,8 +35,7 @@ from tinyagent.execution.sandbox.templates import (
     running_template,
     template_for,
 )
-from tinyagent.execution.sandbox.worker.codec.values import encode
-from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 from tinyagent.execution.trust import (
     ExecutionLimits,
     TrustLevel,
@@ -111,7 +111,7 @@ class ProcessExecutor:
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        imports_at(self.trust_level, self._extra)
+        imports_at(self.trust_level, self._extra)  # refuses "*" at LOCAL
         self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
         self._files = [existing_file(path) for path in options.get("files", ())]
         checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
@@ -122,9 +122,7 @@ class ProcessExecutor:
         )
         self._demands = Demands(self.trust_level, needed, checkpoints)
         self._engines = engines_for(self.trust_level, options.get("engine"))
-        self._tools: dict[str, Callable[..., Any]] = {}
-        self._values: dict[str, tuple[int, Any]] = {}
-        self._injections = 0
+        self._injected = Injected()
         self._session: SandboxSession | None = None
         self._steps = 0
         self._kills = 0
@@ -160,15 +158,7 @@ class ProcessExecutor:
             ConfigurationError: the name is not an identifier or is reserved, or the value is too
                 large to cross.
         """
-        check_name(name)
-        self._tools.pop(name, None)
-        self._values.pop(name, None)
-        if callable(value):
-            self._tools[name] = value
-        else:
-            _encoded(name, value, bytearray())
-            self._injections += 1
-            self._values[name] = (self._injections, value)
+        self._injected.add(name, value)
 
     async def run(
         self, code: str, *, on_output: Callable[[str], None] | None = None
@@ -284,25 +274,14 @@ class ProcessExecutor:
                 session.close()
         self._steps += 1
         try:
-            order = self._order(code, session.known)
+            order = self._injected.order(self._steps, code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            result = await session.run(order, turn, self._answer)
+            result = await session.run(order, turn, self._injected.answer)
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
         if self._workspace is not None:
             result = await self._workspace.finish(session, result)
         return result
-
-    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
-        blobs = bytearray()
-        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
-        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
-        brings = frozenset((name, number) for name, (number, _) in new.items())
-        token = secrets.token_hex(8)
-        return StepOrder(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
-
-    async def _answer(self, call: Frame) -> ToolReply:
-        return await answer_call(self._tools, call)
 
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
@@ -311,8 +290,6 @@ class ProcessExecutor:
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        if self._workspace is not None:
-            room = await self._workspace.prepare(room)
         checkpoints = self._demands.checkpoints_of(template)
         modules = None if self._wanted is None else self._wanted.prepare().modules
         order = {
@@ -325,25 +302,29 @@ class ProcessExecutor:
                 "checkpoints": checkpoints,
             },
             "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
-            "workspace": self._workspace is not None,
         }
-        number, sock = template.spawn(order)
-        session = SandboxSession(template, number, sock, self.limits, checkpoints)
-        self._finalizer = weakref.finalize(self, session.close)
+
+        def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
+            number, sock = template.spawn(order, folders)
+            session = SandboxSession(template, number, sock, self.limits, checkpoints)
+            self._finalizer = weakref.finalize(self, session.close)
+            return session
+
+        if self._workspace is not None:
+            return await self._workspace.start(order, start, layered=self._layers(template))
+        session = start(order)
         try:
             for path in self._files:
                 await send_file(session, path)
-            if self._workspace is not None:
-                await self._workspace.fill(session)
         except BaseException:
             session.close()
             raise
         return session
 
-    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
-        """The kind of template that its sessions need."""
-        packages = self.packages
-        return Spec(engine, preload, packages="" if packages is None else str(packages.folder))
+    def _layers(self, template: TemplateHandle) -> bool:
+        """Whether sessions of this template can have a workspace without a copy of it."""
+        is_own = template.spec.engine == KernelEngine()
+        return is_own and template.report["namespaces"] and bool(self._demands.checkpoints)
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
@@ -353,6 +334,12 @@ class ProcessExecutor:
         if template is None or self._demands.lacking(template):
             return None
         return template
+
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
+        packages = self.packages
+        folder = "" if packages is None else str(packages.folder)
+        return Spec(engine, preload, keeper=keeper, packages=folder)
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can keep what the trust level promises."""
@@ -376,13 +363,6 @@ class ProcessExecutor:
 
 def _nothing() -> None:
     """Do nothing: there is no session to close."""
-
-
-def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
-    try:
-        return encode(value, blobs)
-    except WireError as fault:
-        raise ConfigurationError(f"inject {name!r}: {fault}") from None
 
 
 def get_executor(

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from ..folders import enter_folder, make_home
 from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
 from .keeper import Keeper
@@ -55,20 +55,32 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: PreparedLocks, limits: SessionLimits, trees: Mapping[str, int]) -> None:
+def settle_in(
+    cell: PreparedLocks,
+    limits: SessionLimits,
+    trees: Mapping[str, int],
+    masks: Sequence[bytes] | None,
+) -> int | None:
     """Make the working folder in memory, and enter a user namespace: no mount comes after.
 
     Args:
         cell: what the template has prepared.
         limits: of the session.
         trees: detached mounts of the host's folders, by the names they get in the working folder.
+        masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+
+    Returns:
+        The overlay's upper layer, if there is one.
     """
     mounts.make_working_folder(limits.max_file_bytes)
-    for name, tree in trees.items():
+    others = dict(trees)
+    upper = None if masks is None else overlay.mount(others.pop(overlay.WORKSPACE), masks)
+    for name, tree in others.items():
         place = os.path.join(mounts.SANDBOX, name)
         os.mkdir(place)
         mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
+    return upper
 
 
 def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
@@ -185,6 +197,8 @@ class KernelLocks:
             make_home(mounts.SANDBOX)
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
+        self.upper: int | None = None
+        """The upper layer of this session's workspace, if it is an overlay."""
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -240,17 +254,24 @@ class KernelLocks:
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
 
-    def lock_up(self, limits: SessionLimits, number: int, trees: Mapping[str, int]) -> str:
+    def lock_up(
+        self,
+        limits: SessionLimits,
+        number: int,
+        trees: Mapping[str, int],
+        masks: Sequence[bytes] | None = None,
+    ) -> str:
         """Enter a new working folder, and lock everything else away; returns the folder.
 
         Args:
             limits: of the session.
             number: the session's.
             trees: detached mounts of the host's folders, by their names in the working folder.
+            masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
         """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            settle_in(self.cell, limits, trees)
+            self.upper = settle_in(self.cell, limits, trees, masks)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
@@ -264,7 +285,7 @@ class KernelLocks:
     @property
     def kept_descriptors(self) -> set[int]:
         """The descriptors that a locked session still needs."""
-        return set() if self._own_proc is None else {self._own_proc}
+        return {each for each in (self._own_proc, self.upper) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None if steps do not run in forks."""
