@@ -22,6 +22,7 @@ from skillian.data.comparison.plan import (
     unused_dimensions,
 )
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof, Status
+from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
 from skillian.data.comparison.rows import (
     ComparisonRows,
     DrillDown,
@@ -192,6 +193,14 @@ class ComparisonEngine:
         if not 1 <= limit <= MAX_DRILLED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_DRILLED}")
         return await drill_down(self._cache.get(cache_key).plan, key, limit)
+
+    async def paired_rows(
+        self, cache_key: str, key: Mapping[str, object], limit: int = MAX_PAIRED
+    ) -> PairedRows:
+        """Return the rows of one group, each next to its counterpart; raises as `drill_down`."""
+        if not 1 <= limit <= MAX_PAIRED:
+            raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
+        return await paired_rows(self._cache.get(cache_key).plan, key, limit)
 
     def remembered(self, cache_key: str) -> ComparisonResult:
         """Return the result of a cached comparison; raises `InvalidInputError`."""
