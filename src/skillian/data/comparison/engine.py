@@ -12,7 +12,7 @@ from skillian.data.comparison.differences import Differences, fetch_summary, kee
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
-from skillian.data.comparison.interpretation import interpret
+from skillian.data.comparison.interpretation import findings, interpret
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
@@ -246,6 +246,7 @@ class ComparisonEngine:
             summary=summary,
             top_differences=tuple(each for each in top if each.status != "match"),
             interpretation=interpret(*names, summary, top, limits),
+            findings=findings(*names, summary, top),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,
