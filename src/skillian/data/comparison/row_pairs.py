@@ -37,8 +37,8 @@ class PairedRow:
     """A row of a next to its counterpart in b.
 
     Attributes:
-        a: The values of a: those of the common columns, then those that only a has; None if there
-            is no counterpart in a.
+        a: The values of a: those of the common columns, then those that only a has; None
+            without a counterpart in a.
         b: The same for b.
         differing: The positions of the common columns whose values differ.
     """

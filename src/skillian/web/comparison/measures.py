@@ -11,7 +11,7 @@ from skillian.web.comparison.schema import show_table
 from skillian.web.comparison.verdict import (
     FILES,
     Figure,
-    Judgement,
+    Conclusion,
     Verdict,
     conditions,
     joined,
@@ -32,7 +32,7 @@ def verdict_on(result: ComparisonResult) -> Verdict:
             *conditions([each.to_dict() for each in result.proof.filters]),
             *_limits(result),
         ),
-        judgement=_judgement(result),
+        conclusion=_conclusion(result),
         sentence=_sentence(result, names),
         figures=_figures(result, names),
         findings=(*(each.note for each in measures if each.note), *result.findings),
@@ -61,15 +61,15 @@ def measures_panel(result: ComparisonResult) -> None:
     show_table("Measures", ("Measure", *names), rows)
 
 
-def _judgement(result: ComparisonResult) -> Judgement:
+def _conclusion(result: ComparisonResult) -> Conclusion:
     classes = result.summary.classes
     if not classes.groups:
-        return Judgement("minor_diff", "∅", "Nothing to compare")
+        return Conclusion("minor_diff", "∅", "Nothing to compare")
     if classes.match < classes.groups:
-        return Judgement("major_diff", "≠", "They differ")
+        return Conclusion("major_diff", "≠", "They differ")
     if result.summary.row_findings:
-        return Judgement("minor_diff", "△", "Rows are missing or duplicated")
-    return Judgement("match", "✓", "They match")
+        return Conclusion("minor_diff", "△", "Rows are missing or duplicated")
+    return Conclusion("match", "✓", "They match")
 
 
 def _limits(result: ComparisonResult) -> Iterator[Sequence[str]]:

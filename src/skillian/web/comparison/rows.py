@@ -19,7 +19,7 @@ from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.verdict import (
     REPORTS,
     Figure,
-    Judgement,
+    Conclusion,
     Verdict,
     conditions,
     joined,
@@ -92,7 +92,7 @@ def _verdict(result: RowsResult) -> Verdict:
         names=names,
         snapshot=result["proof"]["started"],
         scope=((scope,), *conditions(result["filters"]), _rules(result)),
-        judgement=_judgement(result),
+        conclusion=_conclusion(result),
         sentence=_sentence(result),
         figures=(
             Figure(f"Rows in {names[0]}", rows["a"]),
@@ -105,13 +105,13 @@ def _verdict(result: RowsResult) -> Verdict:
     )
 
 
-def _judgement(result: RowsResult) -> Judgement:
+def _conclusion(result: RowsResult) -> Conclusion:
     rows = result["rows"]
     if result["equal"]:
-        return Judgement("match", "✓", "Equal")
+        return Conclusion("match", "✓", "Equal")
     if rows["matched"] == rows["a"] == rows["b"]:
-        return Judgement("minor_diff", "△", "Columns differ")
-    return Judgement("major_diff", "≠", "Rows differ")
+        return Conclusion("minor_diff", "△", "Columns differ")
+    return Conclusion("major_diff", "≠", "Rows differ")
 
 
 def _rules(result: RowsResult) -> Sequence[str]:

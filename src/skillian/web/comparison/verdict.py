@@ -48,7 +48,7 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
-class Judgement:
+class Conclusion:
     """The result in a word, with the class whose colour it has."""
 
     status: str
@@ -65,7 +65,7 @@ class Verdict:
         snapshot: When they were compared, in ISO 8601.
         scope: What was compared, which rows took part, and within which limits; each in parts, as
             the sentence.
-        judgement: The result in a word.
+        conclusion: The result in a word.
         sentence: The result in a sentence; its parts are texts, and cells such as amounts.
         figures: The number of each side, and the gap.
         findings: What else stands out, in sentences.
@@ -76,7 +76,7 @@ class Verdict:
     names: tuple[str, str]
     snapshot: str
     scope: Sequence[Sequence[str]]
-    judgement: Judgement
+    conclusion: Conclusion
     sentence: Sequence[str]
     figures: Sequence[Figure]
     findings: Sequence[str]
@@ -100,15 +100,15 @@ class Verdict:
             with ui.element("div").classes("figures").props("data-testid=figures"):
                 for figure in self.figures:
                     _figure(figure)
-            self._conclusion()
+            self._show_conclusion()
             if self.findings:
                 _findings(self.findings)
 
-    def _conclusion(self) -> None:
+    def _show_conclusion(self) -> None:
         with ui.element("div").classes("conclusion").props("data-testid=verdict"):
-            with ui.element("span").classes(f"status status-{self.judgement.status}"):
-                ui.label(self.judgement.symbol).classes("status-symbol").props("aria-hidden=true")
-                ui.label(self.judgement.word)
+            with ui.element("span").classes(f"status status-{self.conclusion.status}"):
+                ui.label(self.conclusion.symbol).classes("status-symbol").props("aria-hidden=true")
+                ui.label(self.conclusion.word)
             text.sentence(*self.sentence)
 
 
