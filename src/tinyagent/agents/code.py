@@ -32,6 +32,7 @@ from tinyagent.core.events import (
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Document, Image, Text
+from tinyagent.core.provenance import Label, task_label
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
@@ -222,7 +223,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         earlier = self._code_options.get("memory_manager") if memory is None else memory
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
-        conversation.add(TaskStep(task))
+        conversation.add(TaskStep(task, task_label()))
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
         run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
@@ -255,8 +256,10 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         earlier = len(run.signals)
         attachments: tuple[Image | Document, ...] = ()
         observed = "The run ended in the middle of this block."
+        label: Label | None = None
         try:
             result = await run.run_code(reply.code)
+            label = result.label
             attachments, note = run.attachments(result, plots=self._shows_plots)
             observed = run.results.bounded(observation(result, note))
             if result.is_final:
@@ -264,14 +267,20 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         finally:
             signals = tuple(run.signals[earlier:])
             step = ActionStep(
-                reply.reasoning, reply.code, observed, signals, attachments=attachments
+                reply.reasoning,
+                reply.code,
+                observed,
+                signals,
+                attachments=attachments,
+                label=label,
             )
             run.remember(replace(step, parts=spoken_parts(response, step.written)))
 
     def reject(self, run: TinyCodeRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""
         text = (response.content or "").strip()
-        run.remember(ActionStep(text, "", reason, parts=spoken_parts(response, text)))
+        parts = spoken_parts(response, text)
+        run.remember(ActionStep(text, "", reason, parts=parts, label=response.label))
 
     def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""

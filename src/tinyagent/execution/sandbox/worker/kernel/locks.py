@@ -7,16 +7,17 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
+from .keeper import Keeper
 from .warden import Warden
 
 _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
@@ -32,6 +33,7 @@ class PreparedLocks(NamedTuple):
         readable: descriptors of the folders that Landlock leaves readable.
         landlock: the version of Landlock; 0 for none.
         filters: the system-call filters, without and with `fork`; None where there are none.
+        keeper: hands over folders of the host; None where no session gets any from it.
     """
 
     proc: int
@@ -39,6 +41,7 @@ class PreparedLocks(NamedTuple):
     readable: tuple[int, ...]
     landlock: int
     filters: tuple[bytes, bytes] | None
+    keeper: Keeper | None
 
 
 def part_from_others() -> int:
@@ -50,10 +53,32 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
-    """Make the working folder in memory, and enter a user namespace: no mount comes after."""
+def settle_in(
+    cell: PreparedLocks,
+    limits: SessionLimits,
+    trees: Mapping[str, int],
+    masks: Sequence[bytes] | None,
+) -> int | None:
+    """Make the working folder in memory, and enter a user namespace: no mount comes after.
+
+    Args:
+        cell: what the template has prepared.
+        limits: of the session.
+        trees: detached mounts of the host's folders, by the names they get in the working folder.
+        masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+
+    Returns:
+        The overlay's upper layer, if there is one.
+    """
     mounts.make_working_folder(limits.max_file_bytes)
+    others = dict(trees)
+    upper = None if masks is None else overlay.mount(others.pop(overlay.WORKSPACE), masks)
+    for name, tree in others.items():
+        place = os.path.join(mounts.SANDBOX, name)
+        os.mkdir(place)
+        mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
+    return upper
 
 
 def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
@@ -170,6 +195,8 @@ class KernelLocks:
             make_home(mounts.SANDBOX)
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
+        self.upper: int | None = None
+        """The upper layer of this session's workspace, if it is an overlay."""
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -180,6 +207,16 @@ class KernelLocks:
             "seccomp": filters,
             "forks": filters and _can(seccomp.listen_to_forks),
         }
+
+    def mount(self, folder: dict[str, Any]) -> int:
+        """A detached mount of a folder of the host, as `Keeper.mount` makes it.
+
+        Raises:
+            OSError: there is no keeper, or it refuses.
+        """
+        if self.cell.keeper is None:
+            raise OSError("this sandbox shows no folders of the host")
+        return self.cell.keeper.mount(folder)
 
     def fork(self) -> int:
         """Fork a process that may become a session, in a new process namespace."""
@@ -215,11 +252,24 @@ class KernelLocks:
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
 
-    def lock_up(self, limits: SessionLimits, number: int) -> str:
-        """Enter a new working folder, and lock everything else away; returns the folder."""
+    def lock_up(
+        self,
+        limits: SessionLimits,
+        number: int,
+        trees: Mapping[str, int],
+        masks: Sequence[bytes] | None = None,
+    ) -> str:
+        """Enter a new working folder, and lock everything else away; returns the folder.
+
+        Args:
+            limits: of the session.
+            number: the session's.
+            trees: detached mounts of the host's folders, by their names in the working folder.
+            masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+        """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            settle_in(self.cell, limits)
+            self.upper = settle_in(self.cell, limits, trees, masks)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
@@ -233,7 +283,7 @@ class KernelLocks:
     @property
     def kept_descriptors(self) -> set[int]:
         """The descriptors that a locked session still needs."""
-        return set() if self._own_proc is None else {self._own_proc}
+        return {each for each in (self._own_proc, self.upper) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None if steps do not run in forks."""
@@ -254,10 +304,11 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
     if apart:
         namespaces.enter()
         namespaces.fork_inside()
+        mounts.keep_to_ourselves()
+    keeper = Keeper() if apart and order.get("keeper") else None
     load(order["preload"])
     paths = mounts.python_paths()
     if apart:
-        mounts.keep_to_ourselves()
         trees = mounts.hold(paths)
         namespaces.drop_root()
         mounts.enter_root(trees)
@@ -271,6 +322,7 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=files,
         filters=None if "seccomp" in without else _filters(stack),
+        keeper=keeper,
     )
 
 
