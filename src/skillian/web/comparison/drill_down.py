@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 
@@ -91,8 +92,8 @@ class _Pairs:
             ui.label(printable(note)).classes("soft small")
         self._room = ui.element("div").classes("pairs")
         if equal and self._unequal:
-            button = ui.button(on_click=lambda: self._show_all(button)).props("flat dense no-caps")
-            with button:
+            self._more = ui.button(on_click=self._show_all).props("flat dense no-caps")
+            with self._more:
                 text.sentence("Show the ", text.amount(len(equal)), " equal rows too")
         for name, statement in zip(self._names, rows.statements, strict=True):
             with ui.expansion(printable(f"SQL in {name}")).classes("full").props("dense"):
@@ -104,15 +105,15 @@ class _Pairs:
         a, b = self._names
         yield from (f"{a}: ", text.amount(self._rows.rows_a), " rows, ")
         yield from (f"{b}: ", text.amount(self._rows.rows_b), " rows; ")
-        statuses = [_status(row) for row in self._rows.rows]
-        for status, name in (
-            ("major_diff", "differs" if statuses.count("major_diff") == 1 else "differ"),
-            ("missing_in_b", f"only in {a}"),
-            ("missing_in_a", f"only in {b}"),
-        ):
-            count = statuses.count(status)
-            if count:
-                yield from (text.amount(count), f" {name}, ")
+        counts = Counter(_status(row) for row in self._rows.rows)
+        names: Mapping[Status, str] = {
+            "major_diff": "differs" if counts["major_diff"] == 1 else "differ",
+            "missing_in_b": f"only in {a}",
+            "missing_in_a": f"only in {b}",
+        }
+        for status, name in names.items():
+            if counts[status]:
+                yield from (text.amount(counts[status]), f" {name}, ")
         yield from (text.amount(equal), " equal.")
 
     def _notes(self) -> Iterator[str]:
@@ -126,8 +127,8 @@ class _Pairs:
                 " one among the others."
             )
 
-    def _show_all(self, button: ui.button) -> None:
-        button.delete()
+    def _show_all(self) -> None:
+        self._more.delete()
         self._show(self._rows.rows)
 
     def _show(self, rows: Sequence[PairedRow]) -> None:

@@ -10,8 +10,8 @@ from skillian.data.schema.diff import distinct_names
 from skillian.web.comparison.schema import show_table
 from skillian.web.comparison.verdict import (
     FILES,
-    Figure,
     Conclusion,
+    Figure,
     Verdict,
     conditions,
     joined,

@@ -18,8 +18,8 @@ from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
 from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.verdict import (
     REPORTS,
-    Figure,
     Conclusion,
+    Figure,
     Verdict,
     conditions,
     joined,
