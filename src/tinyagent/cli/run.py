@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Require, Without
+from tinyagent.cli.execute import Lock, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -31,6 +31,14 @@ if TYPE_CHECKING:
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
+_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
+_Artifacts = Annotated[
+    Path | None, typer.Option(help="A folder for the files that the code creates.")
+]
+_Policy = Annotated[
+    Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
 
@@ -48,17 +56,13 @@ def run(  # noqa: PLR0913 - one for each option of the command
     max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
-    trust: Annotated[
-        TrustLevel, typer.Option(help="How that code is isolated.")
-    ] = TrustLevel.ISOLATED,
-    artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code creates.")
-    ] = None,
-    provenance: Annotated[
-        Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
-    ] = None,
+    trust: _Trust = TrustLevel.ISOLATED,
+    artifacts: _Artifacts = None,
+    provenance: _Policy = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -72,13 +76,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
         if code:
             options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+            options |= {"packages": package or (), "lock": lock}
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show))
