@@ -114,7 +114,7 @@ def _agent(
         return TinyCodeAgent(model, tools, **options)
     from tinyagent.agents.react import ReactAgent
 
-    steps, layers = options["max_steps"], options["middleware"]
+    steps, layers = options.get("max_steps", 10), options.get("middleware", ())
     return ReactAgent(model, tools, max_steps=steps, middleware=layers)
 
 
