@@ -7,7 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.offline.conditions import NotReadError
-from skillian.offline.tokens import Token, as_number
+from skillian.offline.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.vocabulary import Vocabulary
 
 NUMBERS = {"number", "number_value"}
@@ -18,7 +18,7 @@ _UNITS = {
 }
 
 
-class Limits:
+class StatedLimits:
     """The limits that a question states.
 
     Args:
@@ -35,7 +35,7 @@ class Limits:
 
     def add(self, part: Sequence[Token]) -> None:
         """Add one limit, or an absolute and a relative one that must both be met."""
-        text, kinds = " ".join(token.text for token in part), {token.kind for token in part}
+        text, kinds = text_of(part), {token.kind for token in part}
         numbers = [at for at, token in enumerate(part) if token.kind in NUMBERS]
         is_either = any(token.text.lower() == "or" for token in part[numbers[0] :])
         if is_either or (kinds & {"over"} and kinds & {"under"}):
@@ -48,7 +48,7 @@ class Limits:
             kind = "percentage" if "percent" in units else "absolute"
             if number is None or kind in limits:
                 raise NotReadError(text)
-            self._stated += [each for each in amount if each.kind in {"currency", "cents", "unit"}]
+            self._stated += of_kinds(amount, {"currency", "cents", "unit"})
             limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
 
     def other_units(self, measures: Sequence[str], vocabulary: Vocabulary) -> Iterator[str]:

@@ -6,17 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from skillian.offline.conditions import (
-    Conditions,
-    NotReadError,
-    Operator,
-    Values,
-)
+from skillian.offline.conditions import Conditions, NotReadError, Operator, Values
 from skillian.offline.grammar import CLAUSES, LETTERS
 from skillian.offline.lexicon import ORDINALS, PERIODIC
-from skillian.offline.limits import NUMBERS, Limits
+from skillian.offline.limits import NUMBERS, StatedLimits
 from skillian.offline.periods import spelt_out
-from skillian.offline.tokens import Token, as_number, tokens_of
+from skillian.offline.tokens import Token, as_number, of_kinds, text_of, tokens_of
 from skillian.offline.vocabulary import Vocabulary
 
 _ALONE = {
@@ -122,7 +117,7 @@ class _Reader:
         self._values = Values(vocabulary, years)
         self._conditions = Conditions()
         self._reading = Reading()
-        self._limits = Limits(self._reading.thresholds)
+        self._limits = StatedLimits(self._reading.thresholds)
         self._counted = ""
 
     def read(self) -> Reading:
@@ -163,7 +158,7 @@ class _Reader:
         kinds = [token.kind for token in part]
         is_not = {"excluded", "not", "dont", "forgive", "but"} & {*kinds}
         if "nor" in kinds and not is_not:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._add(part, "ne" if is_not else "eq")
 
     def bound(self, part: Sequence[Token]) -> None:
@@ -172,11 +167,11 @@ class _Reader:
             self._add(part, "eq")  # "from EMEA", "to EMEA"
             return
         if not said:  # "to June": until June, or now June?
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._add(part, _OPERATORS[next((k for k in reversed(said) if k != "from"), "from")])
 
     def range(self, part: Sequence[Token]) -> None:
-        first = _of(part, _VALUES)[0]
+        first = of_kinds(part, _VALUES)[0]
         start = part.index(first)
         join = next(at for at in range(start, len(part)) if part[at].kind in {"to", "until", "and"})
         is_list = part[join].kind == "and" and "between" not in {t.kind for t in part[:start]}
@@ -191,9 +186,9 @@ class _Reader:
     def _add(self, part: Sequence[Token], operator: Operator) -> None:
         groups = self._groups(part)
         if len(groups) > 1 and operator != "eq":
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         for dimension, tokens in groups:
-            self._add_one(dimension, tokens, operator, _text(part))
+            self._add_one(dimension, tokens, operator, text_of(part))
 
     def _add_one(
         self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
@@ -224,7 +219,7 @@ class _Reader:
         groups: list[tuple[str | None, list[Token]]] = []
         for token in part:
             if token.kind == "dimension":
-                is_last = token is _of(part, _VALUES | {"dimension"})[-1]
+                is_last = token is of_kinds(part, _VALUES | {"dimension"})[-1]
                 if is_last and groups and groups[-1][0] is None:
                     groups[-1] = token.name, groups[-1][1]
                 else:
@@ -238,7 +233,7 @@ class _Reader:
                 else:
                     groups.append((None, [token]))
         if any(not tokens for _, tokens in groups):
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         return [(self._values.dimension_of(tokens, name), tokens) for name, tokens in groups]
 
     def _has_order(self, token: Token, dimension: str) -> bool:
@@ -250,7 +245,7 @@ class _Reader:
         return self._values.is_timed(self._groups(part)[0][0])
 
     def breakdown(self, part: Sequence[Token]) -> None:
-        names = dict.fromkeys(token.name for token in _of(part, {"dimension"}))
+        names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
         self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
 
     def periodic(self, part: Sequence[Token]) -> None:
@@ -260,13 +255,13 @@ class _Reader:
         self._reading.breakdown.append(name)
 
     def cleared(self, part: Sequence[Token]) -> None:
-        self._reading.cleared += [token.name for token in _of(part, {"dimension"})]
+        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
 
     def members(self, part: Sequence[Token]) -> None:
-        dimensions = _of(part, {"dimension"})
+        dimensions = of_kinds(part, {"dimension"})
         self._reading.members += [token.name for token in dimensions]
-        if _of(part, NUMBERS) and "first" not in {t.kind for t in part}:
-            self._counted = _text(part)
+        if of_kinds(part, NUMBERS) and "first" not in {t.kind for t in part}:
+            self._counted = text_of(part)
         last = dimensions[-1]
         self._reading.is_singular |= last.text.lower() == last.name or last.text[-1] not in "sS"
         self.count(part)
@@ -278,34 +273,34 @@ class _Reader:
     def ranked(self, part: Sequence[Token]) -> None:
         kind = next(token.kind for token in part if token.kind in {"most", "least"})
         if self._reading.direction not in {"", kind}:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._reading.direction = "most" if kind == "most" else "least"
-        if _of(part, {"dimension"}):
+        if of_kinds(part, {"dimension"}):
             self.members(part)
         else:
             self.count(part)
-        self._reading.ordered_by += [token.name for token in _of(part, {"measure"})]
+        self._reading.ordered_by += [token.name for token in of_kinds(part, {"measure"})]
 
     def count(self, part: Sequence[Token]) -> None:
-        numbers = _of(part, NUMBERS)
+        numbers = of_kinds(part, NUMBERS)
         if not numbers:
             return
         number = as_number(numbers[0].text)
         is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
         if len(numbers) > 1 or self._reading.count is not None or number is None or not is_count:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._reading.count = int(number)
 
     def order(self, part: Sequence[Token]) -> None:
         kinds = {token.kind for token in part}
         sign = "-" if "descending" in kinds else ""
-        self._reading.ordered_by += [sign + token.name for token in _of(part, {"measure"})]
+        self._reading.ordered_by += [sign + token.name for token in of_kinds(part, {"measure"})]
 
     def directed(self, part: Sequence[Token]) -> None:
         """Read the direction of the order that a measure before it began."""
         ordered = self._reading.ordered_by
         if len(ordered) != 1:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         sign = "-" if part[0].kind == "descending" else ""
         ordered[0] = sign + ordered[0].removeprefix("-")
 
@@ -315,21 +310,21 @@ class _Reader:
     def over(self, part: Sequence[Token]) -> None:
         before = self._tokens[: self._tokens.index(part[0])]
         is_measured = before and before[-1].kind in {"measure", "dimension", "name", "unknown"}
-        if is_measured and not _of(part, {"link"}):  # "revenue above 2 %"
-            raise NotReadError(_text(part))
+        if is_measured and not of_kinds(part, {"link"}):  # "revenue above 2 %"
+            raise NotReadError(text_of(part))
         self._limits.add(part)
 
     def unit(self, part: Sequence[Token]) -> None:
         self._limits.units.append(part[-1])
 
     def measures(self, part: Sequence[Token]) -> None:
-        names = list(dict.fromkeys(token.name for token in _of(part, {"measure"})))
+        names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
         if self._reading.measures and names != self._reading.measures:
-            raise NotReadError(_text(_of(part, {"measure"})))
+            raise NotReadError(text_of(of_kinds(part, {"measure"})))
         self._reading.measures = names
 
     def unread(self, part: Sequence[Token]) -> None:
-        raise NotReadError(_text(part))
+        raise NotReadError(text_of(part))
 
     def ranking(self, part: Sequence[Token]) -> None:
         self.breakdown(part)
@@ -338,7 +333,7 @@ class _Reader:
 
     def replaced(self, part: Sequence[Token]) -> None:
         """Note what a follow-up question replaces: "rail instead of road"."""
-        measures = [token.name for token in _of(part, {"measure"})]
+        measures = [token.name for token in of_kinds(part, {"measure"})]
         values = {
             name: [each for token in tokens for each in self._values.of(token, name)]
             for name, tokens in (self._groups(part) if not measures else ())
@@ -346,19 +341,19 @@ class _Reader:
         self._reading.replaced |= values | ({"": measures} if measures else {})
 
     def source(self, part: Sequence[Token]) -> None:
-        for token in _of(part, {"source"}):
+        for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
 
     def missing_in(self, part: Sequence[Token]) -> None:
         self.source(part)
-        self._reading.says.setdefault("missing", _text(part))
-        self._reading.lacking = _of(part, {"source"})[0].name
+        self._reading.says.setdefault("missing", text_of(part))
+        self._reading.lacking = of_kinds(part, {"source"})[0].name
 
     def only_in(self, part: Sequence[Token]) -> None:
         self.source(part)
-        self._reading.says.setdefault("missing", _text(part))
-        self._reading.only_in = _of(part, {"source"})[0].name
+        self._reading.says.setdefault("missing", text_of(part))
+        self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def place(self, part: Sequence[Token]) -> None:
         self._reading.ordinal = ORDINALS[part[0].name]
@@ -368,14 +363,6 @@ def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
     return is_next and before.kind == token.kind == "name"
-
-
-def _of(part: Sequence[Token], kinds: set[str]) -> list[Token]:
-    return [token for token in part if token.kind in kinds]
-
-
-def _text(part: Sequence[Token]) -> str:
-    return " ".join(token.text for token in part)
 
 
 _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {

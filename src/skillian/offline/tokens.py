@@ -6,7 +6,7 @@ At each position the longest reading counts; of equally long ones, the catalogue
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -44,6 +44,16 @@ class Token:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     period: Period | None = None
     at: int = 0
+
+
+def of_kinds(part: Sequence[Token], kinds: set[str]) -> list[Token]:
+    """Return the tokens of these kinds."""
+    return [token for token in part if token.kind in kinds]
+
+
+def text_of(part: Sequence[Token]) -> str:
+    """Return the words of tokens as they are written."""
+    return " ".join(token.text for token in part)
 
 
 def tokens_of(question: str, whole: Vocabulary, part: Vocabulary | None = None) -> list[Token]:
