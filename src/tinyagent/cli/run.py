@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 import tinyagent_commands
 from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
+from tinyagent.cli.workspace import WorkspaceReview
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.parts import attachment
@@ -57,6 +59,9 @@ def run(  # noqa: PLR0913 - one for each option of the command
     provenance: Annotated[
         Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
     ] = None,
+    workspace: Annotated[
+        Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
+    ] = None,
     without: Without = None,
     require: Require = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
@@ -74,14 +79,17 @@ def run(  # noqa: PLR0913 - one for each option of the command
         raise typer.BadParameter("use --stream or --json, not both")
     if (without or require) and not (code and trust is not TrustLevel.LOCAL):
         raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    if workspace is not None and not code:
+        raise typer.BadParameter("--workspace needs --code")
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
         if code:
             options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+        review = None if workspace is None else WorkspaceReview(workspace, options)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = tinyagent_commands.run(_run(agent, prompt, show.show))
+        result = tinyagent_commands.run(_run(agent, prompt, show.show, review))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
@@ -90,9 +98,10 @@ def run(  # noqa: PLR0913 - one for each option of the command
         notes.print("Interrupted; the run was cancelled.", style="yellow")
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     if as_json:
-        typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(_as_json(result, review), ensure_ascii=False, indent=2))
     show.end(result)
-    raise typer.Exit(_exit_code(result))
+    is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
+    raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
 
 
 def _agent(
@@ -162,13 +171,17 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         ) from None
 
 
-async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(
+    agent: Agent, task: Task, show: Callable[[Event], None], review: WorkspaceReview | None
+) -> RunResult[str]:
     from tinyagent.core.events import RunFinished
 
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:
             show(event)
+            if review is not None:
+                review.note(event)
             if isinstance(event, RunFinished):
                 result = event.result
     if result is None:
@@ -176,7 +189,7 @@ async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunRe
     return result
 
 
-def _as_json(result: RunResult[str]) -> dict[str, Any]:
+def _as_json(result: RunResult[str], review: WorkspaceReview | None) -> dict[str, Any]:
     return {
         "output": result.output,
         "state": result.state,
@@ -186,6 +199,7 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
         "usage": result.usage.to_dict(),
         **({"cost": result.cost.to_dict()} if has_prices() else {}),
         "artifacts": [artifact.name for artifact in result.artifacts],
+        **({} if review is None else {"changes": [asdict(change) for change in review.changes]}),
     }
 
 
