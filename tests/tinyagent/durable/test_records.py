@@ -20,6 +20,7 @@ from tinyagent.core import (
     ModelServerError,
     ToolArgumentsError,
 )
+from tinyagent.core.execution import Change
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.records import (
     JSONSerializer,
