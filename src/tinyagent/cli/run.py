@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -14,7 +14,6 @@ import typer
 import tinyagent_commands
 from tinyagent.cli.execute import Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
-from tinyagent.cli.workspace import WorkspaceReview
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.parts import attachment
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.options import CodeOptions
     from tinyagent.agents.react import ReactAgent
+    from tinyagent.cli.workspace import WorkspaceReview
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
@@ -77,16 +77,11 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
-    if workspace is not None and not code:
-        raise typer.BadParameter("--workspace needs --code")
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
-        if code:
-            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
-        review = None if workspace is None else WorkspaceReview(workspace, options)
+        options |= _sandbox(trust, without or (), require or (), code=code)
+        review = _review(workspace, options, code=code)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show, review))
@@ -102,6 +97,26 @@ def run(  # noqa: PLR0913 - one for each option of the command
     show.end(result)
     is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
     raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
+
+
+def _sandbox(
+    trust: TrustLevel, without: Sequence[str], require: Sequence[str], *, code: bool
+) -> CodeOptions:
+    """The options that only an agent that writes code has."""
+    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    return {"trust_level": trust, "without": without, "require": require} if code else {}
+
+
+def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:
+    """The workspace, if there is one; its executor is put into the options."""
+    if folder is None:
+        return None
+    if not code:
+        raise typer.BadParameter("--workspace needs --code")
+    from tinyagent.cli.workspace import WorkspaceReview
+
+    return WorkspaceReview(folder, options)
 
 
 def _agent(
