@@ -76,7 +76,12 @@ class ScopeLine:
         if self._call is None:
             raise AssertionError("a scope without a call has no buttons")
         tool, arguments = self._call
-        with ui.dialog() as dialog, ui.card().classes("stack dialog scope-dialog"):
+        # Half transparent, its texts would have too little contrast.
+        with (
+            ui.dialog().props("transition-duration=0") as dialog,
+            ui.card().classes("stack dialog scope-dialog"),
+        ):
+            dialog.props["aria-label"] = f"Change: {_TITLES[part]}"
             Heading(f"Change: {_TITLES[part]}", 2)
             editor = _Editor(self._service, tool, arguments)
             read = editor.build(part)

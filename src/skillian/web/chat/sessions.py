@@ -134,6 +134,7 @@ class _SessionChange(NamedTuple):
 
 async def _ask_change(record: SessionRecord) -> _SessionChange | None:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        dialog.props["aria-label"] = "Session"
         Heading("Session", 2)
         title = ui.input("Title", value=record.title).props("autofocus maxlength=80 outlined dense")
         title.on("keydown.enter", lambda: dialog.submit(_SessionChange(title.value or "")))
@@ -153,6 +154,7 @@ async def _ask_change(record: SessionRecord) -> _SessionChange | None:
 
 async def _confirm_deletion(record: SessionRecord) -> bool:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        dialog.props["aria-label"] = "Delete this session?"
         Heading("Delete this session?", 2)
         ui.label(f"“{_title(record)}”: you cannot restore this conversation.")
         with ui.element("div").classes("line"):
