@@ -123,6 +123,8 @@ def test_a_dialog_of_a_scope_fits_a_phone(demo: Serving, visit: Visit) -> None:
         page.get_by_role("button", name=re.compile(f"^{part}: ")).first.click()
         expect(page.get_by_role("dialog")).to_contain_text(f"Change: {part}")
         assert_fits(page)
+        page.evaluate("Promise.all(document.getAnimations().map(each => each.finished))")
+        page.mouse.move(0, 0)
         assert faults(page) == []
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_role("dialog")).to_have_count(0)
