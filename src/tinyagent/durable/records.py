@@ -15,6 +15,7 @@ from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
     ModelResponse,
     ToolResult,
@@ -126,7 +127,7 @@ def tool_result_to_dict(result: ToolResult) -> Record:
         record["parts"] = [part.to_dict() for part in result.parts]
     if result.error is not None:
         record["error"] = _error_to_dict(result.error)
-    return record
+    return record | label_to_dict(result.label)
 
 
 def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult:
@@ -141,6 +142,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
         value=value_from_dict(take_object(data, "value")),
         error=None if error is None else _error_from_dict(take_object(data, "error")),
         parts=content_from_list(data.get("parts", [])),
+        label=label_from_dict(data),
     )
 
 
@@ -158,7 +160,7 @@ def execution_to_dict(result: ExecutionResult) -> Record:
             for made in result.artifacts
         ],
         "seconds": result.duration_seconds,
-    }
+    } | label_to_dict(result.label)
 
 
 def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
@@ -169,7 +171,7 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
     """
     error = data.get("error")
     metadata = value_from_dict(take_object(data, "final_metadata"))
-    flags: dict[str, bool] = {flag: take(data, flag, bool) for flag in _FLAGS}
+    flags: dict[str, Any] = {flag: take(data, flag, bool) for flag in _FLAGS}
     return ExecutionResult(
         output=take(data, "output", str),
         error=None if error is None else take(data, "error", str),
@@ -179,6 +181,7 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         value_text=take(data, "value_text", str),
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
+        label=label_from_dict(data),
     )
 
 

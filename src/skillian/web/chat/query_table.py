@@ -22,15 +22,8 @@ MOST_BARS = 20
 _FEWEST = 2
 _BAR = 26
 _PERIOD = re.compile(r"(?:19|20)\d\d(?:[-/. ]?(?:Q[1-4]|\d{2,3})(?:[-/.]\d\d)?)?")
-# These scripts are constants. Names and values reach them as data only.
-_EXACT = """p => {
-  const exact = p.data.exact;
-  const digits = (exact.split(".")[1] || "").length;
-  return new Intl.NumberFormat(navigator.language,
-    {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(exact);
-}"""
-_COMPACT = """v => new Intl.NumberFormat(navigator.language,
-  {notation: "compact", maximumSignificantDigits: 3}).format(v)"""
+_EXACT = "p => skillian.exact(p.data.exact)"
+_SHORT = "v => skillian.short(v)"
 
 
 class QueryTable:
@@ -163,7 +156,7 @@ def _line(points: Sequence[tuple[str, str]]) -> dict[str, Any]:
 def _amount_axis() -> dict[str, Any]:
     return {
         "type": "value",
-        "axisLabel": {":formatter": _COMPACT, "color": "var(--ink-soft)", "hideOverlap": True},
+        "axisLabel": {":formatter": _SHORT, "color": "var(--ink-soft)", "hideOverlap": True},
         "splitLine": {"lineStyle": {"color": "var(--line)"}},
     }
 

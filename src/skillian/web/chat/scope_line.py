@@ -58,7 +58,7 @@ class ScopeLine:
         self._service = service
         self._call = call
         self._ask = ask
-        with ui.element("div").classes("line scope") as line:
+        with ui.element("div").classes("line answer-scope") as line:
             line.props["role"] = "group"
             line.props["aria-label"] = "Scope of the answer"
             for index, words in enumerate(parts):

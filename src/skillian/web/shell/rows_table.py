@@ -13,13 +13,7 @@ from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.web.shell.elements import scroll_region
 
-# The scripts are constants. Values reach them as data only.
-_AMOUNT = """v => {
-  if (v === null) return "-";
-  const digits = (String(v).split(".")[1] || "").length;
-  return new Intl.NumberFormat(navigator.language,
-    {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(v);
-}"""
+_AMOUNT = "v => v === null ? '-' : skillian.exact(v)"
 _BY_AMOUNT = "(a, b) => (a === null) - (b === null) || Number(a) - Number(b)"
 
 

@@ -32,7 +32,7 @@ from .processes import (
 from .session.link import HostGone, Link
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
-from .session.view import enter_copy
+from .session.view import enter_view
 
 _PAUSE_MS = 5  # without a request: until then, the new session needs the processor
 _TICK_MS = int(TICK_SECONDS * 1000)
@@ -237,9 +237,12 @@ def _start_session(
     order: dict[str, Any], link: Link, locks: Locks, trees: dict[str, int]
 ) -> SessionProcess:
     limits = SessionLimits(**order["limits"])
-    folder = locks.lock_up(limits, order["id"], trees)
+    workspace = order.get("workspace")
+    masks = workspace and workspace["masks"]
+    masked = None if masks is None else [path.encode("latin-1") for path in masks]
+    folder = locks.lock_up(limits, order["id"], trees, masked)
     close_all_but({link.sock.fileno(), *locks.kept_descriptors})
-    view = enter_copy(folder) if order.get("workspace") else None
+    view = enter_view(folder, locks.upper) if workspace else None
     # What changes in a workspace is reported as its changes.
     delivered = "" if view is not None else folder
     rules = Rules(delivered, frozenset(order["imports"]), limits.max_output_bytes)
