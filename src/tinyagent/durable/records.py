@@ -16,6 +16,7 @@ from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
 from tinyagent.core.execution import Artifact, Change, ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
     ModelResponse,
     ToolResult,
@@ -127,7 +128,7 @@ def tool_result_to_dict(result: ToolResult) -> Record:
         record["parts"] = [part.to_dict() for part in result.parts]
     if result.error is not None:
         record["error"] = _error_to_dict(result.error)
-    return record
+    return record | label_to_dict(result.label)
 
 
 def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult:
@@ -142,6 +143,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
         value=value_from_dict(take_object(data, "value")),
         error=None if error is None else _error_from_dict(take_object(data, "error")),
         parts=content_from_list(data.get("parts", [])),
+        label=label_from_dict(data),
     )
 
 
@@ -160,7 +162,7 @@ def execution_to_dict(result: ExecutionResult) -> Record:
         ],
         "seconds": result.duration_seconds,
         **({"changes": [asdict(change) for change in result.changes]} if result.changes else {}),
-    }
+    } | label_to_dict(result.label)
 
 
 def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
@@ -182,6 +184,7 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
         changes=tuple(map(_change, take_list(data, "changes") if "changes" in data else [])),
+        label=label_from_dict(data),
     )
 
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
+from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.advice import how_to_get
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.trust import TrustLevel, describe_guarantees, describe_local, lacking
+
+if TYPE_CHECKING:
+    from tinyagent.execution.workspace.session import SessionWorkspace
+    from tinyagent.execution.workspace.workspace import Workspace
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +64,53 @@ class Demands:
         report = template.report
         are_bounded = report["namespaces"] and report["forks"]
         return self.checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
+
+
+_OF_LOCKS = ("engine", "without", "require", "packages", "lock")
+
+
+def read_level(name: TrustLevel | str) -> TrustLevel:
+    """The trust level of this name.
+
+    Raises:
+        ConfigurationError: there is none.
+    """
+    try:
+        return TrustLevel(name)
+    except ValueError:
+        levels = ", ".join(TrustLevel)
+        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
+
+
+def refuse_without_locks(level: TrustLevel, options: Mapping[str, Any]) -> None:
+    """Refuse the options of an executor that need locks, at a level that has none.
+
+    Raises:
+        ConfigurationError: such an option is given.
+    """
+    for name in _OF_LOCKS if level is TrustLevel.LOCAL else ():
+        if options.get(name):
+            raise ConfigurationError(
+                f"trust level 'local' has no locks, so it has no option {name}"
+            )
+
+
+def workspace_of(
+    folder: str | Path | Workspace | None, *, has_files: bool
+) -> SessionWorkspace | None:
+    """The workspace of an executor; None if it has none.
+
+    Raises:
+        ConfigurationError: there is no such folder, or files are given as well.
+    """
+    if folder is None:
+        return None
+    if has_files:
+        raise ConfigurationError(
+            "files and workspace are both given: put the files into the folder"
+        )
+    # Executors without a workspace do not need these.
+    from tinyagent.execution.workspace.session import SessionWorkspace  # noqa: PLC0415
+    from tinyagent.execution.workspace.workspace import Workspace  # noqa: PLC0415
+
+    return SessionWorkspace(folder if isinstance(folder, Workspace) else Workspace(folder))

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
 from tinyagent.execution.sandbox.collector import StepCollector
-from tinyagent.execution.sandbox.demands import Demands
+from tinyagent.execution.sandbox.demands import (
+    Demands,
+    read_level,
+    refuse_without_locks,
+    workspace_of,
+)
 from tinyagent.execution.sandbox.engines.base import Engine
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.files import existing_file, send_file
@@ -39,11 +45,13 @@ from tinyagent.execution.trust import (
 
 if TYPE_CHECKING:
     from tinyagent.core.execution import Change
+    from tinyagent.execution.packages.store import PackageSet
     from tinyagent.execution.workspace.session import SessionWorkspace
     from tinyagent.execution.workspace.workspace import Workspace
 
 MAX_CODE = 1_000_000
 """Characters of one step."""
+_CHECKPOINTS = 8
 
 
 class ProcessOptions(TypedDict, total=False):
@@ -57,6 +65,8 @@ class ProcessOptions(TypedDict, total=False):
     without: Iterable[str]
     require: Iterable[str]
     workspace: str | Path | Workspace | None
+    packages: Iterable[str]
+    lock: str | Path | None
 
 
 class ProcessExecutor:
@@ -73,7 +83,8 @@ class ProcessExecutor:
             at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself. 0: steps run in the session itself.
+            and one whose process is lost loses only itself. 0: steps run in the session itself;
+            the default with `packages`, because the threads that some keep survive no fork.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
@@ -81,6 +92,10 @@ class ProcessExecutor:
         require: promises that must be enforced in addition to those of the trust level.
         workspace: a folder that the code sees a copy of, as its working folder; `commit` writes
             what it has changed there.
+        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
+            those installed here: wheels only, fetched once, checked by hashes.
+        lock: a requirements file with the versions and hashes of all packages; written if it does
+            not exist.
 
     Raises:
         ConfigurationError: an option is wrong, or a file does not exist.
@@ -91,14 +106,15 @@ class ProcessExecutor:
         trust_level: TrustLevel | str = TrustLevel.ISOLATED,
         **options: Unpack[ProcessOptions],
     ) -> None:
-        self.trust_level = _level(trust_level)
-        self._refuse_locks(options)
+        self.trust_level = read_level(trust_level)
+        refuse_without_locks(self.trust_level, options)
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        self._imports = sorted(imports_at(self.trust_level, self._extra))
+        imports_at(self.trust_level, self._extra)  # refuses "*" at LOCAL
+        self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
         self._files = [existing_file(path) for path in options.get("files", ())]
-        checkpoints = options.get("checkpoints", 8)
+        checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
         if checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
         needed = needed_promises(
@@ -112,16 +128,7 @@ class ProcessExecutor:
         self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
-        self._workspace = _workspace_of(options)
-
-    def _refuse_locks(self, options: ProcessOptions) -> None:
-        if self.trust_level is not TrustLevel.LOCAL:
-            return
-        for name in ("engine", "without", "require"):
-            if options.get(name):
-                raise ConfigurationError(
-                    f"trust level 'local' has no locks, so it has no option {name}"
-                )
+        self._workspace = workspace_of(options.get("workspace"), has_files=bool(self._files))
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -131,6 +138,15 @@ class ProcessExecutor:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
         return self._demands.described(self._start(()))
+
+    @property
+    def packages(self) -> PackageSet | None:
+        """The packages of its own, with their lock, fetched if needed; None if it has none.
+
+        Raises:
+            ConfigurationError: a package is refused.
+        """
+        return None if self._wanted is None else self._wanted.prepare()
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
@@ -269,12 +285,13 @@ class ProcessExecutor:
 
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
-        preload = modules_for(self._extra, code)
+        preload = modules_for(self._extra, code, packages=self._wanted is not None)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
         checkpoints = self._demands.checkpoints_of(template)
+        modules = None if self._wanted is None else self._wanted.prepare().modules
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -284,7 +301,7 @@ class ProcessExecutor:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": self._imports,
+            "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
         }
 
         def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
@@ -307,10 +324,13 @@ class ProcessExecutor:
     def _layers(self, template: TemplateHandle) -> bool:
         """Whether sessions of this template can have a workspace without a copy of it."""
         is_own = template.spec.engine == KernelEngine()
-        return is_own and template.report["namespaces"] and bool(self._demands.checkpoints)
+        has_warden = self._demands.checkpoints_of(template) > 0
+        return is_own and has_warden and bool(template.report["namespaces"])
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
+        if self._wanted is not None and self._wanted.prepared is None:
+            return None
         template = running_template(self._spec(self._engines[0], preload))
         if template is None or self._demands.lacking(template):
             return None
@@ -318,7 +338,9 @@ class ProcessExecutor:
 
     def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
         keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
-        return Spec(engine, preload, keeper=keeper)
+        packages = self.packages
+        folder = "" if packages is None else str(packages.folder)
+        return Spec(engine, preload, keeper=keeper, packages=folder)
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can keep what the trust level promises."""
@@ -338,29 +360,6 @@ class ProcessExecutor:
         raise SandboxUnavailable(
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
-
-
-def _level(name: TrustLevel | str) -> TrustLevel:
-    try:
-        return TrustLevel(name)
-    except ValueError:
-        levels = ", ".join(TrustLevel)
-        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
-
-
-def _workspace_of(options: ProcessOptions) -> SessionWorkspace | None:
-    folder = options.get("workspace")
-    if folder is None:
-        return None
-    if options.get("files"):
-        raise ConfigurationError(
-            "files and workspace are both given: put the files into the folder"
-        )
-    # Executors without a workspace do not need these.
-    from tinyagent.execution.workspace.session import SessionWorkspace  # noqa: PLC0415
-    from tinyagent.execution.workspace.workspace import Workspace  # noqa: PLC0415
-
-    return SessionWorkspace(folder if isinstance(folder, Workspace) else Workspace(folder))
 
 
 def _nothing() -> None:

@@ -6,6 +6,7 @@ import os
 import resource
 import signal
 import socket
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +14,7 @@ from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
+from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
 from . import landlock, linux, mounts, namespaces, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
@@ -306,13 +308,20 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         namespaces.fork_inside()
         mounts.keep_to_ourselves()
     keeper = Keeper() if apart and order.get("keeper") else None
+    packages: str = order.get("packages", "")
+    if packages:
+        forget_host_packages()
     load(order["preload"])
-    paths = mounts.python_paths()
+    paths = mounts.python_paths(packages=not packages)
     if apart:
-        trees = mounts.hold(paths)
+        trees = mounts.hold(paths, packages)
         namespaces.drop_root()
         mounts.enter_root(trees)
         paths = ["/", "/dev/null"]  # which may be written, too
+    elif packages:
+        paths.append(packages)
+    if packages:  # it exists now: a folder that does not is remembered as such
+        sys.path.append(mounts.PACKAGES if apart else packages)
     files = 0 if "landlock" in without else landlock.abi()
     if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
         namespaces.become_nobody()
