@@ -73,6 +73,31 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkRequest:
+    """A request that code made by way of the host, or one that was refused. It has no content.
+
+    Args:
+        method: such as `"GET"`; `"LOOKUP"` where only a name was asked for.
+        target: scheme, host and port.
+        path: its beginning, without the query.
+        allowed: whether it was passed on.
+        status: of the answer that the code got.
+        sent: bytes of its body.
+        received: bytes of the answer's body.
+        reason: why it was refused or failed.
+    """
+
+    method: str
+    target: str
+    path: str
+    allowed: bool
+    status: int | None = None
+    sent: int = 0
+    received: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionResult:
     """The result of one step of code.
 
@@ -90,6 +115,7 @@ class ExecutionResult:
         duration_seconds: how long it ran.
         state_lost: whether the variables of earlier steps are gone.
         undone: whether the variables are as they were before this step.
+        requests: what it asked of the network; the first 1,000.
     """
 
     output: str = ""
@@ -105,3 +131,4 @@ class ExecutionResult:
     duration_seconds: float = 0.0
     state_lost: bool = False
     undone: bool = False
+    requests: tuple[NetworkRequest, ...] = ()

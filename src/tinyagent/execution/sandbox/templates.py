@@ -77,11 +77,13 @@ class Spec:
         preload: modules that it imports before it forks sessions.
         without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
             that lack them.
+        network: whether its sessions have a network of their own.
     """
 
     engine: Engine
     preload: tuple[str, ...]
     without: frozenset[str] = frozenset()
+    network: bool = False
 
 
 class TemplateHandle:
@@ -173,6 +175,7 @@ class TemplateHandle:
             "locks": spec.engine.locks,
             "preload": spec.preload,
             "without": sorted(spec.without),
+            "network": spec.network,
             "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""
         }
         self._control.settimeout(_START_SECONDS)
@@ -195,17 +198,21 @@ class TemplateHandle:
         )
 
 
-_templates: dict[tuple[Engine, tuple[str, ...]], TemplateHandle] = {}
+_templates: dict[tuple[Engine, tuple[str, ...], bool], TemplateHandle] = {}
 _starting = threading.Lock()
 
 
-def running_template(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle | None:
+def running_template(
+    engine: Engine, preload: tuple[str, ...], *, network: bool = False
+) -> TemplateHandle | None:
     """The template of this kind, if it runs already."""
-    template = _templates.get((engine, preload))
+    template = _templates.get((engine, preload, network))
     return template if template is not None and template.is_alive else None
 
 
-def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
+def template_for(
+    engine: Engine, preload: tuple[str, ...], *, network: bool = False
+) -> TemplateHandle:
     """The running template of this kind; starts it if needed (0.1 s; 0.5 s with pandas).
 
     If the kernel refuses namespaces, the template has none, and its report says so.
@@ -213,7 +220,7 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
     Raises:
         SandboxUnavailable: it does not start.
     """
-    key = (engine, preload)
+    key = (engine, preload, network)
     with _starting:
         template = _templates.get(key)
         if template is not None and template.is_alive:
@@ -223,11 +230,11 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
             without = template.spec.without
             template.close()
         try:
-            template = TemplateHandle(Spec(engine, preload, without))
+            template = TemplateHandle(Spec(engine, preload, without, network))
         except SandboxUnavailable:
             if without or not engine.locks:
                 raise
-            template = TemplateHandle(Spec(engine, preload, frozenset({"namespaces"})))
+            template = TemplateHandle(Spec(engine, preload, frozenset({"namespaces"}), network))
         _templates[key] = template
         return template
 

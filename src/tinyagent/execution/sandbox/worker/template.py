@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from .codec.wire import Frame, FrameReader, Kind, pack
 from .folders import remove_folder
 from .kernel.locks import KernelLocks
+from .kernel.network import NetworkOrder
 from .processes import (
     TICK_SECONDS,
     NoLocks,
@@ -30,6 +31,7 @@ from .processes import (
     watch_process,
 )
 from .session.link import HostGone, Link
+from .session.names import ask_the_host
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
 
@@ -220,10 +222,21 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
 
 def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> SessionProcess:
     limits = SessionLimits(**order["limits"])
+    if "network" in order:
+        _connect(NetworkOrder(**order["network"]), link, locks)
     folder = locks.lock_up(limits, order["id"])
     close_all_but({link.sock.fileno(), *locks.kept_descriptors})
     rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
     return SessionProcess(link, rules, locks.harden, locks.warden(limits))
+
+
+def _connect(order: NetworkOrder, link: Link, locks: Locks) -> None:
+    """Prepare the session's network."""
+    if isinstance(locks, NoLocks):
+        raise PermissionError("without locks there is no network of the session's own")
+    locks.connect(order, link.sock)
+    known = frozenset({*order.addresses, *order.hosts.values()})
+    ask_the_host((order.names, order.ports[0]), known)
 
 
 def _report_failure(descriptor: int, error: BaseException) -> None:

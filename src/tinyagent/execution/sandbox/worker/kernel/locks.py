@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, network, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
 from .warden import Warden
@@ -32,6 +33,7 @@ class PreparedLocks(NamedTuple):
         readable: descriptors of the folders that Landlock leaves readable.
         landlock: the version of Landlock; 0 for none.
         filters: the system-call filters, without and with `fork`; None where there are none.
+        network: whether sessions have a network.
     """
 
     proc: int
@@ -39,6 +41,7 @@ class PreparedLocks(NamedTuple):
     readable: tuple[int, ...]
     landlock: int
     filters: tuple[bytes, bytes] | None
+    network: bool
 
 
 def part_from_others() -> int:
@@ -76,10 +79,13 @@ def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
         _lower(kind, most)
 
 
-def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
+def lock(
+    cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()
+) -> None:
     """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's /proc, which stays readable; no path leads there.
+    `own_proc` is the warden's /proc, which stays readable; no path leads there. `ports` can be reached by
+    TCP, in a session with a network.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
@@ -87,7 +93,7 @@ def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
     if cell.landlock:
         own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         seen = () if own_proc is None else (own_proc,)
-        landlock.restrict((*cell.readable, *seen), (own,))
+        landlock.restrict((*cell.readable, *seen), (own,), ports)
         os.close(own)
 
 
@@ -156,7 +162,8 @@ class KernelLocks:
     """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
     Args:
-        order: modules to load (`preload`), and locks not to use (`without`).
+        order: modules to load (`preload`), locks not to use (`without`), and whether sessions have
+            a network (`network`).
 
     Raises:
         OSError: the kernel refuses a lock.
@@ -170,6 +177,7 @@ class KernelLocks:
             make_home(mounts.SANDBOX)
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
+        self._ports: list[int] = []
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -212,8 +220,22 @@ class KernelLocks:
         stand_alone(self.cell.proc)
         if self.cell.namespaces:
             self._own_proc = part_from_others()
+            if self.cell.network:
+                network.enter(self.cell.proc)
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
+
+    def connect(self, order: network.NetworkOrder, host: socket.socket) -> None:
+        """Prepare the session's network; its listening sockets go to the host.
+
+        Raises:
+            OSError: there are no namespaces, or the kernel refuses.
+        """
+        if not (self.cell.namespaces and self.cell.network):
+            raise OSError(errno.EPERM, "a network needs namespaces")
+        network.show_files(order)
+        network.hand_over_listeners(order, host)
+        self._ports = order.ports
 
     def lock_up(self, limits: SessionLimits, number: int) -> str:
         """Enter a new working folder, and lock everything else away; returns the folder."""
@@ -227,7 +249,7 @@ class KernelLocks:
         if not limits.checkpoints:
             self._own_proc = None
         limit_resources(self.cell, limits)
-        lock(self.cell, folder, self._own_proc)
+        lock(self.cell, folder, self._own_proc, self._ports)
         return folder
 
     @property
@@ -251,6 +273,7 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
     apart = "namespaces" not in without
+    has_network = apart and bool(order.get("network"))
     if apart:
         namespaces.enter()
         namespaces.fork_inside()
@@ -270,16 +293,17 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=files,
-        filters=None if "seccomp" in without else _filters(stack),
+        filters=None if "seccomp" in without else _filters(stack, network=has_network),
+        network=has_network,
     )
 
 
-def _filters(stack: int) -> tuple[bytes, bytes] | None:
+def _filters(stack: int, *, network: bool) -> tuple[bytes, bytes] | None:
     """The system-call filters without and with `fork`; None if the kernel accepts none."""
     try:
         filters = (
-            seccomp.program(forks=False, stack=stack),
-            seccomp.program(forks=True, stack=stack),
+            seccomp.program(forks=False, network=network, stack=stack),
+            seccomp.program(forks=True, network=network, stack=stack),
         )
     except OSError:  # a machine whose system calls are not known
         return None

@@ -1,0 +1,399 @@
+"""The host's side of a sandbox's network: accepts its connections and serves them.
+
+The listening sockets live in the session's network namespace, so nobody else can connect. The local
+address of a connection says which host of the list it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import Any
+
+from tinyagent.core.execution import NetworkRequest
+from tinyagent.execution.network.authority import Authority
+from tinyagent.execution.network.exchange import Budget, Exchange, Progress, Services
+from tinyagent.execution.network.heads import MAX_HEAD, Refused, read_head
+from tinyagent.execution.network.names import host_name, ip_address
+from tinyagent.execution.network.rules import Allow, Policy, Target, read_rules
+from tinyagent.execution.network.secrets import PLACEHOLDER, ApiKey, Bearer, read_secrets
+from tinyagent.execution.network.upstream import open_client
+
+MAX_CONNECTIONS = 64
+_MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
+MAX_REQUESTS = 10_000
+"""Requests of a step that are answered."""
+MAX_RECORDS = 1_000
+_NAME_DOOR = "127.1.0.1"
+_FIRST_NAME = 2
+_WILDCARD_NETWORK = "127.2"
+_MAX_WILDCARD_NAMES = 500
+_HEAD_SECONDS = 30.0
+_WRITE_SECONDS = 60.0
+_CLOSE_SECONDS = 5.0
+_SNIFF_SECONDS = 10.0
+_READY_SECONDS = 30.0
+_MAX_NAME_LINE = 400
+_TLS_HANDSHAKE = b"\x16"
+
+
+class NetworkAccess:
+    """What one executor's code may reach, and the means to serve it.
+
+    Args:
+        items: the list: hosts, or `Allow`.
+        secrets: for hosts of the list.
+        max_bytes: that a step may send and receive.
+
+    Raises:
+        ConfigurationError: an item or a secret cannot be used, or the extra is not installed.
+    """
+
+    def __init__(
+        self,
+        items: Iterable[str | Allow],
+        secrets: Mapping[str, Bearer | ApiKey],
+        max_bytes: int,
+    ) -> None:
+        rules = read_rules(items)
+        self.policy = Policy(rules)
+        self.secrets = read_secrets(secrets, rules)
+        self.authority = Authority()
+        self.max_bytes = max_bytes
+        self.ports = sorted({port for rule in rules for _, port in rule.ports})
+        exact = list(dict.fromkeys(rule.host for rule in rules if not rule.is_wildcard))
+        self._addresses = {host: host for host in exact if ip_address(host) is not None}
+        names = [host for host in exact if host not in self._addresses]
+        self._addresses |= {
+            name: f"127.1.{number >> 8}.{number & 0xFF}"
+            for number, name in enumerate(names, _FIRST_NAME)
+        }
+        self._hosts = {address: host for host, address in self._addresses.items()}
+        self._granted = 0
+
+    def order(self) -> dict[str, Any]:
+        """What the session is told."""
+        names = {host: place for host, place in self._addresses.items() if host != place}
+        listed = [host for host, place in self._addresses.items() if host == place]
+        return {
+            "ports": self.ports,
+            "hosts": names,
+            "addresses": [place for place in listed if not place.startswith("127.")],
+            "certificate": self.authority.certificate,
+            "variables": {secret.env: PLACEHOLDER for secret in self.secrets.values()},
+            "names": _NAME_DOOR,
+        }
+
+    def host_at(self, address: str) -> str | None:
+        """The listed host that an address of the session stands for."""
+        return self._hosts.get(address)
+
+    def find(self, text: str) -> tuple[str, str]:
+        """The address in the session that stands for a name, or why it has none."""
+        name = host_name(text) or ip_address(text)
+        if name is None:
+            return "", f"{text[:100]!r} is not the plain name of a host"
+        if name in self._addresses:
+            return self._addresses[name], ""
+        reason = self.policy.refuse_name(name)
+        if reason:
+            return "", reason
+        if self._granted >= _MAX_WILDCARD_NAMES:
+            return "", f"this sandbox has asked for {self._granted} names: no more are answered"
+        self._granted += 1
+        address = f"{_WILDCARD_NETWORK}.{self._granted >> 8}.{self._granted & 0xFF}"
+        self._addresses[name], self._hosts[address] = address, name
+        return address, ""
+
+
+async def receive_listeners(sock: socket.socket, count: int) -> list[socket.socket]:
+    """The listening sockets that a new session sends first; empty if it reports a failure instead.
+
+    Args:
+        sock: to the session, in which no code runs yet.
+        count: of the sockets.
+
+    Raises:
+        TimeoutError: it sends nothing.
+    """
+    async with asyncio.timeout(_READY_SECONDS):
+        await _readable(sock)
+    if sock.recv(1, socket.MSG_PEEK) != b"L":
+        return []
+    _, descriptors, _, _ = socket.recv_fds(sock, 1, count)
+    listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
+    for listener in listeners:
+        os.set_inheritable(listener.fileno(), False)  # noqa: FBT003 - os's own signature
+        listener.setblocking(False)  # noqa: FBT003 - as above
+    return listeners
+
+
+class Gate:
+    """Serves the connections of a session during one step.
+
+    Args:
+        access: what may be reached.
+        listeners: of the session.
+    """
+
+    def __init__(self, access: NetworkAccess, listeners: list[socket.socket]) -> None:
+        self._access = access
+        self._listeners = listeners
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._open = 0
+        self._is_listening = self._is_closing = False
+        self._requests = 0
+        self.records: list[NetworkRequest] = []
+        """What the code asked for, oldest first; at most `MAX_RECORDS`."""
+
+    async def __aenter__(self) -> Gate:
+        """Begin to serve; what tried to connect between steps is dropped."""
+        self._drop_waiting()
+        access = self._access
+        self._services = Services(
+            access.policy, access.secrets, open_client(access.policy), Budget(access.max_bytes)
+        )
+        self._listen(on=True)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close all connections, and wait until they are closed."""
+        self._is_closing = True
+        self._listen(on=False)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CLOSE_SECONDS)
+        await self._services.client.close()
+        self._drop_waiting()
+
+    def _drop_waiting(self) -> None:
+        for listener in self._listeners:
+            with suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        if len(self._tasks) >= _MOST_ACCEPTED:
+            self._listen(on=False)
+            return
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        sock.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+        task = asyncio.get_running_loop().create_task(self._serve(sock))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._is_closing and not self._is_listening:
+            self._listen(on=True)
+
+    def _listen(self, *, on: bool) -> None:
+        loop = asyncio.get_running_loop()
+        self._is_listening = on
+        for listener in self._listeners:
+            if on:
+                loop.add_reader(listener.fileno(), self._accept, listener)
+            elif listener.fileno() >= 0:
+                loop.remove_reader(listener.fileno())
+
+    async def _serve(self, sock: socket.socket) -> None:
+        """Serve one connection until it ends, however it ends."""
+        address, port = sock.getsockname()
+        self._open += 1
+        try:
+            if address == _NAME_DOOR:
+                await self._answer_names(sock)
+                return
+            host = self._access.host_at(address)
+            if host is not None:
+                await self._serve_host(sock, host, port)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # the code has gone, or sent nothing in time
+        finally:
+            self._open -= 1
+            sock.close()
+
+    async def _answer_names(self, sock: socket.socket) -> None:
+        """Answer one question for the address of a name."""
+        line = b""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(_SNIFF_SECONDS):
+            while b"\n" not in line and len(line) < _MAX_NAME_LINE:
+                piece = await loop.sock_recv(sock, _MAX_NAME_LINE)
+                if not piece:
+                    return
+                line += piece
+            text = line.partition(b"\n")[0].decode("ascii", "replace")
+            address, reason = self._access.find(text)
+            if reason:
+                self._note(NetworkRequest("LOOKUP", text[:100], "", allowed=False, reason=reason))
+            answer = f"+{address}" if address else f"-{reason}"
+            await loop.sock_sendall(sock, answer[:_MAX_NAME_LINE * 4].encode("ascii", "replace"))
+
+    async def _serve_host(self, sock: socket.socket, host: str, port: int) -> None:
+        async with asyncio.timeout(_HEAD_SECONDS):
+            await _readable(sock)
+        is_tls = sock.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE
+        target = Target("https" if is_tls else "http", host, port)
+        context = self._access.authority.context(host) if is_tls else None
+        stream = await _open_stream(sock, context)
+        if stream is None:
+            reason = (
+                "the TLS of this connection names another host, or does not trust the certificate"
+                f" of this sandbox, which is in {_CERTIFICATE_VARIABLES}"
+            )
+            self._note(NetworkRequest("?", str(target), "", allowed=False, reason=reason))
+            return
+        try:
+            while await self._answer_one(stream, target):
+                pass
+        finally:
+            await stream.close()
+
+    async def _answer_one(self, stream: Stream, target: Target) -> bool:
+        """Answer the next request; returns whether another may follow."""
+        progress = Progress(target)
+        data = b""
+        try:
+            async with asyncio.timeout(_HEAD_SECONDS):
+                data = await stream.read_head()
+            if not data:
+                return False
+            self._check_limits()
+            head = read_head(data)
+            exchange = Exchange(self._services, progress, stream.reader, stream)
+            return await exchange.answer(head) and not stream.reader.at_eof()
+        except Refused as fault:
+            progress.status, progress.reason = fault.status, fault.reason
+            if not progress.has_answer:
+                await stream.write(_refusal(fault))
+                await stream.drain_input()
+            return False
+        except ConnectionAbortedError as fault:
+            progress.reason = progress.reason or str(fault)
+            stream.abort()
+            return False
+        except BaseException:
+            progress.reason = progress.reason or "the connection ended before the answer did"
+            stream.abort()
+            raise
+        finally:
+            if data or progress.status is not None:
+                self._note(progress.record())
+
+    def _check_limits(self) -> None:
+        self._requests += 1
+        if self._open > MAX_CONNECTIONS:
+            raise Refused(
+                503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them"
+            )
+        if self._requests > MAX_REQUESTS:
+            raise Refused(429, f"a step may make {MAX_REQUESTS:,} requests")
+
+    def _note(self, record: NetworkRequest) -> None:
+        if len(self.records) < MAX_RECORDS:
+            self.records.append(record)
+
+
+_CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"
+
+
+def _refusal(fault: Refused) -> bytes:
+    body = f"{fault.reason}\n".encode("utf-8", "replace")
+    return (
+        b"HTTP/1.1 %d Refused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        b"Content-Length: %d\r\nConnection: close\r\nX-Refused-By: sandbox\r\n\r\n%b"
+        % (fault.status, len(body), body)
+    )
+
+
+class Stream:
+    """A connection of the code's, behind TLS or not."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.reader = reader
+        self._writer = writer
+
+    async def read_head(self) -> bytes:
+        """The bytes of a request up to an empty line; empty if there is none.
+
+        Raises:
+            Refused: it is too long.
+        """
+        try:
+            return await self.reader.readuntil(b"\r\n\r\n")
+        except asyncio.IncompleteReadError as fault:
+            return fault.partial
+        except asyncio.LimitOverrunError:
+            raise Refused(431, f"the head of a request has {MAX_HEAD:,} bytes at most") from None
+
+    async def write(self, data: bytes) -> None:
+        """Write, and wait until there is room.
+
+        Raises:
+            TimeoutError: the code does not read.
+        """
+        self._writer.write(data)
+        async with asyncio.timeout(_WRITE_SECONDS):
+            await self._writer.drain()
+
+    async def drain_input(self) -> None:
+        """Read what the code still sends, for a while: otherwise it may never see the answer."""
+        with suppress(OSError, TimeoutError):
+            if self._writer.can_write_eof():
+                self._writer.write_eof()
+            async with asyncio.timeout(1.0):
+                while await self.reader.read(1 << 16):
+                    pass
+
+    def abort(self) -> None:
+        """Cut the connection, so that the client notices that the answer is not whole."""
+        self._writer.transport.abort()
+
+    async def close(self) -> None:
+        """Send what is left, and close."""
+        try:
+            self._writer.close()
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._writer.wait_closed()
+        except (OSError, TimeoutError, ssl.SSLError):
+            self._writer.transport.abort()
+        except asyncio.CancelledError:
+            self._writer.transport.abort()
+            raise
+
+
+async def _open_stream(sock: socket.socket, context: ssl.SSLContext | None) -> Stream | None:
+    """Take over an accepted connection, with its TLS; None if that fails."""
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=MAX_HEAD, loop=loop)
+    try:
+        transport, protocol = await loop.connect_accepted_socket(
+            lambda: asyncio.StreamReaderProtocol(reader, loop=loop),
+            sock,
+            ssl=context,
+            ssl_handshake_timeout=None if context is None else _HEAD_SECONDS,
+            ssl_shutdown_timeout=None if context is None else _CLOSE_SECONDS,
+        )
+    except (ssl.SSLError, ConnectionError, TimeoutError):
+        return None
+    return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
+
+
+async def _readable(sock: socket.socket) -> None:
+    """Wait until something has arrived."""
+    loop = asyncio.get_running_loop()
+    ready = loop.create_future()
+    loop.add_reader(sock.fileno(), lambda: ready.done() or ready.set_result(None))
+    try:
+        await ready
+    finally:
+        loop.remove_reader(sock.fileno())
