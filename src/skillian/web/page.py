@@ -23,7 +23,7 @@ from skillian.web.chat.runs import runs_view
 from skillian.web.chat.sessions import SessionList
 from skillian.web.chat.timeline import timeline_view
 from skillian.web.chat.view import ChatView
-from skillian.web.comparison.form import compare_form
+from skillian.web.comparison.form.view import compare_form
 from skillian.web.comparison.view import comparison_view
 from skillian.web.shell.frame import START, Visit, frame, visit_of
 from skillian.web.shell.login import Login

@@ -19,6 +19,7 @@ from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
+    Spec,
     TemplateHandle,
     engines_for,
     modules_for,
@@ -274,7 +275,7 @@ class ProcessExecutor:
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
-        template = running_template(self._engines[0], preload)
+        template = running_template(Spec(self._engines[0], preload))
         if template is None or self._lacking(template):
             return None
         return template
@@ -286,7 +287,7 @@ class ProcessExecutor:
             reason = engine.missing()
             if not reason:
                 try:
-                    template = template_for(engine, preload)
+                    template = template_for(Spec(engine, preload))
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:

@@ -11,15 +11,16 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import Engine, last_words
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine, PlainEngine
+from tinyagent.execution.sandbox.host_folders import HostFolder, Offer
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, pack
 from tinyagent.execution.sandbox.worker.folders import remove_folder
 from tinyagent.execution.trust import TrustLevel
@@ -77,12 +78,14 @@ class Spec:
         preload: modules that it imports before it forks sessions.
         without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
             that lack them.
+        keeper: whether its sessions may get folders of the host.
         network: whether its sessions have a network of their own.
     """
 
     engine: Engine
     preload: tuple[str, ...]
     without: frozenset[str] = frozenset()
+    keeper: bool = False
     network: bool = False
 
 
@@ -105,20 +108,24 @@ class TemplateHandle:
             self._control.close()
             raise
 
-    def spawn(self, order: dict[str, Any]) -> tuple[int, socket.socket]:
+    def spawn(
+        self, order: dict[str, Any], folders: Sequence[HostFolder] = ()
+    ) -> tuple[int, socket.socket]:
         """Start a session; returns its number and the host's end of its socket.
 
         Args:
             order: its limits and imports.
+            folders: of the host, which it sees; only if `Spec.keeper` says so, at most three.
 
         Raises:
-            OSError: the template is gone.
+            OSError: the template is gone, or a folder cannot be mounted.
         """
         ours, theirs = socket.socketpair()
         number = next(self._ids)
         try:
-            with theirs:
-                self._send({**order, "id": number}, theirs)
+            with theirs, closing(Offer(folders, self._process.pid)) as offer:
+                body = {**order, "id": number, "folders": offer.requests}
+                self._send(body, [theirs.fileno(), *offer.descriptors])
         except OSError:
             ours.close()
             raise
@@ -162,12 +169,12 @@ class TemplateHandle:
         self._control.close()
         self._process.returncode = 0  # not this process's child
 
-    def _send(self, body: dict[str, Any], descriptor: socket.socket | None = None) -> None:
+    def _send(self, body: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         data = pack(Frame(Kind.ORDER, body))
         with self._lock:
             sent = 0
-            if descriptor is not None:
-                sent = socket.send_fds(self._control, [data], [descriptor.fileno()])
+            if descriptors:
+                sent = socket.send_fds(self._control, [data], descriptors)
             self._control.sendall(data[sent:])
 
     def _first_report(self, spec: Spec) -> dict[str, Any]:
@@ -176,6 +183,7 @@ class TemplateHandle:
             "preload": spec.preload,
             "without": sorted(spec.without),
             "network": spec.network,
+            "keeper": spec.keeper and os.geteuid() != 0,
             "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""
         }
         self._control.settimeout(_START_SECONDS)
@@ -198,21 +206,18 @@ class TemplateHandle:
         )
 
 
-_templates: dict[tuple[Engine, tuple[str, ...], bool], TemplateHandle] = {}
+_templates: dict[Spec, TemplateHandle] = {}
+"""The running templates, by what was asked for: they may lack what the kernel refuses."""
 _starting = threading.Lock()
 
 
-def running_template(
-    engine: Engine, preload: tuple[str, ...], *, network: bool = False
-) -> TemplateHandle | None:
+def running_template(spec: Spec) -> TemplateHandle | None:
     """The template of this kind, if it runs already."""
-    template = _templates.get((engine, preload, network))
+    template = _templates.get(spec)
     return template if template is not None and template.is_alive else None
 
 
-def template_for(
-    engine: Engine, preload: tuple[str, ...], *, network: bool = False
-) -> TemplateHandle:
+def template_for(spec: Spec) -> TemplateHandle:
     """The running template of this kind; starts it if needed (0.1 s; 0.5 s with pandas).
 
     If the kernel refuses namespaces, the template has none, and its report says so.
@@ -220,9 +225,8 @@ def template_for(
     Raises:
         SandboxUnavailable: it does not start.
     """
-    key = (engine, preload, network)
     with _starting:
-        template = _templates.get(key)
+        template = _templates.get(spec)
         if template is not None and template.is_alive:
             return template
         without = frozenset[str]()
@@ -230,12 +234,12 @@ def template_for(
             without = template.spec.without
             template.close()
         try:
-            template = TemplateHandle(Spec(engine, preload, without, network))
+            template = TemplateHandle(replace(spec, without=without))
         except SandboxUnavailable:
-            if without or not engine.locks:
+            if without or not spec.engine.locks:
                 raise
-            template = TemplateHandle(Spec(engine, preload, frozenset({"namespaces"}), network))
-        _templates[key] = template
+            template = TemplateHandle(replace(spec, without=frozenset({"namespaces"})))
+        _templates[spec] = template
         return template
 
 

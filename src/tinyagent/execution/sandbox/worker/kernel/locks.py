@@ -8,7 +8,7 @@ import resource
 import signal
 import socket
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from ..processes import SessionLimits, load
 from . import landlock, linux, mounts, namespaces, network, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
+from .keeper import Keeper
 from .warden import Warden
 
 _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
@@ -33,6 +34,7 @@ class PreparedLocks(NamedTuple):
         readable: descriptors of the folders that Landlock leaves readable.
         landlock: the version of Landlock; 0 for none.
         filters: the system-call filters, without and with `fork`; None where there are none.
+        keeper: hands over folders of the host; None where no session gets any from it.
         network: whether sessions have a network.
     """
 
@@ -41,7 +43,8 @@ class PreparedLocks(NamedTuple):
     readable: tuple[int, ...]
     landlock: int
     filters: tuple[bytes, bytes] | None
-    network: bool
+    keeper: Keeper | None
+    network: bool = False
 
 
 def part_from_others() -> int:
@@ -53,9 +56,19 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
-    """Make the working folder in memory, and enter a user namespace: no mount comes after."""
+def settle_in(cell: PreparedLocks, limits: SessionLimits, trees: Mapping[str, int]) -> None:
+    """Make the working folder in memory, and enter a user namespace: no mount comes after.
+
+    Args:
+        cell: what the template has prepared.
+        limits: of the session.
+        trees: detached mounts of the host's folders, by the names they get in the working folder.
+    """
     mounts.make_working_folder(limits.max_file_bytes)
+    for name, tree in trees.items():
+        place = os.path.join(mounts.SANDBOX, name)
+        os.mkdir(place)
+        mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
 
 
@@ -189,6 +202,16 @@ class KernelLocks:
             "forks": filters and _can(seccomp.listen_to_forks),
         }
 
+    def mount(self, folder: dict[str, Any]) -> int:
+        """A detached mount of a folder of the host, as `Keeper.mount` makes it.
+
+        Raises:
+            OSError: there is no keeper, or it refuses.
+        """
+        if self.cell.keeper is None:
+            raise OSError("this sandbox shows no folders of the host")
+        return self.cell.keeper.mount(folder)
+
     def fork(self) -> int:
         """Fork a process that may become a session, in a new process namespace."""
         if not self.cell.namespaces:
@@ -237,11 +260,17 @@ class KernelLocks:
         network.hand_over_listeners(order, host)
         self._ports = order.ports
 
-    def lock_up(self, limits: SessionLimits, number: int) -> str:
-        """Enter a new working folder, and lock everything else away; returns the folder."""
+    def lock_up(self, limits: SessionLimits, number: int, trees: Mapping[str, int]) -> str:
+        """Enter a new working folder, and lock everything else away; returns the folder.
+
+        Args:
+            limits: of the session.
+            number: the session's.
+            trees: detached mounts of the host's folders, by their names in the working folder.
+        """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            settle_in(self.cell, limits)
+            settle_in(self.cell, limits, trees)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
@@ -277,10 +306,11 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
     if apart:
         namespaces.enter()
         namespaces.fork_inside()
+        mounts.keep_to_ourselves()
+    keeper = Keeper() if apart and order.get("keeper") else None
     load(order["preload"])
     paths = mounts.python_paths()
     if apart:
-        mounts.keep_to_ourselves()
         trees = mounts.hold(paths)
         namespaces.drop_root()
         mounts.enter_root(trees)
@@ -294,6 +324,7 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=files,
         filters=None if "seccomp" in without else _filters(stack, network=has_network),
+        keeper=keeper,
         network=has_network,
     )
 

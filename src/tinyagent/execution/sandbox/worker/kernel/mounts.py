@@ -26,8 +26,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
+_AT_EMPTY_PATH = 0x1000
 _MOVE_MOUNT_F_EMPTY_PATH = 4
-_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_MOUNT_ATTR_IDMAP = 0x10_0000
 _FILES = linux.MS_NOSUID | linux.MS_NODEV
 
 DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
@@ -74,6 +76,47 @@ def hold(paths: Iterable[str]) -> list[Tree]:
     ]
 
 
+def open_folder(path: linux.Path) -> int:
+    """A descriptor that stands for a folder of the host; a link is not followed.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def clone(folder: int, *, read_only: bool, users: int | None = None) -> int:
+    """A detached mount of an open folder and what is mounted below it; no device works there.
+
+    Args:
+        folder: as `open_folder` returns it, of a mount of this mount namespace.
+        read_only: whether nothing can be changed through it.
+        users: a user namespace whose map of users applies to the owners of files (Linux 5.12).
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    tree = linux.syscall("open_tree", folder, b"", flags)
+    add = _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
+    add |= _MOUNT_ATTR_RDONLY if read_only else 0
+    add |= 0 if users is None else _MOUNT_ATTR_IDMAP
+    attributes = struct.pack("=4Q", add, 0, 0, users or 0)
+    try:
+        _set(tree, "", _AT_RECURSIVE | _AT_EMPTY_PATH, attributes)
+    except OSError:
+        os.close(tree)
+        raise
+    return tree
+
+
+def attach(tree: int, target: str) -> None:
+    """Put a detached mount at a place of this mount namespace, and close its descriptor."""
+    there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+    linux.syscall("move_mount", tree, b"", *there)
+    os.close(tree)
+
+
 def enter_root(trees: Iterable[Tree]) -> None:
     """Enter a new root that holds only the trees, all of them read-only."""
     stage = "/tmp"  # noqa: S108 - only a place that exists: an empty root is mounted over it
@@ -88,9 +131,7 @@ def enter_root(trees: Iterable[Tree]) -> None:
         os.makedirs(folder, exist_ok=True)
         if not tree.is_folder:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-        there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
-        linux.syscall("move_mount", tree.descriptor, b"", *there)
-        os.close(tree.descriptor)
+        attach(tree.descriptor, target)
     linux.pivot_root(".", ".")
     linux.umount2(".")
     os.chdir("/")
@@ -137,6 +178,9 @@ def make_read_only(path: str) -> None:
 
 
 def _set_attributes(path: str, flags: int, add: int, clear: int) -> None:
-    attributes = struct.pack("=4Q", add, clear, 0, 0)
+    _set(_AT_FDCWD, path, flags, struct.pack("=4Q", add, clear, 0, 0))
+
+
+def _set(folder: int, path: str, flags: int, attributes: bytes) -> None:
     size = len(attributes)
-    linux.syscall("mount_setattr", _AT_FDCWD, os.fsencode(path), flags, attributes, size)
+    linux.syscall("mount_setattr", folder, os.fsencode(path), flags, attributes, size)
