@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
@@ -28,6 +27,7 @@ SHOWN_PATH = 200
 _SMALL_BODY = 1 << 16
 _PIECE = 1 << 16
 _MOST_HEADERS = 64 << 10
+_PHRASES = {int(status): status.phrase for status in HTTPStatus}
 _NO_BODY = frozenset({204, 304})
 _NOT_WITH_SECRETS = frozenset({"accept-encoding", "range", "if-range"})
 
@@ -283,11 +283,8 @@ def _answer_head(
     response: aiohttp.ClientResponse, secret: Secret | None, *, has_body: bool
 ) -> tuple[bytes, bool]:
     """The head of the answer, and whether its body comes in chunks."""
-    with suppress(ValueError):
-        phrase = HTTPStatus(response.status).phrase
-        lines = [f"HTTP/1.1 {response.status} {phrase}".encode()]
-    if response.status not in HTTPStatus:
-        lines = [f"HTTP/1.1 {response.status} Unknown".encode()]
+    phrase = _PHRASES.get(response.status, "Unknown")  # the server's may say anything
+    lines = [f"HTTP/1.1 {response.status} {phrase}".encode()]
     dropped = {name.encode() for name in (*HOP_BY_HOP, "content-length")}
     dropped |= {
         option.strip().lower().encode()

@@ -6,10 +6,11 @@ import math
 import os
 import secrets
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
@@ -17,6 +18,7 @@ from tinyagent.execution.advice import how_to_get
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
 from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
+from tinyagent.execution.sandbox.engines.base import Engine
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
     Spec,
@@ -29,6 +31,7 @@ from tinyagent.execution.sandbox.templates import (
 from tinyagent.execution.sandbox.worker.codec.values import encode
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
 from tinyagent.execution.trust import (
+    NETWORK_IMPORTS,
     ExecutionLimits,
     TrustLevel,
     describe_guarantees,
@@ -37,6 +40,11 @@ from tinyagent.execution.trust import (
     lacking,
     needed_promises,
 )
+
+if TYPE_CHECKING:
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
+    from tinyagent.execution.network.session import SessionNetwork
 
 MAX_CODE = 1_000_000
 """Characters of one step."""
@@ -53,6 +61,8 @@ class ProcessOptions(TypedDict, total=False):
     engine: str | None
     without: Iterable[str]
     require: Iterable[str]
+    network: Iterable[str | Allow]
+    secrets: Mapping[str, Bearer | ApiKey]
 
 
 class ProcessExecutor:
@@ -75,6 +85,9 @@ class ProcessExecutor:
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
             `"S1"`.
         require: promises that must be enforced in addition to those of the trust level.
+        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
+            LOCAL, whose code reaches every host.
+        secrets: keys that the host adds to requests, by the names of their hosts.
 
     Raises:
         ConfigurationError: an option is wrong, or a file does not exist.
@@ -90,7 +103,8 @@ class ProcessExecutor:
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        self._imports = sorted(imports_at(self.trust_level, self._extra))
+        names = imports_at(self.trust_level, self._extra)
+        self._imports = sorted(names | NETWORK_IMPORTS if options.get("network") else names)
         self._files = [_existing(path) for path in options.get("files", ())]
         self._checkpoints = options.get("checkpoints", 8)
         if self._checkpoints < 0:
@@ -101,6 +115,7 @@ class ProcessExecutor:
             options.get("require", ()),
             self._checkpoints,
         )
+        self._network = _network_of(options, self.limits)
         self._engines = engines_for(self.trust_level, options.get("engine"))
         self._tools: dict[str, Callable[..., Any]] = {}
         self._values: dict[str, tuple[int, Any]] = {}
@@ -114,7 +129,7 @@ class ProcessExecutor:
     def _refuse_locks(self, options: ProcessOptions) -> None:
         if self.trust_level is not TrustLevel.LOCAL:
             return
-        for name in ("engine", "without", "require"):
+        for name in ("engine", "without", "require", "network", "secrets"):
             if options.get(name):
                 raise ConfigurationError(
                     f"trust level 'local' has no locks, so it has no option {name}"
@@ -192,6 +207,8 @@ class ProcessExecutor:
         if self._session is not None:
             self._session.close()
             self._finalizer.detach()
+        if self._network is not None:
+            self._network.close()
 
     async def aclose(self) -> None:
         """End the session and release everything; a later `run` starts a new one."""
@@ -228,7 +245,11 @@ class ProcessExecutor:
         try:
             order = self._order(code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            return await session.run(order, turn, self._answer)
+            if self._network is None:
+                return await session.run(order, turn, self._answer)
+            async with self._network.serve() as requests:
+                result = await session.run(order, turn, self._answer)
+            return replace(result, requests=tuple(requests))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
 
@@ -246,6 +267,8 @@ class ProcessExecutor:
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
         preload = modules_for(self._extra, code)
+        if self._network is not None:
+            preload = self._network.preload(preload)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
@@ -262,10 +285,14 @@ class ProcessExecutor:
             },
             "imports": self._imports,
         }
+        if self._network is not None:
+            order["network"] = self._network.order()
         number, sock = template.spawn(order)
         session = SandboxSession(template, number, sock, self.limits, checkpoints)
         self._finalizer = weakref.finalize(self, session.close)
         try:
+            if self._network is not None:
+                await self._network.attach(sock)
             for path in self._files:
                 await _send(session, path)
         except BaseException:
@@ -275,7 +302,7 @@ class ProcessExecutor:
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
-        template = running_template(Spec(self._engines[0], preload))
+        template = running_template(self._spec(self._engines[0], preload))
         if template is None or self._lacking(template):
             return None
         return template
@@ -287,7 +314,7 @@ class ProcessExecutor:
             reason = engine.missing()
             if not reason:
                 try:
-                    template = template_for(Spec(engine, preload))
+                    template = template_for(self._spec(engine, preload))
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:
@@ -299,11 +326,16 @@ class ProcessExecutor:
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
 
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        return Spec(engine, preload, network=self._network is not None)
+
     def _lacking(self, template: TemplateHandle) -> str:
         """Why the template cannot run this code, and how to change that; "" if it can."""
         if self.trust_level is TrustLevel.LOCAL:
             return ""
         engine, report = template.spec.engine.name, template.report
+        if self._network is not None and not report["namespaces"]:
+            return f"a network needs namespaces; to get it: {'; '.join(how_to_get(report))}"
         reason = lacking(self._described(template), self._needed)
         one_lock = not report["landlock"] and engine == "kernel"
         if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
@@ -338,6 +370,18 @@ def _level(name: TrustLevel | str) -> TrustLevel:
     except ValueError:
         levels = ", ".join(TrustLevel)
         raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
+
+
+def _network_of(options: ProcessOptions, limits: ExecutionLimits) -> SessionNetwork | None:
+    items, secrets = options.get("network"), options.get("secrets", {})
+    if not items:
+        if secrets:
+            raise ConfigurationError("secrets are for hosts of `network`, which lists none")
+        return None
+    # Executors without a network need neither HTTP nor certificates.
+    from tinyagent.execution.network.session import SessionNetwork  # noqa: PLC0415
+
+    return SessionNetwork(items, secrets, limits.max_network_bytes)
 
 
 def _nothing() -> None:
