@@ -73,6 +73,32 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between a workspace, as the code has left it, and its folder.
+
+    Attributes:
+        kind: `"added"`, `"changed"`, `"deleted"` or `"renamed"`.
+        path: relative to the folder; the path of a folder ends in `/`.
+        old_path: where a renamed file was before; otherwise "".
+        diff: a unified diff of the lines of a text, in which control characters are escaped; ""
+            for folders, for other files, and for texts that are too long.
+        size: bytes of the new content.
+        digest: SHA-256 of the new content; "" for what is deleted, and for folders.
+        withheld: why a commit leaves this change out; "" if it does not.
+        conflict: whether the folder has changed in this place since the code saw it.
+    """
+
+    kind: str
+    path: str
+    old_path: str = ""
+    diff: str = ""
+    size: int = 0
+    digest: str = ""
+    withheld: str = ""
+    conflict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class NetworkRequest:
     """A request that code made by way of the host, or one that was refused. It has no content.
 
@@ -115,6 +141,7 @@ class ExecutionResult:
         duration_seconds: how long it ran.
         state_lost: whether the variables of earlier steps are gone.
         undone: whether the variables are as they were before this step.
+        changes: how the workspace differs from its folder after this step, if there is one.
         requests: what it asked of the network; the first 1,000.
     """
 
@@ -131,4 +158,5 @@ class ExecutionResult:
     duration_seconds: float = 0.0
     state_lost: bool = False
     undone: bool = False
+    changes: tuple[Change, ...] = ()
     requests: tuple[NetworkRequest, ...] = ()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import datetime
+import datetime as dt
 import ipaddress
 import os
 import ssl
@@ -77,19 +77,22 @@ class Authority:
         from cryptography.hazmat.primitives import hashes  # noqa: PLC0415
         from cryptography.x509.oid import NameOID  # noqa: PLC0415
 
-        now = datetime.datetime.now(datetime.UTC)
+        now = dt.datetime.now(dt.UTC)
         title = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
         issuer = title if host is None else self._root.subject
         key: ec.EllipticCurvePrivateKey = self._key if host is None else self._leaf_key
         builder = (
             x509.CertificateBuilder(issuer, title, key.public_key())
             .serial_number(x509.random_serial_number())
-            .not_valid_before(now - datetime.timedelta(days=1))
-            .not_valid_after(now + datetime.timedelta(days=_DAYS))
+            .not_valid_before(now - dt.timedelta(days=1))
+            .not_valid_after(now + dt.timedelta(days=_DAYS))
             .add_extension(x509.BasicConstraints(host is None, None), critical=True)
-            .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), False)
             .add_extension(
-                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()), False
+                x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False
+            )
+            .add_extension(
+                x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key()),
+                critical=False,
             )
         )
         if host is None:

@@ -46,9 +46,7 @@ class Budget:
         """
         self._left -= count
         if self._left < 0:
-            raise Refused(
-                413, f"this step has used up its {self._most:,} bytes of network traffic"
-            )
+            raise Refused(413, f"this step has used up its {self._most:,} bytes of network traffic")
 
 
 class Services(NamedTuple):
@@ -208,7 +206,10 @@ class Exchange:
         status = response.status
         if status < HTTPStatus.OK:
             raise Refused(502, f"{self._progress.target} answered {status}, which is not passed on")
-        if secret is not None and response.headers.get("content-encoding", "identity") != "identity":
+        if (
+            secret is not None
+            and response.headers.get("content-encoding", "identity") != "identity"
+        ):
             raise Refused(
                 502, "this host has a secret, and its answer is encoded: echoes could not be masked"
             )
@@ -263,9 +264,7 @@ def _is_same(host: str, target: Target) -> bool:
     return (host_name(name) or ip_address(name)) == target.host and (bool(colon) or usual)
 
 
-def _request_headers(
-    head: Head, secret: Secret | None, target: Target
-) -> list[tuple[str, str]]:
+def _request_headers(head: Head, secret: Secret | None, target: Target) -> list[tuple[str, str]]:
     """The headers that go to the host, with the secret if it goes there encrypted."""
     dropped = {"content-length", "host"}
     added: list[tuple[str, str]] = []
@@ -292,9 +291,7 @@ def _answer_head(
         for option in value.split(",")
     }
     lines += [
-        name + b": " + value
-        for name, value in response.raw_headers
-        if name.lower() not in dropped
+        name + b": " + value for name, value in response.raw_headers if name.lower() not in dropped
     ]
     if secret is not None:
         lines = [secret.mask(line) for line in lines]

@@ -12,7 +12,7 @@ import socket
 import ssl
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 from tinyagent.core.execution import NetworkRequest
 from tinyagent.execution.network.authority import Authority
@@ -150,7 +150,7 @@ class Gate:
         self.records: list[NetworkRequest] = []
         """What the code asked for, oldest first; at most `MAX_RECORDS`."""
 
-    async def __aenter__(self) -> Gate:
+    async def __aenter__(self) -> Self:
         """Begin to serve; what tried to connect between steps is dropped."""
         self._drop_waiting()
         access = self._access
@@ -236,7 +236,7 @@ class Gate:
             if reason:
                 self._note(NetworkRequest("LOOKUP", text[:100], "", allowed=False, reason=reason))
             answer = f"+{address}" if address else f"-{reason}"
-            await loop.sock_sendall(sock, answer[:_MAX_NAME_LINE * 4].encode("ascii", "replace"))
+            await loop.sock_sendall(sock, answer[: _MAX_NAME_LINE * 4].encode("ascii", "replace"))
 
     async def _serve_host(self, sock: socket.socket, host: str, port: int) -> None:
         async with asyncio.timeout(_HEAD_SECONDS):
@@ -292,9 +292,7 @@ class Gate:
     def _check_limits(self) -> None:
         self._requests += 1
         if self._open > MAX_CONNECTIONS:
-            raise Refused(
-                503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them"
-            )
+            raise Refused(503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them")
         if self._requests > MAX_REQUESTS:
             raise Refused(429, f"a step may make {MAX_REQUESTS:,} requests")
 

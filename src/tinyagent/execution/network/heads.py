@@ -1,4 +1,4 @@
-"""Requests of sandboxed code, read strictly: nothing that could be read in two ways is passed on."""
+"""Requests of sandboxed code, read strictly: nothing that can be read in two ways is passed on."""
 
 from __future__ import annotations
 
@@ -13,9 +13,13 @@ _MAX_CHUNK_LINE = 100
 _MAX_LENGTH_DIGITS = 12
 _PIECE = 1 << 16
 
-_REQUEST_LINE = re.compile(rb"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,32}) ([!-~]{1,16384}) HTTP/([0-9.]{1,5})")
+_REQUEST_LINE = re.compile(
+    rb"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,32}) ([!-~]{1,16384}) HTTP/([0-9.]{1,5})"
+)
 _METHOD = re.compile(r"[A-Z]{1,20}")
-_HEADER = re.compile(rb"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*")
+_HEADER = re.compile(
+    rb"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*"
+)
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _DIGITS = re.compile(rf"[0-9]{{1,{_MAX_LENGTH_DIGITS}}}")
 

@@ -101,7 +101,9 @@ def read_rules(items: Iterable[str | Allow]) -> tuple[Rule, ...]:
     """
     if isinstance(items, str | Allow):
         items = [items]
-    rules = tuple(_from_url(item) if isinstance(item, Allow) else _from_text(item) for item in items)
+    rules = tuple(
+        _from_url(item) if isinstance(item, Allow) else _from_text(item) for item in items
+    )
     ports = {port for rule in rules for _, port in rule.ports}
     if len(rules) > _MAX_RULES or len(ports) > _MAX_PORTS:
         raise ConfigurationError(
@@ -122,7 +124,9 @@ def _from_text(text: str) -> Rule:
     host, is_private = _host(match[2], text)
     is_wildcard = bool(match[1])
     if is_wildcard and (is_private or "." not in host):
-        raise ConfigurationError(f"network: {text!r} would allow too much: name a domain after '*.'")
+        raise ConfigurationError(
+            f"network: {text!r} would allow too much: name a domain after '*.'"
+        )
     ports = frozenset(_SCHEMES.items())
     if match[3]:
         port = _port(match[3], text)
@@ -217,21 +221,10 @@ class Policy:
         rules = [rule for rule in rules if (target.scheme, target.port) in rule.ports]
         if not rules:
             return f"{target} is not on this sandbox's network list. Of this host: {listed}"
-        if method in _NEVER:
-            return f"the method {method} is never passed on"
-        rules = [rule for rule in rules if rule.method in {"*", method}]
+        rules = [rule for rule in rules if rule.method in {"*", method} and method not in _NEVER]
         if not rules:
             return f"the method {method} is not allowed for {target}. Allowed: {listed}"
-        if any(rule.path is None for rule in rules):
-            return ""
-        if _AMBIGUOUS.search(path):
-            return (
-                "paths are compared with rules here: write this one without dot segments, '//',"
-                " ';', '\\' and percent-encoded separators"
-            )
-        if any(rule.path is not None and rule.path.fullmatch(path) for rule in rules):
-            return ""
-        return f"this path of {target} is not allowed. Allowed: {listed}"
+        return "" if any(rule.path is None for rule in rules) else _refuse_path(rules, path, listed)
 
     def is_narrow(self, target: Target) -> bool:
         """Whether the rules of this host name methods or paths."""
@@ -240,3 +233,14 @@ class Policy:
             for rule in self.rules
             if rule.names(target.host)
         )
+
+
+def _refuse_path(rules: list[Rule], path: str, listed: str) -> str:
+    if _AMBIGUOUS.search(path):
+        return (
+            "paths are compared with rules here: write this one without dot segments, '//', ';',"
+            " '\\' and percent-encoded separators"
+        )
+    if any(rule.path is not None and rule.path.fullmatch(path) for rule in rules):
+        return ""
+    return f"this path is not allowed. Allowed: {listed}"

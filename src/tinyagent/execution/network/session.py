@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from tinyagent.core.execution import NetworkRequest
+from tinyagent.core.execution import ExecutionResult
 from tinyagent.execution.network.gate import Gate, NetworkAccess, receive_listeners
 from tinyagent.execution.network.rules import Allow
 from tinyagent.execution.network.secrets import ApiKey, Bearer
@@ -56,11 +56,11 @@ class SessionNetwork:
         self.close()
         self._listeners = await receive_listeners(sock, len(self._access.ports))
 
-    @asynccontextmanager
-    async def serve(self) -> AsyncGenerator[list[NetworkRequest]]:
-        """Serve the session while a step runs; gives what the code asks for, as it comes."""
+    async def serve(self, step: Awaitable[ExecutionResult]) -> ExecutionResult:
+        """Serve the session while a step runs; the result says what the code asked for."""
         async with Gate(self._access, self._listeners) as gate:
-            yield gate.records
+            result = await step
+        return replace(result, requests=tuple(gate.records))
 
     def close(self) -> None:
         """Close the sockets of the session: whatever is left of it reaches nothing any more."""

@@ -96,9 +96,7 @@ def open_client(policy: Policy) -> aiohttp.ClientSession:
         trust_env=False,
         auto_decompress=False,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
-        timeout=aiohttp.ClientTimeout(
-            total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS
-        ),
+        timeout=aiohttp.ClientTimeout(total=None, connect=CONNECT_SECONDS, sock_read=READ_SECONDS),
         max_line_size=_MOST_LINE,
         max_field_size=_MOST_LINE,
     )

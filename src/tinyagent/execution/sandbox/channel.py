@@ -23,6 +23,8 @@ from tinyagent.execution.sandbox.worker.codec.wire import (
 MAX_TEXT = 1_000_000
 MAX_NAME = 1_000
 MAX_REMARKS = 1_000
+MAX_ENTRY_NAME = 1 << 16
+ENTRY_KINDS = frozenset({"file", "folder", "opaque", "gone", "other"})
 
 ENCODED: dict[Kind, tuple[str, ...]] = {
     Kind.CALL: ("args", "kwargs"),
@@ -139,6 +141,10 @@ def _is_media_type(value: Any) -> bool:
     return type(value) is str and _MEDIA_TYPE.fullmatch(value) is not None
 
 
+def _is_entry_kind(value: Any) -> bool:
+    return type(value) is str and value in ENTRY_KINDS
+
+
 def _is_encoded(_value: Any) -> bool:
     return True
 
@@ -176,8 +182,16 @@ _FIELDS: dict[Kind, dict[str, FieldTest]] = {
     Kind.EXITED: {"pid": _number(1, _MAX_PID), "status": _number(0, _MAX_STATUS)},
     Kind.SWEPT: {"killed": _number(0, _MAX_PID), "memory": _is_bool},
     Kind.FAILED: {"error": _is_text},
+    Kind.ENTRY: {
+        "name": _number(0, MAX_ENTRY_NAME),
+        "kind": _is_entry_kind,
+        "executable": _is_bool,
+        "known": _is_bool,
+        "last": _is_bool,
+    },
+    Kind.SCANNED: {},
 }
-_WITH_BLOB = frozenset({Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE})
+_WITH_BLOB = frozenset({Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE, Kind.ENTRY})
 
 
 _CHUNK = 1 << 16  # at most some thousand frames are split before other tasks get their turn

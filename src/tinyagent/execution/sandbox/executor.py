@@ -7,18 +7,24 @@ import os
 import secrets
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.advice import how_to_get
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
 from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
+from tinyagent.execution.sandbox.demands import (
+    Demands,
+    network_of,
+    read_level,
+    refuse_without_locks,
+    workspace_of,
+)
 from tinyagent.execution.sandbox.engines.base import Engine
+from tinyagent.execution.sandbox.files import existing_file, send_file
 from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
 from tinyagent.execution.sandbox.templates import (
     Spec,
@@ -34,21 +40,19 @@ from tinyagent.execution.trust import (
     NETWORK_IMPORTS,
     ExecutionLimits,
     TrustLevel,
-    describe_guarantees,
-    describe_local,
     imports_at,
-    lacking,
     needed_promises,
 )
 
 if TYPE_CHECKING:
+    from tinyagent.core.execution import Change
     from tinyagent.execution.network.rules import Allow
     from tinyagent.execution.network.secrets import ApiKey, Bearer
-    from tinyagent.execution.network.session import SessionNetwork
+    from tinyagent.execution.workspace.session import SessionWorkspace
+    from tinyagent.execution.workspace.workspace import Workspace
 
 MAX_CODE = 1_000_000
 """Characters of one step."""
-_PIECE = 1 << 20
 
 
 class ProcessOptions(TypedDict, total=False):
@@ -61,6 +65,7 @@ class ProcessOptions(TypedDict, total=False):
     engine: str | None
     without: Iterable[str]
     require: Iterable[str]
+    workspace: str | Path | Workspace | None
     network: Iterable[str | Allow]
     secrets: Mapping[str, Bearer | ApiKey]
 
@@ -85,6 +90,8 @@ class ProcessExecutor:
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
             `"S1"`.
         require: promises that must be enforced in addition to those of the trust level.
+        workspace: a folder that the code sees a copy of, as its working folder; `commit` writes
+            what it has changed there.
         network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
             LOCAL, whose code reaches every host.
         secrets: keys that the host adds to requests, by the names of their hosts.
@@ -98,24 +105,21 @@ class ProcessExecutor:
         trust_level: TrustLevel | str = TrustLevel.ISOLATED,
         **options: Unpack[ProcessOptions],
     ) -> None:
-        self.trust_level = _level(trust_level)
-        self._refuse_locks(options)
+        self.trust_level = read_level(trust_level)
+        refuse_without_locks(self.trust_level, options)
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
         names = imports_at(self.trust_level, self._extra)
         self._imports = sorted(names | NETWORK_IMPORTS if options.get("network") else names)
-        self._files = [_existing(path) for path in options.get("files", ())]
-        self._checkpoints = options.get("checkpoints", 8)
-        if self._checkpoints < 0:
-            raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
-        self._needed = needed_promises(
-            self.trust_level,
-            options.get("without", ()),
-            options.get("require", ()),
-            self._checkpoints,
+        self._files = [existing_file(path) for path in options.get("files", ())]
+        checkpoints = options.get("checkpoints", 8)
+        if checkpoints < 0:
+            raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
+        needed = needed_promises(
+            self.trust_level, options.get("without", ()), options.get("require", ()), checkpoints
         )
-        self._network = _network_of(options, self.limits)
+        self._demands = Demands(self.trust_level, needed, checkpoints)
         self._engines = engines_for(self.trust_level, options.get("engine"))
         self._tools: dict[str, Callable[..., Any]] = {}
         self._values: dict[str, tuple[int, Any]] = {}
@@ -125,15 +129,8 @@ class ProcessExecutor:
         self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
-
-    def _refuse_locks(self, options: ProcessOptions) -> None:
-        if self.trust_level is not TrustLevel.LOCAL:
-            return
-        for name in ("engine", "without", "require", "network", "secrets"):
-            if options.get(name):
-                raise ConfigurationError(
-                    f"trust level 'local' has no locks, so it has no option {name}"
-                )
+        self._workspace = workspace_of(options.get("workspace"), has_files=bool(self._files))
+        self._network = network_of(options, self.limits.max_network_bytes)
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -142,7 +139,7 @@ class ProcessExecutor:
         Raises:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
-        return self._described(self._start(()))
+        return self._demands.described(self._start(()))
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
@@ -197,8 +194,43 @@ class ProcessExecutor:
             session.rewind(steps)
 
     async def reset(self) -> None:
-        """Forget all variables and files of the code; injected values and tools stay."""
+        """Forget all variables and files of the code; injected values and tools stay.
+
+        What the last result has shown of a workspace can be committed until the next step.
+        """
         self.kill()
+
+    async def commit(self, paths: Iterable[str] | None = None) -> tuple[Change, ...]:
+        """Write what the code has changed in its workspace to the folder: all of it or nothing.
+
+        What is written is what the last result has shown.
+
+        Args:
+            paths: of the changes to write, or of folders; None writes all that are not withheld.
+
+        Returns:
+            What was written.
+
+        Raises:
+            CallerError: there is no workspace, no code has run in it, or a step is running.
+            ConfigurationError: no change has such a path, or a commit never writes it.
+            WorkspaceConflict: the folder has changed there meanwhile; nothing is written.
+        """
+        return await self._idle_workspace().commit(paths)
+
+    async def discard(self) -> None:
+        """Forget what the code has changed in its workspace, and its variables; as `reset`.
+
+        Raises:
+            CallerError: there is no workspace, or a step is running.
+        """
+        self._idle_workspace().discard()
+        self.kill()
+
+    def _idle_workspace(self) -> SessionWorkspace:
+        if self._workspace is None or self._is_running:
+            raise CallerError("there is no workspace, or a step is running in it")
+        return self._workspace
 
     def kill(self) -> None:
         """End the running step at once, and forget all variables."""
@@ -214,6 +246,8 @@ class ProcessExecutor:
         """End the session and release everything; a later `run` starts a new one."""
         self.kill()
         self._session = None
+        if self._workspace is not None:
+            self._workspace.discard()
 
     async def __aenter__(self) -> Self:
         """The executor itself."""
@@ -245,13 +279,13 @@ class ProcessExecutor:
         try:
             order = self._order(code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            if self._network is None:
-                return await session.run(order, turn, self._answer)
-            async with self._network.serve() as requests:
-                result = await session.run(order, turn, self._answer)
-            return replace(result, requests=tuple(requests))
+            steps = session.run(order, turn, self._answer)
+            result = await (steps if self._network is None else self._network.serve(steps))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
+        if self._workspace is not None:
+            result = await self._workspace.finish(session, result)
+        return result
 
     def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
         blobs = bytearray()
@@ -273,7 +307,9 @@ class ProcessExecutor:
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        checkpoints = self._checkpoints_of(template)
+        if self._workspace is not None:
+            room = await self._workspace.prepare(room)
+        checkpoints = self._demands.checkpoints_of(template)
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -284,6 +320,7 @@ class ProcessExecutor:
                 "checkpoints": checkpoints,
             },
             "imports": self._imports,
+            "workspace": self._workspace is not None,
         }
         if self._network is not None:
             order["network"] = self._network.order()
@@ -294,16 +331,22 @@ class ProcessExecutor:
             if self._network is not None:
                 await self._network.attach(sock)
             for path in self._files:
-                await _send(session, path)
+                await send_file(session, path)
+            if self._workspace is not None:
+                await self._workspace.fill(session)
         except BaseException:
             session.close()
             raise
         return session
 
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        """The kind of template that its sessions need."""
+        return Spec(engine, preload, network=self._network is not None)
+
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
         template = running_template(self._spec(self._engines[0], preload))
-        if template is None or self._lacking(template):
+        if template is None or self._demands.lacking(template):
             return None
         return template
 
@@ -318,70 +361,13 @@ class ProcessExecutor:
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:
-                    reason = self._lacking(template)
+                    reason = self._demands.lacking(template)
                     if not reason:
                         return template
             reasons.append(f"{engine.name}: {reason}")
         raise SandboxUnavailable(
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
-
-    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
-        return Spec(engine, preload, network=self._network is not None)
-
-    def _lacking(self, template: TemplateHandle) -> str:
-        """Why the template cannot run this code, and how to change that; "" if it can."""
-        if self.trust_level is TrustLevel.LOCAL:
-            return ""
-        engine, report = template.spec.engine.name, template.report
-        if self._network is not None and not report["namespaces"]:
-            return f"a network needs namespaces; to get it: {'; '.join(how_to_get(report))}"
-        reason = lacking(self._described(template), self._needed)
-        one_lock = not report["landlock"] and engine == "kernel"
-        if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
-            reason = "this kernel has no Landlock; use another engine"
-        if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
-            return (
-                "code of root runs as nobody here, who may not read Python's files: install Python"
-                " where all users may read it, or start as an ordinary user"
-            )
-        return f"{reason}; to get it: {'; '.join(how_to_get(report))}" if reason else ""
-
-    def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
-        checkpoints = self._checkpoints_of(template)
-        if self.trust_level is TrustLevel.LOCAL:
-            return describe_local(checkpoints)
-        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
-
-    def _checkpoints_of(self, template: TemplateHandle) -> int:
-        """How many earlier states a session of this template can keep.
-
-        Behind locks, steps in forks need a process namespace, or nothing could end what they start.
-        They also need the kernel to ask before each fork, or nothing would limit their memory.
-        """
-        report = template.report
-        are_bounded = report["namespaces"] and report["forks"]
-        return self._checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
-
-
-def _level(name: TrustLevel | str) -> TrustLevel:
-    try:
-        return TrustLevel(name)
-    except ValueError:
-        levels = ", ".join(TrustLevel)
-        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
-
-
-def _network_of(options: ProcessOptions, limits: ExecutionLimits) -> SessionNetwork | None:
-    items, secrets = options.get("network"), options.get("secrets", {})
-    if not items:
-        if secrets:
-            raise ConfigurationError("secrets are for hosts of `network`, which lists none")
-        return None
-    # Executors without a network need neither HTTP nor certificates.
-    from tinyagent.execution.network.session import SessionNetwork  # noqa: PLC0415
-
-    return SessionNetwork(items, secrets, limits.max_network_bytes)
 
 
 def _nothing() -> None:
@@ -393,21 +379,6 @@ def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
         return encode(value, blobs)
     except WireError as fault:
         raise ConfigurationError(f"inject {name!r}: {fault}") from None
-
-
-def _existing(path: str | Path) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise ConfigurationError(f"files: there is no file {str(file)!r}")
-    return file
-
-
-async def _send(session: SandboxSession, path: Path) -> None:
-    with path.open("rb") as file:
-        piece = file.read(_PIECE)
-        await session.write(path.name, piece, append=False)
-        while piece := file.read(_PIECE):
-            await session.write(path.name, piece, append=True)
 
 
 def get_executor(

@@ -145,7 +145,9 @@ class Origin(BaseHTTPRequestHandler):
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
 
     def answer_upgrade(self, _: dict[str, str]) -> None:
-        self.wfile.write(b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello")
+        self.wfile.write(
+            b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"
+        )
         self.close_connection = True
 
     def answer_echo(self, query: dict[str, str]) -> None:

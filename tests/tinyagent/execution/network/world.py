@@ -1,7 +1,8 @@
-"""A small internet in a namespace: servers, a name server, and sandboxes whose host is this process.
+"""A small internet in a namespace: servers, a name server, and sandboxes of this process.
 
-It reads cases from standard input and writes what came of each: nothing in the product is changed for
-it. With the argument `user`, the host is an ordinary user.
+It reads cases from standard input and writes the outcome of each. Nothing in the product is changed
+for it. With the argument `user`, the host program is that of an ordinary user. The first argument
+is an empty folder.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import ssl
 import struct
 import sys
 import tempfile
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -130,17 +130,17 @@ async def main(cases: list[dict[str, Any]]) -> None:
     """Run the cases, one after another."""
     for case in cases:
         outcome = await run(case)
-        print(json.dumps(outcome), flush=True)
+        sys.stdout.write(f"{json.dumps(outcome)}\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":
-    with tempfile.TemporaryDirectory() as name, suppress(KeyboardInterrupt):
-        place = Path(name)
-        place.chmod(0o755)
-        wanted = json.load(sys.stdin)
-        enter(place)
-        origin.serve(*certificates(place))
-        (place / "ca.pem").chmod(0o644)
-        if "user" in sys.argv and not os.geteuid():
-            become_a_user()
-        asyncio.run(main(wanted))
+    place = Path(sys.argv[1])
+    place.chmod(0o755)
+    wanted = json.load(sys.stdin)
+    enter(place)
+    origin.serve(*certificates(place))
+    (place / "ca.pem").chmod(0o644)
+    if "user" in sys.argv and not os.geteuid():
+        become_a_user()
+    asyncio.run(main(wanted))

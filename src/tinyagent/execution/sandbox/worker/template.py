@@ -34,6 +34,7 @@ from .session.link import HostGone, Link
 from .session.names import ask_the_host
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
+from .session.view import enter_copy
 
 _PAUSE_MS = 5  # without a request: until then, the new session needs the processor
 _TICK_MS = int(TICK_SECONDS * 1000)
@@ -242,8 +243,11 @@ def _start_session(
         _connect(NetworkOrder(**order["network"]), link, locks)
     folder = locks.lock_up(limits, order["id"], trees)
     close_all_but({link.sock.fileno(), *locks.kept_descriptors})
-    rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
-    return SessionProcess(link, rules, locks.harden, locks.warden(limits))
+    view = enter_copy(folder) if order.get("workspace") else None
+    # What changes in a workspace is reported as its changes.
+    delivered = "" if view is not None else folder
+    rules = Rules(delivered, frozenset(order["imports"]), limits.max_output_bytes)
+    return SessionProcess(link, rules, locks.harden, locks.warden(limits), view)
 
 
 def _connect(order: NetworkOrder, link: Link, locks: Locks) -> None:

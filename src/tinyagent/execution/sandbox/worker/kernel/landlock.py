@@ -67,8 +67,8 @@ def restrict(
 ) -> Enforced:
     """Confine this thread, and those it starts, to the files below the given descriptors.
 
-    No program can be run from anywhere, and nothing is reached by TCP but `ports`. Shared libraries can still
-    be loaded: mapping a file asks for the right to read it only.
+    No program can be run from anywhere, and nothing is reached by TCP but `ports`. Shared libraries
+    can still be loaded: mapping a file asks for the right to read it only.
 
     Args:
         readable: folders and files to read, open with `O_PATH`. The devices that swallow all that

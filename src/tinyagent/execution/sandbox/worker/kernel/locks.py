@@ -92,13 +92,11 @@ def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
         _lower(kind, most)
 
 
-def lock(
-    cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()
-) -> None:
+def lock(cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()) -> None:
     """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's /proc, which stays readable; no path leads there. `ports` can be reached by
-    TCP, in a session with a network.
+    `own_proc` is the warden's /proc, which stays readable; no path leads there. In a session with a
+    network, `ports` can be reached by TCP.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()

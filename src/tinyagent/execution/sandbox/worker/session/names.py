@@ -1,7 +1,7 @@
 """Names of hosts that the session's hosts file lacks: the host answers for them.
 
-This is a convenience, not a lock: whatever the code does with names, it reaches the host only, which
-decides about each request.
+This is a convenience, not a lock: whatever the code does with names, it reaches the host only,
+which decides about each request.
 """
 
 from __future__ import annotations
@@ -22,21 +22,20 @@ def ask_the_host(door: tuple[str, int], known: frozenset[str]) -> None:
     """
     real = socket.getaddrinfo
 
-    def getaddrinfo(
-        host: Any, port: Any, family: int = 0, type: int = 0, proto: int = 0, flags: int = 0  # noqa: A002 - as the socket module has it
-    ) -> Any:
+    def getaddrinfo(host: Any, port: Any, *rest: Any, **options: Any) -> Any:
         fault: OSError | None = None
+        places: list[Any] = []
         try:
-            places = real(host, port, family, type, proto, flags)
+            places = real(host, port, *rest, **options)
         except socket.gaierror as error:
-            places, fault = [], error
+            fault = error
         if places and all(_is_listed(place[4][0], known) for place in places):
             return places
-        if not isinstance(host, str | bytes) or not host:
-            if fault is not None:
-                raise fault
-            return places
-        return real(_ask(door, host), port, family, type, proto, flags)
+        if isinstance(host, str | bytes) and host:
+            return real(_ask(door, host), port, *rest, **options)
+        if fault is not None:
+            raise fault
+        return places
 
     socket.getaddrinfo = getaddrinfo
 

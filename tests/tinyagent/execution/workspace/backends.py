@@ -1,0 +1,21 @@
+"""Executors with a workspace, one for each way in which code gets its view."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.execution import within
+
+from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution.workspace.workspace import Workspace
+
+BACKENDS = ("copy", "local")
+EACH = pytest.mark.parametrize("backend", BACKENDS)
+
+
+def executor_of(backend: str, folder: Path | Workspace) -> ProcessExecutor:
+    """An executor whose code works on the folder."""
+    level = "local" if backend == "local" else "isolated"
+    extra = ["os", "shutil", "pathlib", "sqlite3", "mmap"] if backend == "local" else []
+    return ProcessExecutor(level, workspace=folder, limits=within(), extra_imports=extra)
