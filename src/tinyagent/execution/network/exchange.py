@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import NamedTuple, Protocol
@@ -21,12 +22,12 @@ from tinyagent.execution.network.heads import (
 from tinyagent.execution.network.names import host_name, ip_address
 from tinyagent.execution.network.rules import Policy, Target
 from tinyagent.execution.network.secrets import Secret
-from tinyagent.execution.network.upstream import READ_SECONDS, reason_of, url_of
+from tinyagent.execution.network.upstream import READ_SECONDS, StaleConnection, reason_of, url_of
 
 SHOWN_PATH = 200
 _SMALL_BODY = 1 << 16
 _PIECE = 1 << 16
-_MOST_HEADERS = 64 << 10
+_MOST_STALE = 70  # more than there are connections
 _PHRASES = {int(status): status.phrase for status in HTTPStatus}
 _NO_BODY = frozenset({204, 304})
 _NOT_WITH_SECRETS = frozenset({"accept-encoding", "range", "if-range"})
@@ -172,11 +173,14 @@ class Exchange:
         if head.length is not None and not isinstance(body, bytes | None):
             headers.append(("Content-Length", str(head.length)))
         url = url_of(self._progress.target, head.target)
-        async with self._services.client.request(
-            head.method, url, headers=headers, data=body, allow_redirects=False
-        ) as response:
-            await self._pass_on(head, response, secret)
-        return not head.closes
+        for _ in range(_MOST_STALE):
+            with suppress(StaleConnection):
+                async with self._services.client.request(
+                    head.method, url, headers=headers, data=body, allow_redirects=False
+                ) as response:
+                    await self._pass_on(head, response, secret)
+                return not head.closes
+        raise Refused(502, f"{self._progress.target} sends answers that nobody has asked for")
 
     async def _body(self, head: Head) -> bytes | AsyncIterator[bytes] | None:
         """The body: whole if it is small, otherwise piece by piece."""

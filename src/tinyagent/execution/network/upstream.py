@@ -84,6 +84,25 @@ def _verified() -> ssl.SSLContext:
     return context
 
 
+class StaleConnection(aiohttp.ClientConnectionError):
+    """A connection that was kept brought bytes that nobody has asked for; nothing was sent."""
+
+
+class CleanRequest(aiohttp.ClientRequest):
+    """Is not sent on a kept connection that holds a part of an answer: it could be taken for it."""
+
+    async def send(self, conn: Any) -> aiohttp.ClientResponse:
+        """Send it.
+
+        Raises:
+            StaleConnection: the connection cannot be used.
+        """
+        if conn.protocol is None or conn.protocol.should_close:
+            conn.close()
+            raise StaleConnection
+        return await super().send(conn)
+
+
 def open_client(policy: Policy) -> aiohttp.ClientSession:
     """A client that keeps no cookies, follows no redirects, and uses no proxy of the host."""
     connector = aiohttp.TCPConnector(
@@ -92,6 +111,7 @@ def open_client(policy: Policy) -> aiohttp.ClientSession:
     )  # fmt: skip
     return aiohttp.ClientSession(
         connector=connector,
+        request_class=CleanRequest,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
         auto_decompress=False,
