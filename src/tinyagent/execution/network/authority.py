@@ -6,7 +6,8 @@ import datetime as dt
 import ipaddress
 import os
 import ssl
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.network.names import ip_address
@@ -117,11 +118,11 @@ def _pem(certificate: x509.Certificate) -> bytes:
     return certificate.public_bytes(serialization.Encoding.PEM)
 
 
-def _only_for(host: str) -> ssl._SrvnmeCbType:
+def _only_for(host: str) -> Callable[[Any, Any, Any], int | None]:
     """Refuse a connection that names another host; one to an address names none."""
     expected = None if ip_address(host) is not None else host
 
-    def check(_: object, name: str | None, __: ssl.SSLContext) -> int | None:
+    def check(_: object, name: str | None, __: object) -> int | None:
         given = None if name is None else name.lower().removesuffix(".")
         return None if given == expected else int(_UNRECOGNIZED_NAME)
 

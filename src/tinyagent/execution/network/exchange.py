@@ -1,4 +1,4 @@
-"""One request of sandboxed code: decided, written anew by the host's client, and answered."""
+"""One request of sandboxed code: decided, written again by the host's client, and answered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tinyagent.execution.network.heads import (
     HOP_BY_HOP,
     OVERRIDES,
     Head,
-    Refused,
+    RequestRefused,
     read_body,
 )
 from tinyagent.execution.network.names import host_name, ip_address
@@ -33,7 +33,7 @@ _NO_BODY = frozenset({204, 304})
 _NOT_WITH_SECRETS = frozenset({"accept-encoding", "range", "if-range"})
 
 
-class Budget:
+class ByteBudget:
     """The bytes that a step may send and receive."""
 
     def __init__(self, most: int) -> None:
@@ -43,11 +43,13 @@ class Budget:
         """Count bytes.
 
         Raises:
-            Refused: they are too many.
+            RequestRefused: they are too many.
         """
         self._left -= count
         if self._left < 0:
-            raise Refused(413, f"this step has used up its {self._most:,} bytes of network traffic")
+            raise RequestRefused(
+                413, f"this step has used up its {self._most:,} bytes of network traffic"
+            )
 
 
 class Services(NamedTuple):
@@ -63,7 +65,7 @@ class Services(NamedTuple):
     policy: Policy
     secrets: dict[str, Secret]
     client: aiohttp.ClientSession
-    budget: Budget
+    budget: ByteBudget
 
 
 class Pipe(Protocol):
@@ -130,7 +132,7 @@ class Exchange:
         """Answer the request; returns whether the connection can serve another.
 
         Raises:
-            Refused: it is refused, or the host cannot be reached; nothing was written.
+            RequestRefused: it is refused, or the host cannot be reached; nothing was written.
             ConnectionError: the answer was cut short.
         """
         progress, target = self._progress, self._progress.target
@@ -147,25 +149,29 @@ class Exchange:
             progress.reason = reason
             if progress.has_answer:
                 raise ConnectionAbortedError(reason) from None
-            raise Refused(status, reason) from None
+            raise RequestRefused(status, reason) from None
 
     def _check(self, head: Head, target: Target) -> None:
         """Decide.
 
         Raises:
-            Refused: the request is not allowed.
+            RequestRefused: the request is not allowed.
         """
         hosts = head.get("host")
         if len(hosts) != 1 or not _is_same(hosts[0], target):
-            raise Refused(421, f"the Host header of a request to {target} names {target.host}")
+            raise RequestRefused(
+                421, f"the Host header of a request to {target} names {target.host}"
+            )
         policy = self._services.policy
         reason = policy.refuse(target, head.method, head.path)
         if reason:
-            raise Refused(403, reason)
+            raise RequestRefused(403, reason)
         if policy.is_narrow(target):
             wrong = OVERRIDES.intersection(name for name, _ in head.headers)
             if wrong:
-                raise Refused(403, f"the header {min(wrong)} is not passed on to {target.host}")
+                raise RequestRefused(
+                    403, f"the header {min(wrong)} is not passed on to {target.host}"
+                )
 
     async def _forward(self, head: Head, secret: Secret | None) -> bool:
         body = await self._body(head)
@@ -180,7 +186,9 @@ class Exchange:
                 ) as response:
                     await self._pass_on(head, response, secret)
                 return not head.closes
-        raise Refused(502, f"{self._progress.target} sends answers that nobody has asked for")
+        raise RequestRefused(
+            502, f"{self._progress.target} sends answers that nobody has asked for"
+        )
 
     async def _body(self, head: Head) -> bytes | AsyncIterator[bytes] | None:
         """The body: whole if it is small, otherwise piece by piece."""
@@ -209,12 +217,14 @@ class Exchange:
         """Write the answer: its head, and its body as it comes."""
         status = response.status
         if status < HTTPStatus.OK:
-            raise Refused(502, f"{self._progress.target} answered {status}, which is not passed on")
+            raise RequestRefused(
+                502, f"{self._progress.target} answered {status}, which is not passed on"
+            )
         if (
             secret is not None
             and response.headers.get("content-encoding", "identity") != "identity"
         ):
-            raise Refused(
+            raise RequestRefused(
                 502, "this host has a secret, and its answer is encoded: echoes could not be masked"
             )
         has_body = head.method != "HEAD" and status not in _NO_BODY
@@ -254,7 +264,7 @@ class Exchange:
         self._progress.received += size
         try:
             self._services.budget.take(size)
-        except Refused as fault:
+        except RequestRefused as fault:
             self._progress.reason = fault.reason
             raise ConnectionAbortedError(fault.reason) from None
 

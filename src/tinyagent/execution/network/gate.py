@@ -9,18 +9,15 @@ from __future__ import annotations
 import asyncio
 import os
 import socket
-import ssl
-from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from typing import Any, Self
+from typing import Self
 
 from tinyagent.core.execution import NetworkRequest
-from tinyagent.execution.network.authority import Authority
-from tinyagent.execution.network.exchange import Budget, Exchange, Progress, Services
-from tinyagent.execution.network.heads import MAX_HEAD, Refused, read_head
-from tinyagent.execution.network.names import host_name, ip_address
-from tinyagent.execution.network.rules import Allow, Policy, Target, read_rules
-from tinyagent.execution.network.secrets import PLACEHOLDER, ApiKey, Bearer, read_secrets
+from tinyagent.execution.network.access import NAME_DOOR, NetworkAccess
+from tinyagent.execution.network.exchange import ByteBudget, Exchange, Progress, Services
+from tinyagent.execution.network.heads import RequestRefused, read_head
+from tinyagent.execution.network.rules import Target
+from tinyagent.execution.network.streams import HEAD_SECONDS, Stream, open_stream, readable
 from tinyagent.execution.network.upstream import open_client
 
 MAX_CONNECTIONS = 64
@@ -28,86 +25,11 @@ _MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
 MAX_REQUESTS = 10_000
 """Requests of a step that are answered."""
 MAX_RECORDS = 1_000
-_NAME_DOOR = "127.1.0.1"
-_FIRST_NAME = 2
-_WILDCARD_NETWORK = "127.2"
-_MAX_WILDCARD_NAMES = 500
-_HEAD_SECONDS = 30.0
-_WRITE_SECONDS = 60.0
 _CLOSE_SECONDS = 5.0
 _SNIFF_SECONDS = 10.0
 _READY_SECONDS = 30.0
 _MAX_NAME_LINE = 400
 _TLS_HANDSHAKE = b"\x16"
-
-
-class NetworkAccess:
-    """What one executor's code may reach, and the means to serve it.
-
-    Args:
-        items: the list: hosts, or `Allow`.
-        secrets: for hosts of the list.
-        max_bytes: that a step may send and receive.
-
-    Raises:
-        ConfigurationError: an item or a secret cannot be used, or the extra is not installed.
-    """
-
-    def __init__(
-        self,
-        items: Iterable[str | Allow],
-        secrets: Mapping[str, Bearer | ApiKey],
-        max_bytes: int,
-    ) -> None:
-        rules = read_rules(items)
-        self.policy = Policy(rules)
-        self.secrets = read_secrets(secrets, rules)
-        self.authority = Authority()
-        self.max_bytes = max_bytes
-        self.ports = sorted({port for rule in rules for _, port in rule.ports})
-        exact = list(dict.fromkeys(rule.host for rule in rules if not rule.is_wildcard))
-        self._addresses = {host: host for host in exact if ip_address(host) is not None}
-        names = [host for host in exact if host not in self._addresses]
-        self._addresses |= {
-            name: f"127.1.{number >> 8}.{number & 0xFF}"
-            for number, name in enumerate(names, _FIRST_NAME)
-        }
-        self._hosts = {address: host for host, address in self._addresses.items()}
-        self._granted = 0
-
-    def order(self) -> dict[str, Any]:
-        """What the session is told."""
-        names = {host: place for host, place in self._addresses.items() if host != place}
-        listed = [host for host, place in self._addresses.items() if host == place]
-        return {
-            "ports": self.ports,
-            "hosts": names,
-            "addresses": [place for place in listed if not place.startswith("127.")],
-            "certificate": self.authority.certificate,
-            "variables": {secret.env: PLACEHOLDER for secret in self.secrets.values()},
-            "names": _NAME_DOOR,
-        }
-
-    def host_at(self, address: str) -> str | None:
-        """The listed host that an address of the session stands for."""
-        return self._hosts.get(address)
-
-    def find(self, text: str) -> tuple[str, str]:
-        """The address in the session that stands for a name, or why it has none."""
-        name = host_name(text) or ip_address(text)
-        if name is None:
-            return "", f"{text[:100]!r} is not the plain name of a host"
-        if name in self._addresses:
-            return self._addresses[name], ""
-        reason = self.policy.refuse_name(name)
-        if reason:
-            return "", reason
-        if self._granted >= _MAX_WILDCARD_NAMES:
-            return "", f"this sandbox has asked for {self._granted} names: no more are answered"
-        self._granted += 1
-        address = f"{_WILDCARD_NETWORK}.{self._granted >> 8}.{self._granted & 0xFF}"
-        self._addresses[name], self._hosts[address] = address, name
-        return address, ""
 
 
 async def receive_listeners(sock: socket.socket, count: int) -> list[socket.socket]:
@@ -121,7 +43,7 @@ async def receive_listeners(sock: socket.socket, count: int) -> list[socket.sock
         TimeoutError: it sends nothing.
     """
     async with asyncio.timeout(_READY_SECONDS):
-        await _readable(sock)
+        await readable(sock)
     if sock.recv(1, socket.MSG_PEEK) != b"L":
         return []
     _, descriptors, _, _ = socket.recv_fds(sock, 1, count)
@@ -155,7 +77,7 @@ class Gate:
         self._drop_waiting()
         access = self._access
         self._services = Services(
-            access.policy, access.secrets, open_client(access.policy), Budget(access.max_bytes)
+            access.policy, access.secrets, open_client(access.policy), ByteBudget(access.max_bytes)
         )
         self._listen(on=True)
         return self
@@ -209,7 +131,7 @@ class Gate:
         address, port = sock.getsockname()
         self._open += 1
         try:
-            if address == _NAME_DOOR:
+            if address == NAME_DOOR:
                 await self._answer_names(sock)
                 return
             host = self._access.host_at(address)
@@ -239,12 +161,12 @@ class Gate:
             await loop.sock_sendall(sock, answer[: _MAX_NAME_LINE * 4].encode("ascii", "replace"))
 
     async def _serve_host(self, sock: socket.socket, host: str, port: int) -> None:
-        async with asyncio.timeout(_HEAD_SECONDS):
-            await _readable(sock)
+        async with asyncio.timeout(HEAD_SECONDS):
+            await readable(sock)
         is_tls = sock.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE
         target = Target("https" if is_tls else "http", host, port)
         context = self._access.authority.context(host) if is_tls else None
-        stream = await _open_stream(sock, context)
+        stream = await open_stream(sock, context)
         if stream is None:
             reason = (
                 "the TLS of this connection names another host, or does not trust the certificate"
@@ -263,7 +185,7 @@ class Gate:
         progress = Progress(target)
         data = b""
         try:
-            async with asyncio.timeout(_HEAD_SECONDS):
+            async with asyncio.timeout(HEAD_SECONDS):
                 data = await stream.read_head()
             if not data:
                 return False
@@ -271,7 +193,7 @@ class Gate:
             head = read_head(data)
             exchange = Exchange(self._services, progress, stream.reader, stream)
             return await exchange.answer(head) and not stream.reader.at_eof()
-        except Refused as fault:
+        except RequestRefused as fault:
             progress.status, progress.reason = fault.status, fault.reason
             if not progress.has_answer:
                 await stream.write(_refusal(fault))
@@ -292,9 +214,11 @@ class Gate:
     def _check_limits(self) -> None:
         self._requests += 1
         if self._open > MAX_CONNECTIONS:
-            raise Refused(503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them")
+            raise RequestRefused(
+                503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them"
+            )
         if self._requests > MAX_REQUESTS:
-            raise Refused(429, f"a step may make {MAX_REQUESTS:,} requests")
+            raise RequestRefused(429, f"a step may make {MAX_REQUESTS:,} requests")
 
     def _note(self, record: NetworkRequest) -> None:
         if len(self.records) < MAX_RECORDS:
@@ -304,94 +228,10 @@ class Gate:
 _CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"
 
 
-def _refusal(fault: Refused) -> bytes:
+def _refusal(fault: RequestRefused) -> bytes:
     body = f"{fault.reason}\n".encode("utf-8", "replace")
     return (
-        b"HTTP/1.1 %d Refused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        b"Content-Length: %d\r\nConnection: close\r\nX-Refused-By: sandbox\r\n\r\n%b"
+        b"HTTP/1.1 %d RequestRefused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        b"Content-Length: %d\r\nConnection: close\r\nX-RequestRefused-By: sandbox\r\n\r\n%b"
         % (fault.status, len(body), body)
     )
-
-
-class Stream:
-    """A connection of the code's, behind TLS or not."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self.reader = reader
-        self._writer = writer
-
-    async def read_head(self) -> bytes:
-        """The bytes of a request up to an empty line; empty if there is none.
-
-        Raises:
-            Refused: it is too long.
-        """
-        try:
-            return await self.reader.readuntil(b"\r\n\r\n")
-        except asyncio.IncompleteReadError as fault:
-            return fault.partial
-        except asyncio.LimitOverrunError:
-            raise Refused(431, f"the head of a request has {MAX_HEAD:,} bytes at most") from None
-
-    async def write(self, data: bytes) -> None:
-        """Write, and wait until there is room.
-
-        Raises:
-            TimeoutError: the code does not read.
-        """
-        self._writer.write(data)
-        async with asyncio.timeout(_WRITE_SECONDS):
-            await self._writer.drain()
-
-    async def drain_input(self) -> None:
-        """Read what the code still sends, for a while: otherwise it may never see the answer."""
-        with suppress(OSError, TimeoutError):
-            if self._writer.can_write_eof():
-                self._writer.write_eof()
-            async with asyncio.timeout(1.0):
-                while await self.reader.read(1 << 16):
-                    pass
-
-    def abort(self) -> None:
-        """Cut the connection, so that the client notices that the answer is not whole."""
-        self._writer.transport.abort()
-
-    async def close(self) -> None:
-        """Send what is left, and close."""
-        try:
-            self._writer.close()
-            async with asyncio.timeout(_CLOSE_SECONDS):
-                await self._writer.wait_closed()
-        except (OSError, TimeoutError, ssl.SSLError):
-            self._writer.transport.abort()
-        except asyncio.CancelledError:
-            self._writer.transport.abort()
-            raise
-
-
-async def _open_stream(sock: socket.socket, context: ssl.SSLContext | None) -> Stream | None:
-    """Take over an accepted connection, with its TLS; None if that fails."""
-    loop = asyncio.get_running_loop()
-    reader = asyncio.StreamReader(limit=MAX_HEAD, loop=loop)
-    try:
-        transport, protocol = await loop.connect_accepted_socket(
-            lambda: asyncio.StreamReaderProtocol(reader, loop=loop),
-            sock,
-            ssl=context,
-            ssl_handshake_timeout=None if context is None else _HEAD_SECONDS,
-            ssl_shutdown_timeout=None if context is None else _CLOSE_SECONDS,
-        )
-    except (ssl.SSLError, ConnectionError, TimeoutError):
-        return None
-    return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
-
-
-async def _readable(sock: socket.socket) -> None:
-    """Wait until something has arrived."""
-    loop = asyncio.get_running_loop()
-    ready = loop.create_future()
-    loop.add_reader(sock.fileno(), lambda: ready.done() or ready.set_result(None))
-    try:
-        await ready
-    finally:
-        loop.remove_reader(sock.fileno())

@@ -35,7 +35,7 @@ OVERRIDES = frozenset({
 })  # fmt: skip
 
 
-class Refused(Exception):
+class RequestRefused(Exception):
     """A request that is answered here; the words say why and what to do instead.
 
     Args:
@@ -81,30 +81,30 @@ def read_head(data: bytes) -> Head:
     """The head of a request, which ends with an empty line.
 
     Raises:
-        Refused: it is not exactly HTTP/1.1.
+        RequestRefused: it is not exactly HTTP/1.1.
     """
     lines = data.removesuffix(b"\r\n\r\n").split(b"\r\n")
     first = _REQUEST_LINE.fullmatch(lines[0])
     if not first:
-        raise Refused(400, "the first line of this request is not HTTP/1.1")
+        raise RequestRefused(400, "the first line of this request is not HTTP/1.1")
     method, target, version = (part.decode("ascii") for part in first.groups())
     if version != "1.1":
-        raise Refused(505, f"HTTP/{version} is not spoken here: use HTTP/1.1")
+        raise RequestRefused(505, f"HTTP/{version} is not spoken here: use HTTP/1.1")
     if method == "CONNECT":
-        raise Refused(501, "there is no proxy here: connect to the host itself, by its name")
+        raise RequestRefused(501, "there is no proxy here: connect to the host itself, by its name")
     if not _METHOD.fullmatch(method):
-        raise Refused(400, f"the method {method!r} is not in capital letters")
+        raise RequestRefused(400, f"the method {method!r} is not in capital letters")
     if not target.startswith("/") or "#" in target:
-        raise Refused(400, "the target of a request is a path here, such as /items?page=1")
+        raise RequestRefused(400, "the target of a request is a path here, such as /items?page=1")
     if len(lines) - 1 > _MAX_HEADERS:
-        raise Refused(431, f"a request has {_MAX_HEADERS} headers at most")
+        raise RequestRefused(431, f"a request has {_MAX_HEADERS} headers at most")
     return _with_framing(method, target, [_header(line) for line in lines[1:]])
 
 
 def _header(line: bytes) -> tuple[str, str]:
     match = _HEADER.fullmatch(line)
     if not match:
-        raise Refused(400, "a line of this request's head is not a header")
+        raise RequestRefused(400, "a line of this request's head is not a header")
     return match[1].decode("ascii").lower(), match[2].decode("latin-1")
 
 
@@ -112,22 +112,22 @@ def _with_framing(method: str, target: str, headers: list[tuple[str, str]]) -> H
     head = Head(method, target, headers, 0, expects=False, closes=False)
     lengths, codings = head.get("content-length"), head.get("transfer-encoding")
     if lengths and codings:
-        raise Refused(400, "a request has a Content-Length or chunks, not both")
+        raise RequestRefused(400, "a request has a Content-Length or chunks, not both")
     if len(lengths) > 1 or not all(_DIGITS.fullmatch(text) for text in lengths):
-        raise Refused(400, "Content-Length is not one number")
+        raise RequestRefused(400, "Content-Length is not one number")
     if codings and codings != ["chunked"]:
-        raise Refused(501, "the only transfer coding of requests here is 'chunked'")
+        raise RequestRefused(501, "the only transfer coding of requests here is 'chunked'")
     options = {
         option.strip().lower() for value in head.get("connection") for option in value.split(",")
     }
     if "upgrade" in options or head.get("upgrade"):
-        raise Refused(501, "connections are not upgraded here: no WebSocket, no HTTP/2")
+        raise RequestRefused(501, "connections are not upgraded here: no WebSocket, no HTTP/2")
     expected = [value.lower() for value in head.get("expect")]
     if expected and expected != ["100-continue"]:
-        raise Refused(417, "the only expectation of requests here is '100-continue'")
+        raise RequestRefused(417, "the only expectation of requests here is '100-continue'")
     dropped = {*HOP_BY_HOP, "expect", *options}
     if dropped & {"host", "authorization", "content-length"} & options:
-        raise Refused(400, "the Connection header names a header that is passed on")
+        raise RequestRefused(400, "the Connection header names a header that is passed on")
     kept = [(name, value) for name, value in headers if name not in dropped]
     length = None if codings else int(lengths[0]) if lengths else 0
     return Head(method, target, kept, length, bool(expected), "close" in options)
@@ -137,7 +137,7 @@ async def read_body(reader: asyncio.StreamReader, length: int | None) -> AsyncIt
     """The body, piece by piece.
 
     Raises:
-        Refused: its chunks cannot be read.
+        RequestRefused: its chunks cannot be read.
         IncompleteReadError: the client has gone.
     """
     if length is None:
@@ -157,11 +157,11 @@ async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         line = await reader.readuntil(b"\n")
         match = _CHUNK_LINE.fullmatch(line[:_MAX_CHUNK_LINE])
         if not match:
-            raise Refused(400, "a chunk of this request has no plain size")
+            raise RequestRefused(400, "a chunk of this request has no plain size")
         size = int(match[1], 16)
         async for piece in read_body(reader, size):
             yield piece
         if await reader.readexactly(2) != b"\r\n":
-            raise Refused(400, "a chunk of this request is not as long as it says")
+            raise RequestRefused(400, "a chunk of this request is not as long as it says")
         if not size:
             return

@@ -22,7 +22,7 @@ _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
 
 def host_name(text: str) -> str | None:
-    """The name in lower case and without a last dot; None if it is no plain name of a host.
+    """The name in lower case and without a last dot; None if it is not a plain name of a host.
 
     A name whose last label is a number would be read as an address by some programs.
     """

@@ -8,7 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.execution.network.gate import Gate, NetworkAccess, receive_listeners
+from tinyagent.execution.network.access import NetworkAccess
+from tinyagent.execution.network.gate import Gate, receive_listeners
 from tinyagent.execution.network.rules import Allow
 from tinyagent.execution.network.secrets import ApiKey, Bearer
 from tinyagent.execution.trust import NETWORK_IMPORTS
@@ -44,7 +45,7 @@ class SessionNetwork:
         return (*others, *PRELOADED)
 
     def order(self) -> dict[str, Any]:
-        """What a new session is told."""
+        """What a new session gets to know."""
         return self._access.order()
 
     async def attach(self, sock: socket.socket) -> None:

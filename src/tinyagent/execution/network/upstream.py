@@ -13,7 +13,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from yarl import URL
 
-from tinyagent.execution.network.heads import Refused
+from tinyagent.execution.network.heads import RequestRefused
 from tinyagent.execution.network.names import ip_address, is_public
 from tinyagent.execution.network.rules import Policy, Target
 
@@ -126,11 +126,11 @@ def url_of(target: Target, text: str) -> URL:
     """The URL of a request, exactly as it was sent.
 
     Raises:
-        Refused: it would not lead to the target.
+        RequestRefused: it would not lead to the target.
     """
     url = URL(f"{target.scheme}://{target.host}:{target.port}{text}", encoded=True)
     if (url.scheme, url.host, url.port) != target or url.user is not None:
-        raise Refused(400, "the target of this request cannot be read")
+        raise RequestRefused(400, "the target of this request cannot be read")
     return url
 
 

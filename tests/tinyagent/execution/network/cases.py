@@ -17,12 +17,13 @@ _ROOT = Path(__file__).parents[4]
 def selected(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
     """The values of a parameter, of all tests of the fixture's module that will run."""
     items = [item for item in request.session.items if item.path == request.path]
-    specs = [item.callspec for item in items if hasattr(item, "callspec")]
-    return list(dict.fromkeys(spec.params[parameter] for spec in specs if parameter in spec.params))
+    specs: list[Any] = [getattr(item, "callspec", None) for item in items]
+    params: list[dict[str, Any]] = [spec.params for spec in specs if spec is not None]
+    return list(dict.fromkeys(each[parameter] for each in params if parameter in each))
 
 
 def outcomes(cases: list[dict[str, Any]], folder: Path, *, as_user: bool = False) -> list[Outcome]:
-    """What came of each case: its steps, the names that were asked for, the requests."""
+    """The outcome of each case: its steps, the names that were asked for, the requests."""
     module = "tests.tinyagent.execution.network.world"
     line = [sys.executable, "-m", module, str(folder), *(["user"] if as_user else [])]
     for parent in (folder, *folder.parents[:2]):

@@ -222,7 +222,8 @@ class NameServer(threading.Thread):
 
 
 def _name_answer(question: bytes) -> bytes:
-    labels, at = [], 12
+    labels: list[str] = []
+    at = 12
     while question[at]:
         labels.append(question[at + 1 : at + 1 + question[at]].decode("latin-1"))
         at += question[at] + 1

@@ -9,6 +9,7 @@ import pytest
 from tests.tinyagent.execution.network.cases import Outcome, outcomes, selected
 from tests.tinyagent.execution.network.programs import NETWORK, PROGRAMS, STEPS
 
+LISTED = "api.example.com, GET https://other.example.com/open/*"
 HOW = {
     "isolated": {"level": "isolated"},
     "sandboxed": {"level": "sandboxed"},
@@ -81,8 +82,7 @@ print(answer.status_code, answer.text)
             "",
             None,
             0,
-            "evil.com is not on this sandbox's network list. Listed: api.example.com,"
-            " GET https://other.example.com/open/*",
+            f"evil.com is not on this sandbox's network list. Listed: {LISTED}",
         ),
         ("DELETE", "https://other.example.com", "/open/x", 403, 0, reason),
     ]

@@ -84,7 +84,7 @@ def certificates(folder: Path) -> tuple[ssl.SSLContext, ssl.SSLContext]:
     for is_trusted in (True, False):
         authority = trustme.CA()
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        authority.issue_cert(*names).configure_cert(context)
+        authority.issue_cert(*names).configure_cert(context)  # pyright: ignore[reportUnknownMemberType]
         contexts.append(context)
         if is_trusted:
             file = folder / "ca.pem"

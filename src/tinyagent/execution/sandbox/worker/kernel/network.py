@@ -26,7 +26,7 @@ _SETTINGS = {
 
 
 class NetworkOrder(NamedTuple):
-    """What a session is told about its network.
+    """What a session has to know about its network.
 
     Args:
         ports: on which the host listens.
