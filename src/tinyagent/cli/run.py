@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Require, Without
+from tinyagent.cli.execute import Lock, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -26,10 +26,19 @@ if TYPE_CHECKING:
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
+    from tinyagent.middleware.base import Middleware
     from tinyagent.tools.tool import Tool
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
+_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
+_Artifacts = Annotated[
+    Path | None, typer.Option(help="A folder for the files that the code creates.")
+]
+_Policy = Annotated[
+    Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
 
@@ -47,14 +56,13 @@ def run(  # noqa: PLR0913 - one for each option of the command
     max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
-    trust: Annotated[
-        TrustLevel, typer.Option(help="How that code is isolated.")
-    ] = TrustLevel.ISOLATED,
-    artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code creates.")
-    ] = None,
+    trust: _Trust = TrustLevel.ISOLATED,
+    artifacts: _Artifacts = None,
+    provenance: _Policy = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -68,16 +76,15 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
-        sandbox: CodeOptions = {
-            "trust_level": trust,
-            "without": without or (),
-            "require": require or (),
-        }
-        agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
+        options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
+        if code:
+            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+            options |= {"packages": package or (), "lock": lock}
+        agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show))
         _save(result, artifacts)
@@ -96,22 +103,54 @@ def run(  # noqa: PLR0913 - one for each option of the command
 def _agent(
     model: str,
     tools: list[Tool | Callable[..., Any]],
-    max_steps: int,
-    sandbox: CodeOptions | None,
+    options: CodeOptions,
+    *,
+    code: bool,
 ) -> Agent:
-    """An agent that writes code if there is a sandbox, otherwise one that calls tools."""
+    """An agent that writes code, or one that calls tools."""
+    if code:
+        from tinyagent.agents.code import TinyCodeAgent
+
+        return TinyCodeAgent(model, tools, **options)
+    from tinyagent.agents.react import ReactAgent
+
+    steps, layers = options["max_steps"], options["middleware"]
+    return ReactAgent(model, tools, max_steps=steps, middleware=layers)
+
+
+def _layers(file: Path | None) -> list[Middleware]:
+    """The policy in a file, if there is one, and questions to the person at the terminal.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or is not a policy.
+    """
     from tinyagent.cli.display import ask_person
     from tinyagent.middleware.approval import Approval
 
-    gate = [Approval(ask_person)]
-    if sandbox is not None:
-        from tinyagent.agents.code import TinyCodeAgent
+    if file is None:
+        return [Approval(ask_person)]
+    from tinyagent.core.untrusted import as_object
+    from tinyagent.provenance import Provenance
 
-        sandbox |= {"max_steps": max_steps, "middleware": gate}
-        return TinyCodeAgent(model, tools, **sandbox)
-    from tinyagent.agents.react import ReactAgent
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = as_object(json.loads(text) if file.suffix == ".json" else _from_yaml(text))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"--provenance {str(file)!r}: {error}") from None
+    if data is None:
+        raise ConfigurationError(f"--provenance {str(file)!r}: it does not hold a table of rules")
+    return [Provenance.from_dict(data), Approval(ask_person)]
 
-    return ReactAgent(model, tools, max_steps=max_steps, middleware=gate)
+
+def _from_yaml(text: str) -> object:
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("a policy in YAML needs PyYAML: pip install pyyaml") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:

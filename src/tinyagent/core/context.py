@@ -25,6 +25,14 @@ Ask = Callable[[ToolCall], Awaitable[Any]]
 """Asks a person whether a call may be made."""
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a request for approval; the model is shown the `reason` of a refusal."""
+
+    approved: bool
+    reason: str = ""
+
+
 def _ignore(_event: Event) -> None:
     """Emit to no listener."""
 
@@ -52,6 +60,7 @@ class RunControl:
         answer_only: whether the model must answer from what it has, without calling tools.
         emit: sends an event to the listeners.
         wrap_ask: wraps each function that asks for approval, so that answers can be remembered.
+        approve: asks a person about a call, as the run's `Approval` does; None if it has none.
         forget_variables: clears the variables of a code agent's sandbox; None for other agents.
     """
 
@@ -69,6 +78,7 @@ class RunControl:
     answer_only: bool = False
     emit: Callable[[Event], None] = _ignore
     wrap_ask: Callable[[Ask], Ask] = _unchanged
+    approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None
 
     @property

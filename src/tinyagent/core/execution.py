@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ArtifactError
+from tinyagent.core.provenance import Label
 
 _MAX_NAME = 130  # bytes: most file systems take 255, encrypted ones 143
 _MAX_ENDING = 20
@@ -142,6 +143,7 @@ class ExecutionResult:
         state_lost: whether the variables of earlier steps are gone.
         undone: whether the variables are as they were before this step.
         changes: how the workspace differs from its folder after this step, if there is one.
+        label: where all this comes from; None if that is not known.
         requests: what it asked of the network; the first 1,000.
     """
 
@@ -159,4 +161,5 @@ class ExecutionResult:
     state_lost: bool = False
     undone: bool = False
     changes: tuple[Change, ...] = ()
+    label: Label | None = field(default=None, compare=False)
     requests: tuple[NetworkRequest, ...] = ()

@@ -169,7 +169,7 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
     """
     error = data.get("error")
     metadata = value_from_dict(take_object(data, "final_metadata"))
-    flags: dict[str, bool] = {flag: take(data, flag, bool) for flag in _FLAGS}
+    flags: dict[str, Any] = {flag: take(data, flag, bool) for flag in _FLAGS}
     return ExecutionResult(
         output=take(data, "output", str),
         error=None if error is None else take(data, "error", str),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
@@ -124,13 +125,23 @@ NETWORK_IMPORTS = frozenset(
 """What code with a network may import besides."""
 
 
-def imports_at(level: TrustLevel, extra: Iterable[str]) -> frozenset[str]:
+def imports_at(
+    level: TrustLevel, extra: Iterable[str], packages: frozenset[str] | None = None
+) -> frozenset[str]:
     """What code may import at this level, with what its caller adds.
+
+    Args:
+        level: decides on the usual modules.
+        extra: modules that the caller adds.
+        packages: the modules of the code's own packages, which it has in place of the usual
+            libraries; None if it has none.
 
     Raises:
         ConfigurationError: LOCAL is to allow everything.
     """
     names = frozenset([extra] if isinstance(extra, str) else extra)
+    if packages is not None:
+        return (ISOLATED_IMPORTS & sys.stdlib_module_names) | packages | names
     if level is not TrustLevel.LOCAL:
         return ISOLATED_IMPORTS | names
     if "*" in names:

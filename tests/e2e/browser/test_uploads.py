@@ -89,7 +89,7 @@ def test_a_dropped_pair_gives_a_result_in_four_clicks_without_typing(
     expect(page).to_have_url(re.compile("/ui/compare/.+"))
     expect(page.get_by_test_id("verdict")).to_contain_text("1 row differs")
     differing = page.get_by_role("region", name="Rows that differ")
-    expect(differing.first).to_contain_text("2.25 → 2.75")
+    expect(differing.first).to_contain_text("2,25 → 2,75")
     clicks, keys = page.evaluate("['click', 'keydown'].map(x => +sessionStorage.getItem(x))")
     assert (clicks <= 4, keys) == (True, 0)
     assert faults(page) == []

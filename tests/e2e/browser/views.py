@@ -177,25 +177,37 @@ def _rows_rules(page: Page) -> None:
     page.get_by_role("button", name="Pair two columns").scroll_into_view_if_needed()
 
 
-def _schema(page: Page) -> None:
-    """Show how the columns of the two sides differ."""
-    panel = page.get_by_role("region", name="Schema", exact=True)
-    expect(panel).to_contain_text("segment")
-    panel.scroll_into_view_if_needed()
-
-
 def _drill_down(page: Page) -> None:
     _comparison(page)
     page.locator(BAR).first.click()
     expect(page.locator(".drill-down")).to_contain_text("bpc_reporting")
 
 
+def open_tab(page: Page, name: str) -> None:
+    """Open a tab of a result."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    expect(page.get_by_role("tabpanel", name=name, exact=True)).to_be_visible()
+
+
 def _explanation(page: Page) -> None:
     _comparison(page)
-    page.get_by_role("button", name="Why?").click()
-    explanation = page.locator(".explanation")
-    expect(explanation).to_contain_text("2024007")
-    explanation.scroll_into_view_if_needed()
+    open_tab(page, "Why")
+    expect(page.locator(".explanation")).to_contain_text("2024007")
+    expect(page.locator(".heat-map")).to_be_visible()
+
+
+def _pairs(page: Page) -> None:
+    _comparison(page)
+    open_tab(page, "Rows")
+    expect(page.get_by_test_id("paired-rows")).to_contain_text("Rows are matched")
+
+
+def _tab(name: str, text: str) -> Callable[[Page], None]:
+    def come(page: Page) -> None:
+        open_tab(page, name)
+        expect(page.get_by_role("tabpanel", name=name, exact=True)).to_contain_text(text)
+
+    return come
 
 
 def _runs(page: Page) -> None:
@@ -214,11 +226,16 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "comparison": View("/ui/compare/{comparison}", _comparison),
         "drill-down": View("/ui/compare/{comparison}", _drill_down),
         "explanation": View("/ui/compare/{comparison}", _explanation),
+        "pairs": View("/ui/compare/{comparison}", _pairs),
+        "schema": View("/ui/compare/{comparison}", _tab("Schema", "entity")),
+        "sql": View("/ui/compare/{comparison}", _tab("SQL", "GROUP BY")),
         "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
-        "rows": View("/ui/compare/{comparison}", _shows(".view", "How this was"), "customers"),
+        "rows": View("/ui/compare/{comparison}", _shows(".view", "marks a cell"), "customers"),
+        "rows-columns": View("/ui/compare/{comparison}", _tab("Columns", "country"), "customers"),
+        "rows-lone": View("/ui/compare/{comparison}", _tab("Rows", "Repeated keys"), "customers"),
         "rows-form": View("/ui/compare", _rows_form, "customers"),
         "rows-rules": View("/ui/compare", _rows_rules, "customers"),
-        "rows-schema": View("/ui/compare/{comparison}", _schema, "customers"),
+        "rows-schema": View("/ui/compare/{comparison}", _tab("Schema", "segment"), "customers"),
         "rows-card": View("/ui/chat/{session}", _open_card, "customers"),
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),

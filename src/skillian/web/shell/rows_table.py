@@ -13,13 +13,7 @@ from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.web.shell.elements import scroll_region
 
-# The script is a constant. Values reach it as data only.
-_AMOUNT = """v => {
-  if (v === null) return "";
-  const digits = (v.split(".")[1] || "").length;
-  return new Intl.NumberFormat(navigator.language,
-    {minimumFractionDigits: digits, maximumFractionDigits: digits}).format(v);
-}"""
+_AMOUNT = "v => v === null ? '' : skillian.exact(v)"
 
 
 def rows_table(result: QueryResult, types: Sequence[str] = ()) -> None:

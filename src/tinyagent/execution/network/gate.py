@@ -7,7 +7,6 @@ address of a connection says which host of the list it is for.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 from contextlib import suppress
 from typing import Self
@@ -27,31 +26,8 @@ MAX_REQUESTS = 10_000
 MAX_RECORDS = 1_000
 _CLOSE_SECONDS = 5.0
 _SNIFF_SECONDS = 10.0
-_READY_SECONDS = 30.0
 _MAX_NAME_LINE = 400
 _TLS_HANDSHAKE = b"\x16"
-
-
-async def receive_listeners(sock: socket.socket, count: int) -> list[socket.socket]:
-    """The listening sockets that a new session sends first; empty if it reports a failure instead.
-
-    Args:
-        sock: to the session, in which no code runs yet.
-        count: of the sockets.
-
-    Raises:
-        TimeoutError: it sends nothing.
-    """
-    async with asyncio.timeout(_READY_SECONDS):
-        await readable(sock)
-    if sock.recv(1, socket.MSG_PEEK) != b"L":
-        return []
-    _, descriptors, _, _ = socket.recv_fds(sock, 1, count)
-    listeners = [socket.socket(fileno=descriptor) for descriptor in descriptors]
-    for listener in listeners:
-        os.set_inheritable(listener.fileno(), False)  # noqa: FBT003 - os's own signature
-        listener.setblocking(False)  # noqa: FBT003 - as above
-    return listeners
 
 
 class Gate:
@@ -59,7 +35,7 @@ class Gate:
 
     Args:
         access: what may be reached.
-        listeners: of the session.
+        listeners: of the session; `listen` brings those of one that only starts.
     """
 
     def __init__(self, access: NetworkAccess, listeners: list[socket.socket]) -> None:
@@ -116,6 +92,11 @@ class Gate:
         self._tasks.discard(task)
         if not self._is_closing and not self._is_listening:
             self._listen(on=True)
+
+    def listen(self, listeners: list[socket.socket]) -> None:
+        """Accept connections from these sockets."""
+        self._listeners = listeners
+        self._listen(on=True)
 
     def _listen(self, *, on: bool) -> None:
         loop = asyncio.get_running_loop()

@@ -69,7 +69,7 @@ class Demands:
         return self.checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
 
 
-_OF_LOCKS = ("engine", "without", "require", "network", "secrets")
+_OF_LOCKS = ("engine", "without", "require", "packages", "lock", "network", "secrets")
 
 
 def read_level(name: TrustLevel | str) -> TrustLevel:

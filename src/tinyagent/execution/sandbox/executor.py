@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
-from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.demands import (
     Demands,
@@ -24,8 +23,11 @@ from tinyagent.execution.sandbox.demands import (
     workspace_of,
 )
 from tinyagent.execution.sandbox.engines.base import Engine
+from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.files import existing_file, send_file
-from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
+from tinyagent.execution.sandbox.host_folders import HostFolder
+from tinyagent.execution.sandbox.injected import Injected
+from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.templates import (
     Spec,
     TemplateHandle,
@@ -34,10 +36,8 @@ from tinyagent.execution.sandbox.templates import (
     running_template,
     template_for,
 )
-from tinyagent.execution.sandbox.worker.codec.values import encode
-from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 from tinyagent.execution.trust import (
-    NETWORK_IMPORTS,
     ExecutionLimits,
     TrustLevel,
     imports_at,
@@ -48,11 +48,13 @@ if TYPE_CHECKING:
     from tinyagent.core.execution import Change
     from tinyagent.execution.network.rules import Allow
     from tinyagent.execution.network.secrets import ApiKey, Bearer
+    from tinyagent.execution.packages.store import PackageSet
     from tinyagent.execution.workspace.session import SessionWorkspace
     from tinyagent.execution.workspace.workspace import Workspace
 
 MAX_CODE = 1_000_000
 """Characters of one step."""
+_CHECKPOINTS = 8
 
 
 class ProcessOptions(TypedDict, total=False):
@@ -66,6 +68,8 @@ class ProcessOptions(TypedDict, total=False):
     without: Iterable[str]
     require: Iterable[str]
     workspace: str | Path | Workspace | None
+    packages: Iterable[str]
+    lock: str | Path | None
     network: Iterable[str | Allow]
     secrets: Mapping[str, Bearer | ApiKey]
 
@@ -84,7 +88,8 @@ class ProcessExecutor:
             at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself. 0: steps run in the session itself.
+            and one whose process is lost loses only itself. 0: steps run in the session itself;
+            the default with `packages`, because the threads that some keep survive no fork.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
@@ -92,6 +97,10 @@ class ProcessExecutor:
         require: promises that must be enforced in addition to those of the trust level.
         workspace: a folder that the code sees a copy of, as its working folder; `commit` writes
             what it has changed there.
+        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
+            those installed here: wheels only, fetched once, checked by hashes.
+        lock: a requirements file with the versions and hashes of all packages; written if it does
+            not exist.
         network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
             LOCAL, whose code reaches every host.
         secrets: keys that the host adds to requests, by the names of their hosts.
@@ -110,10 +119,10 @@ class ProcessExecutor:
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        names = imports_at(self.trust_level, self._extra)
-        self._imports = sorted(names | NETWORK_IMPORTS if options.get("network") else names)
+        imports_at(self.trust_level, self._extra)  # refuses "*" at LOCAL
+        self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
         self._files = [existing_file(path) for path in options.get("files", ())]
-        checkpoints = options.get("checkpoints", 8)
+        checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
         if checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
         needed = needed_promises(
@@ -121,9 +130,7 @@ class ProcessExecutor:
         )
         self._demands = Demands(self.trust_level, needed, checkpoints)
         self._engines = engines_for(self.trust_level, options.get("engine"))
-        self._tools: dict[str, Callable[..., Any]] = {}
-        self._values: dict[str, tuple[int, Any]] = {}
-        self._injections = 0
+        self._injected = Injected()
         self._session: SandboxSession | None = None
         self._steps = 0
         self._kills = 0
@@ -141,6 +148,15 @@ class ProcessExecutor:
         """
         return self._demands.described(self._start(()))
 
+    @property
+    def packages(self) -> PackageSet | None:
+        """The packages of its own, with their lock, fetched if needed; None if it has none.
+
+        Raises:
+            ConfigurationError: a package is refused.
+        """
+        return None if self._wanted is None else self._wanted.prepare()
+
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
 
@@ -151,15 +167,7 @@ class ProcessExecutor:
             ConfigurationError: the name is not an identifier or is reserved, or the value is too
                 large to cross.
         """
-        check_name(name)
-        self._tools.pop(name, None)
-        self._values.pop(name, None)
-        if callable(value):
-            self._tools[name] = value
-        else:
-            _encoded(name, value, bytearray())
-            self._injections += 1
-            self._values[name] = (self._injections, value)
+        self._injected.add(name, value)
 
     async def run(
         self, code: str, *, on_output: Callable[[str], None] | None = None
@@ -277,39 +285,27 @@ class ProcessExecutor:
                 session.close()
         self._steps += 1
         try:
-            order = self._order(code, session.known)
+            order = self._injected.order(self._steps, code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            steps = session.run(order, turn, self._answer)
-            result = await (steps if self._network is None else self._network.serve(steps))
+            step = session.run(order, turn, self._injected.answer)
+            result = await (step if self._network is None else self._network.serve(step))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
         if self._workspace is not None:
             result = await self._workspace.finish(session, result)
         return result
 
-    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
-        blobs = bytearray()
-        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
-        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
-        brings = frozenset((name, number) for name, (number, _) in new.items())
-        token = secrets.token_hex(8)
-        return StepOrder(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
-
-    async def _answer(self, call: Frame) -> ToolReply:
-        return await answer_call(self._tools, call)
-
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
-        preload = modules_for(self._extra, code)
+        preload = modules_for(self._extra, code, packages=self._wanted is not None)
         if self._network is not None:
             preload = self._network.preload(preload)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        if self._workspace is not None:
-            room = await self._workspace.prepare(room)
         checkpoints = self._demands.checkpoints_of(template)
+        modules = None if self._wanted is None else self._wanted.prepare().modules
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -319,36 +315,50 @@ class ProcessExecutor:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": self._imports,
-            "workspace": self._workspace is not None,
+            "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
         }
         if self._network is not None:
-            order["network"] = self._network.order()
-        number, sock = template.spawn(order)
-        session = SandboxSession(template, number, sock, self.limits, checkpoints)
-        self._finalizer = weakref.finalize(self, session.close)
-        try:
+            self._network.describe(order)
+
+        def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
+            number, sock = template.spawn(order, folders)
+            session = SandboxSession(template, number, sock, self.limits, checkpoints)
+            self._finalizer = weakref.finalize(self, session.close)
             if self._network is not None:
-                await self._network.attach(sock)
+                session.take_descriptors(self._network.take)
+            return session
+
+        if self._workspace is not None:
+            return await self._workspace.start(order, start, layered=self._layers(template))
+        session = start(order)
+        try:
             for path in self._files:
                 await send_file(session, path)
-            if self._workspace is not None:
-                await self._workspace.fill(session)
         except BaseException:
             session.close()
             raise
         return session
 
-    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
-        """The kind of template that its sessions need."""
-        return Spec(engine, preload, network=self._network is not None)
+    def _layers(self, template: TemplateHandle) -> bool:
+        """Whether sessions of this template can have a workspace without a copy of it."""
+        is_own = template.spec.engine == KernelEngine()
+        return is_own and template.report["namespaces"] and bool(self._demands.checkpoints)
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
+        if self._wanted is not None and self._wanted.prepared is None:
+            return None
         template = running_template(self._spec(self._engines[0], preload))
         if template is None or self._demands.lacking(template):
             return None
         return template
+
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
+        packages = self.packages
+        folder = "" if packages is None else str(packages.folder)
+        network = self._network is not None
+        return Spec(engine, preload, keeper=keeper, packages=folder, network=network)
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can keep what the trust level promises."""
@@ -372,13 +382,6 @@ class ProcessExecutor:
 
 def _nothing() -> None:
     """Do nothing: there is no session to close."""
-
-
-def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
-    try:
-        return encode(value, blobs)
-    except WireError as fault:
-        raise ConfigurationError(f"inject {name!r}: {fault}") from None
 
 
 def get_executor(

@@ -36,14 +36,21 @@ _DATA = ("numpy", "pandas")
 _WANTS_DATA = re.compile(r"^\s*(?:import|from)\s+(?:numpy|pandas|matplotlib)\b", re.MULTILINE)
 
 
-def modules_for(extra_imports: Iterable[str], first_code: str) -> tuple[str, ...]:
+def modules_for(
+    extra_imports: Iterable[str], first_code: str, *, packages: bool = False
+) -> tuple[str, ...]:
     """The modules to load before the fork: NumPy and pandas only if they will be used.
 
     Args:
         extra_imports: modules that the caller allows by name.
         first_code: the session's first step; what a later step imports is loaded then.
+        packages: whether the session has packages of its own. Their code runs in sessions only,
+            behind the locks, so the template loads none of it.
     """
     extra = tuple(sorted({name for name in extra_imports if name != "*"}))
+    if packages:
+        own = (name for name in extra if name.partition(".")[0] in sys.stdlib_module_names)
+        return (*ALWAYS, *own)
     data = _DATA if _WANTS_DATA.search(first_code) or set(_DATA) & set(extra) else ()
     return (*ALWAYS, *data, *(name for name in extra if name not in data))
 
@@ -79,6 +86,7 @@ class Spec:
         without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
             that lack them.
         keeper: whether its sessions may get folders of the host.
+        packages: a folder of packages, in place of those that are installed on the host.
         network: whether its sessions have a network of their own.
     """
 
@@ -86,6 +94,7 @@ class Spec:
     preload: tuple[str, ...]
     without: frozenset[str] = frozenset()
     keeper: bool = False
+    packages: str = ""
     network: bool = False
 
 
@@ -100,7 +109,7 @@ class TemplateHandle:
         self.spec = spec
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self._process, self._control = spec.engine.start()
+        self._process, self._control = spec.engine.start(spec.packages)
         self.report: dict[str, Any] = {}
         try:
             self.report = self._first_report(spec)
@@ -182,6 +191,7 @@ class TemplateHandle:
             "locks": spec.engine.locks,
             "preload": spec.preload,
             "without": sorted(spec.without),
+            "packages": spec.packages,
             "network": spec.network,
             "keeper": spec.keeper and os.geteuid() != 0,
             "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""

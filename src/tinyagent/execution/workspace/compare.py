@@ -86,7 +86,7 @@ def _view(
         if item.kind == FILE:
             view[path] = item
         elif item.kind in {FOLDER, OPAQUE}:
-            view.setdefault(path + b"/", item)
+            view[path + b"/"] = None if path + b"/" in base else item
     return view
 
 

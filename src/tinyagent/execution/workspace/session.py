@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
-from tinyagent.core.errors import CallerError, ConfigurationError
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.execution import Change, ExecutionResult
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.sandbox.host_folders import HostFolder
 from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
 from tinyagent.execution.workspace.manifest import read_pieces
 from tinyagent.execution.workspace.report import Report
 from tinyagent.execution.workspace.workspace import OpenWorkspace, Workspace
 
+Spawn = Callable[[dict[str, Any], Sequence[HostFolder]], SandboxSession]
+
+_NAME = "workspace"
 _REPORT_SECONDS = 30.0
 _SLICE_SECONDS = 0.005
 _LOST = "what it had changed in the workspace is lost"
@@ -34,39 +40,63 @@ class SessionWorkspace:
         self._workspace = workspace
         self._open: OpenWorkspace | None = None
         self._room = 0
+        self.uses_layers = True
+        """Whether to try an overlay before a copy."""
         if not workspace.path.is_dir():
             raise ConfigurationError(f"workspace: there is no folder {str(workspace.path)!r}")
 
-    async def prepare(self, room: int) -> int:
-        """Read the folder for a new session.
+    async def start(self, order: dict[str, Any], spawn: Spawn, *, layered: bool) -> SandboxSession:
+        """Start a session that sees the folder as it is now.
 
         Args:
-            room: bytes that the code may write.
-
-        Returns:
-            Bytes that the session's folder must be able to hold.
+            order: what the session is started with.
+            spawn: starts it.
+            layered: whether it may get an overlay of the folder itself; otherwise, and where the
+                kernel refuses that, it gets a copy.
 
         Raises:
-            ConfigurationError: it cannot be read, or it holds too much.
+            ConfigurationError: the folder cannot be read, or it holds too much.
+            SandboxUnavailable: the session does not start.
             WorkspaceConflict: an earlier commit was cut off and cannot be finished.
         """
         self.discard()
         opened: OpenWorkspace = await run_in_thread(self._workspace.open)
         self._open = opened
-        self._room = room + opened.manifest.size()
-        return self._room
+        self._room = order["limits"]["max_file_bytes"]
+        if layered and self.uses_layers and opened.is_owned():
+            with suppress(OSError, SandboxUnavailable):
+                return await self._start_layered(opened, order, spawn)
+            self.uses_layers = False
+        return await self._start_copy(opened, order, spawn)
 
-    async def fill(self, session: SandboxSession) -> None:
-        """Copy what is shown into the session's view.
+    async def _start_layered(
+        self, opened: OpenWorkspace, order: dict[str, Any], spawn: Spawn
+    ) -> SandboxSession:
+        masks = [path.decode("latin-1") for path in sorted(opened.manifest.unshown)]
+        folder = HostFolder(opened.path.resolve(), _NAME, read_only=True, owned=True)
+        session = spawn({**order, "workspace": {"masks": masks}}, [folder])
+        try:
+            await session.wait_until_ready()
+        except BaseException:
+            session.close()
+            raise
+        return session
 
-        Raises:
-            ConfigurationError: a file changes or disappears meanwhile.
-            SandboxUnavailable: the session does not start.
-        """
-        await session.wait_until_ready()
-        for frame in _copy(self._opened()):
-            await session.put(frame)
-            await asyncio.sleep(0)
+    async def _start_copy(
+        self, opened: OpenWorkspace, order: dict[str, Any], spawn: Spawn
+    ) -> SandboxSession:
+        self._room += opened.manifest.size()
+        limits = {**order["limits"], "max_file_bytes": self._room}
+        session = spawn({**order, "limits": limits, "workspace": {"masks": None}}, ())
+        try:
+            await session.wait_until_ready()
+            for frame in _copy(opened):
+                await session.put(frame)
+                await asyncio.sleep(0)
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     async def finish(self, session: SandboxSession, result: ExecutionResult) -> ExecutionResult:
         """The result of a step, with what is different in the workspace after it."""

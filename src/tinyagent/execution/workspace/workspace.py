@@ -92,6 +92,10 @@ class OpenWorkspace:
         os.close(self.root)
         self._spool.close()
 
+    def is_owned(self) -> bool:
+        """Whether this user owns all that is shown: files of others cannot be changed in layers."""
+        return self.manifest.owners() <= {(os.geteuid(), os.getegid())}
+
     def new_report(self, max_bytes: int) -> Report:
         """What collects the next report of the session.
 

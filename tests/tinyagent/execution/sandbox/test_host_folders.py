@@ -110,7 +110,9 @@ def test_a_folder_that_may_be_changed_is_changed_on_the_host(
 
 
 @pytest.mark.parametrize("name", ["no such folder", "file", "link"])
-def test_what_is_no_folder_is_refused(template: TemplateHandle, tmp_path: Path, name: str) -> None:
+def test_what_is_not_a_folder_is_refused(
+    template: TemplateHandle, tmp_path: Path, name: str
+) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "link").symlink_to(tmp_path)
     with pytest.raises(OSError, match=name):

@@ -10,7 +10,7 @@ from tests.support.execution import within
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.workspace.workspace import Workspace
 
-BACKENDS = ("copy", "local")
+BACKENDS = ("overlay", "copy", "local")
 EACH = pytest.mark.parametrize("backend", BACKENDS)
 
 
@@ -18,4 +18,13 @@ def executor_of(backend: str, folder: Path | Workspace) -> ProcessExecutor:
     """An executor whose code works on the folder."""
     level = "local" if backend == "local" else "isolated"
     extra = ["os", "shutil", "pathlib", "sqlite3", "mmap"] if backend == "local" else []
-    return ProcessExecutor(level, workspace=folder, limits=within(), extra_imports=extra)
+    executor = ProcessExecutor(level, workspace=folder, limits=within(), extra_imports=extra)
+    assert executor._workspace is not None
+    executor._workspace.uses_layers = backend == "overlay"
+    return executor
+
+
+def check_backend(backend: str, executor: ProcessExecutor) -> None:
+    """Check that the code had this kind of view."""
+    assert executor._workspace is not None
+    assert executor._workspace.uses_layers == (backend == "overlay")

@@ -24,7 +24,7 @@ from tests.support.trees import (
     trees,
     write_tree,
 )
-from tests.tinyagent.execution.workspace.backends import BACKENDS, executor_of
+from tests.tinyagent.execution.workspace.backends import BACKENDS, check_backend, executor_of
 
 from tinyagent.core import Change, WorkspaceConflict
 
@@ -87,6 +87,7 @@ async def inside(backend: str, folder: Path, edits: list[Edit], outside: list[Ed
     async with executor_of(backend, folder) as executor:
         result = await executor.run(code_of(edits))
         assert result.error is None
+        check_backend(backend, executor)
         assert full_state(folder) == untouched
         assert reported(result.changes) == difference(before, expected)
         assert not any(change.conflict or change.withheld for change in result.changes)
@@ -138,6 +139,27 @@ def test_what_is_shown_and_committed_is_what_a_plain_folder_would_hold(backend: 
         run(backend, tree, edits, [])
 
     check()
+
+
+WHOLE_TREE: Tree = {"a/": None, "a/b/": None, "a/b/c d": b"one\n", "c d": b"", "é/": None}
+AGAIN = {
+    "a folder that is removed and made again": [("clear", "a", ""), ("make", "a/b", "")],
+    "a folder whose place a file takes": [("clear", "a", ""), ("write", "a", "")],
+    "an empty folder whose place a file takes": [("clear", "é", ""), ("write", "é", "")],
+    "a file whose place a folder takes": [("remove", "c d", ""), ("make", "c d/a", "")],
+    "a folder that is renamed": [("rename", "a", "b"), ("append", "b/b/c d", "")],
+    "a folder that is renamed there and back": [("rename", "a", "b"), ("rename", "b", "a")],
+    "a folder that replaces an empty one": [("rename", "a", "é")],
+    "a file that replaces another": [("rename", "a/b/c d", "c d")],
+}
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("edits", AGAIN.values(), ids=AGAIN)
+def test_what_takes_the_place_of_something_else_is_compared_with_it(
+    backend: str, edits: list[tuple[str, str, str]]
+) -> None:
+    run(backend, WHOLE_TREE, [Edit(*edit, b"new\n") for edit in edits], [])
 
 
 @pytest.mark.campaign

@@ -34,7 +34,7 @@ from .session.link import HostGone, Link
 from .session.names import ask_the_host
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
-from .session.view import enter_copy
+from .session.view import enter_view
 
 _PAUSE_MS = 5  # without a request: until then, the new session needs the processor
 _TICK_MS = int(TICK_SECONDS * 1000)
@@ -239,11 +239,14 @@ def _start_session(
     order: dict[str, Any], link: Link, locks: Locks, trees: dict[str, int]
 ) -> SessionProcess:
     limits = SessionLimits(**order["limits"])
+    workspace = order.get("workspace")
+    masks = workspace and workspace["masks"]
+    masked = None if masks is None else [path.encode("latin-1") for path in masks]
     if "network" in order:
         _connect(NetworkOrder(**order["network"]), link, locks)
-    folder = locks.lock_up(limits, order["id"], trees)
-    close_all_but({link.sock.fileno(), *locks.kept_descriptors})
-    view = enter_copy(folder) if order.get("workspace") else None
+    folder = locks.lock_up(limits, order["id"], trees, masked)
+    close_all_but({link.sock.fileno(), *link.passing, *locks.kept_descriptors})
+    view = enter_view(folder, locks.upper) if workspace else None
     # What changes in a workspace is reported as its changes.
     delivered = "" if view is not None else folder
     rules = Rules(delivered, frozenset(order["imports"]), limits.max_output_bytes)
@@ -254,7 +257,7 @@ def _connect(order: NetworkOrder, link: Link, locks: Locks) -> None:
     """Prepare the session's network."""
     if isinstance(locks, NoLocks):
         raise PermissionError("without locks there is no network of the session's own")
-    locks.connect(order, link.sock)
+    link.passing = locks.connect(order)
     known = frozenset({*order.addresses, *order.hosts.values()})
     ask_the_host((order.names, order.ports[0]), known)
 

@@ -7,15 +7,17 @@ import os
 import resource
 import signal
 import socket
+import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
+from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, network, seccomp
+from . import landlock, linux, mounts, namespaces, network, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
 from .keeper import Keeper
@@ -56,20 +58,32 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: PreparedLocks, limits: SessionLimits, trees: Mapping[str, int]) -> None:
+def settle_in(
+    cell: PreparedLocks,
+    limits: SessionLimits,
+    trees: Mapping[str, int],
+    masks: Sequence[bytes] | None,
+) -> int | None:
     """Make the working folder in memory, and enter a user namespace: no mount comes after.
 
     Args:
         cell: what the template has prepared.
         limits: of the session.
         trees: detached mounts of the host's folders, by the names they get in the working folder.
+        masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+
+    Returns:
+        The overlay's upper layer, if there is one.
     """
     mounts.make_working_folder(limits.max_file_bytes)
-    for name, tree in trees.items():
+    others = dict(trees)
+    upper = None if masks is None else overlay.mount(others.pop(overlay.WORKSPACE), masks)
+    for name, tree in others.items():
         place = os.path.join(mounts.SANDBOX, name)
         os.mkdir(place)
         mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
+    return upper
 
 
 def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
@@ -189,6 +203,8 @@ class KernelLocks:
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
         self._ports: list[int] = []
+        self.upper: int | None = None
+        """The upper layer of this session's workspace, if it is an overlay."""
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -246,8 +262,8 @@ class KernelLocks:
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
 
-    def connect(self, order: network.NetworkOrder, host: socket.socket) -> None:
-        """Prepare the session's network; its listening sockets go to the host.
+    def connect(self, order: network.NetworkOrder) -> list[int]:
+        """Prepare the session's network; gives its listening sockets, which go to the host.
 
         Raises:
             OSError: there are no namespaces, or the kernel refuses.
@@ -255,20 +271,27 @@ class KernelLocks:
         if not (self.cell.namespaces and self.cell.network):
             raise OSError(errno.EPERM, "a network needs namespaces")
         network.show_files(order)
-        network.hand_over_listeners(order, host)
         self._ports = order.ports
+        return network.listen(order)
 
-    def lock_up(self, limits: SessionLimits, number: int, trees: Mapping[str, int]) -> str:
+    def lock_up(
+        self,
+        limits: SessionLimits,
+        number: int,
+        trees: Mapping[str, int],
+        masks: Sequence[bytes] | None = None,
+    ) -> str:
         """Enter a new working folder, and lock everything else away; returns the folder.
 
         Args:
             limits: of the session.
             number: the session's.
             trees: detached mounts of the host's folders, by their names in the working folder.
+            masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
         """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            settle_in(self.cell, limits, trees)
+            self.upper = settle_in(self.cell, limits, trees, masks)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
@@ -282,7 +305,7 @@ class KernelLocks:
     @property
     def kept_descriptors(self) -> set[int]:
         """The descriptors that a locked session still needs."""
-        return set() if self._own_proc is None else {self._own_proc}
+        return {each for each in (self._own_proc, self.upper) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None if steps do not run in forks."""
@@ -306,13 +329,20 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         namespaces.fork_inside()
         mounts.keep_to_ourselves()
     keeper = Keeper() if apart and order.get("keeper") else None
+    packages: str = order.get("packages", "")
+    if packages:
+        forget_host_packages()
     load(order["preload"])
-    paths = mounts.python_paths()
+    paths = mounts.python_paths(packages=not packages)
     if apart:
-        trees = mounts.hold(paths)
+        trees = mounts.hold(paths, packages)
         namespaces.drop_root()
         mounts.enter_root(trees)
         paths = ["/", "/dev/null"]  # which may be written, too
+    elif packages:
+        paths.append(packages)
+    if packages:  # it exists now: a folder that does not is remembered as such
+        sys.path.append(mounts.PACKAGES if apart else packages)
     files = 0 if "landlock" in without else landlock.abi()
     if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
         namespaces.become_nobody()

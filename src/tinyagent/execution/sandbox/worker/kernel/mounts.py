@@ -18,6 +18,8 @@ from . import linux
 
 SANDBOX = "/sandbox"
 """The working folder of each session."""
+PACKAGES = "/packages"
+"""Where a template for locked packages has them."""
 PROC = SANDBOX
 """Where the template has its /proc: each session's working folder covers it."""
 
@@ -43,10 +45,16 @@ class Tree(NamedTuple):
     is_folder: bool
 
 
-def python_paths() -> list[str]:
-    """The folders and files that CPython and its packages are read from at run time."""
-    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
+def python_paths(*, packages: bool = True) -> list[str]:
+    """The folders and files that CPython and its packages are read from at run time.
+
+    Args:
+        packages: whether the packages installed on the host are wanted.
+    """
+    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    if packages:
+        places += [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+        places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
     machine = sysconfig.get_config_var("MULTIARCH")
     places += [f"/lib/{machine}", f"/usr/lib/{machine}"] if machine else ["/lib", "/usr/lib"]
     places += ["/lib64", "/usr/lib64", "/usr/lib/locale", sysconfig.get_config_var("LIBDIR")]
@@ -63,16 +71,20 @@ def _outermost(paths: Iterable[str]) -> list[str]:
     return outermost
 
 
-def hold(paths: Iterable[str]) -> list[Tree]:
-    """Hold the paths by descriptors, with the caller's present rights."""
+def hold(paths: Iterable[str], packages: str = "") -> list[Tree]:
+    """Hold the paths by descriptors, with the caller's present rights.
+
+    `packages` is the folder that is to be at `PACKAGES`; "" for none.
+    """
+    places = {**{path: path for path in paths}, **({PACKAGES: packages} if packages else {})}
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return [
         Tree(
-            path,
+            place,
             linux.syscall("open_tree", _AT_FDCWD, os.fsencode(path), flags),
             os.path.isdir(path),
         )
-        for path in paths
+        for place, path in places.items()
     ]
 
 

@@ -62,8 +62,8 @@ def enter(proc: int) -> None:
         fcntl.ioctl(sock, _SIOCSIFFLAGS, struct.pack("16sH14x", b"lo", _UP))
 
 
-def hand_over_listeners(order: NetworkOrder, host: socket.socket) -> None:
-    """Listen on the order's ports, and give the listening sockets to the host."""
+def listen(order: NetworkOrder) -> list[int]:
+    """Listen on the order's ports; gives the descriptors, which are the host's from then on."""
     listeners: list[socket.socket] = []
     try:
         for number, address in enumerate(order.addresses):
@@ -73,7 +73,7 @@ def hand_over_listeners(order: NetworkOrder, host: socket.socket) -> None:
             listeners.append(listener)
             listener.bind(("0.0.0.0", port))  # noqa: S104 - of a namespace without a way out
             listener.listen(_BACKLOG)
-        socket.send_fds(host, [b"L"], [listener.fileno() for listener in listeners])
+        return [listener.detach() for listener in listeners]
     finally:
         for listener in listeners:
             listener.close()

@@ -9,9 +9,8 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from ..codec.wire import Kind
-
-WORKSPACE = "workspace"
-"""The folder of the view within the session's own folder."""
+from ..kernel.adapt import rename_by_copy
+from ..kernel.overlay import WORKSPACE
 
 _PIECE = 1 << 20
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -174,12 +173,21 @@ class View:
         return "opaque" if is_opaque else "folder"
 
 
-def enter_copy(folder: str) -> View:
-    """Make an empty copy within the session's folder, and go there."""
-    os.chdir(folder)
-    os.mkdir(WORKSPACE, 0o700)
-    os.chdir(WORKSPACE)
-    return View(os.open(".", _FOLDER), is_layer=False)
+def enter_view(folder: str, upper: int | None) -> View:
+    """Go to the overlay within the session's folder, or make an empty copy there.
+
+    Args:
+        folder: the session's.
+        upper: a descriptor of the overlay's upper layer; None for a copy.
+    """
+    place = os.path.join(folder, WORKSPACE)
+    if upper is None:
+        os.mkdir(place, 0o700)
+    os.chdir(place)
+    if upper is None:
+        return View(os.open(".", _FOLDER), is_layer=False)
+    rename_by_copy()
+    return View(upper, is_layer=True)
 
 
 def _send_entry(send: Send, item: Item, *, known: bool = False) -> None:
