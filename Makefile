@@ -84,6 +84,9 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
 	$(BIN)/python benchmarks/injections.py
 
+bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
+	$(BIN)/python benchmarks/packages.py
+
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py
 

@@ -342,7 +342,8 @@ class ProcessExecutor:
     def _layers(self, template: TemplateHandle) -> bool:
         """Whether sessions of this template can have a workspace without a copy of it."""
         is_own = template.spec.engine == KernelEngine()
-        return is_own and template.report["namespaces"] and bool(self._demands.checkpoints)
+        has_warden = self._demands.checkpoints_of(template) > 0
+        return is_own and has_warden and bool(template.report["namespaces"])
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
