@@ -67,6 +67,7 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
+	$(BIN)/python benchmarks/workspace.py
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py
@@ -83,6 +84,9 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 
 bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
 	$(BIN)/python benchmarks/injections.py
+
+bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
+	$(BIN)/python benchmarks/packages.py
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py

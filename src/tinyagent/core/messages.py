@@ -18,7 +18,7 @@ from tinyagent.core.parts import (
     Text,
     read_opaque,
 )
-from tinyagent.core.provenance import Label
+from tinyagent.core.provenance import Label, label_from_dict, label_to_dict
 from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
@@ -180,9 +180,7 @@ class Message:
             out["tool_call_id"] = self.tool_call_id
         if self.is_error:
             out["is_error"] = True
-        if self.label is not None:
-            out["label"] = self.label.to_dict()
-        return out
+        return out | label_to_dict(self.label)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Message:
@@ -197,7 +195,7 @@ class Message:
             calls,
             data.get("tool_call_id"),
             data.get("is_error") is True,
-            Label.from_dict(data["label"]) if "label" in data else None,
+            label_from_dict(data),
         )
 
 

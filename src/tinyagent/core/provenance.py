@@ -74,6 +74,16 @@ class Label:
         return cls(sources, readers)
 
 
+def label_to_dict(label: Label | None) -> dict[str, Any]:
+    """What the JSON form of something has for its label: nothing if it has none."""
+    return {} if label is None else {"label": label.to_dict()}
+
+
+def label_from_dict(data: Mapping[str, Any]) -> Label | None:
+    """The label of something, from its JSON form; None if it has none."""
+    return Label.from_dict(data["label"]) if "label" in data else None
+
+
 USER = Label(frozenset({"user"}))
 OPERATOR = Label(frozenset({"operator"}))
 UNKNOWN = Label(frozenset({"unknown"}), frozenset({"user"}))
@@ -86,7 +96,7 @@ def join(labels: Iterable[Label | None]) -> Label:
 
 @dataclass(slots=True)
 class Delegation:
-    """What passes between a call of an agent and the run that it starts: labels both ways."""
+    """What passes between a call and a run that starts in it: labels both ways."""
 
     task: Label
     answer: Label = UNKNOWN

@@ -11,7 +11,7 @@ from typing import Any, Self
 
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
-from tinyagent.core.provenance import OPERATOR, Label
+from tinyagent.core.provenance import OPERATOR, Label, label_from_dict, label_to_dict
 from tinyagent.core.signals import Signal
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.items import ItemKind
@@ -91,7 +91,7 @@ class TaskStep(Step):
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
         task = Message("user", self.task).to_dict()["content"]
-        return {"type": "task", "task": task} | _labelled(self.label)
+        return {"type": "task", "task": task} | label_to_dict(self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,7 +169,7 @@ class ActionStep(Step):
             out["parts"] = [part.to_dict() for part in self.parts]
         if self.attachments:
             out["attachments"] = [part.to_dict() for part in self.attachments]
-        return out | _labelled(self.label)
+        return out | label_to_dict(self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +190,7 @@ class ScratchpadStep(Step):
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"type": "scratchpad", "content": self.content} | _labelled(self.label)
+        return {"type": "scratchpad", "content": self.content} | label_to_dict(self.label)
 
 
 def step_from_dict(data: Mapping[str, Any]) -> Step:
@@ -199,14 +199,6 @@ def step_from_dict(data: Mapping[str, Any]) -> Step:
     if read is None:
         raise ValueError(f"no step has the type {data['type']!r}; known: {', '.join(_READERS)}")
     return read(data)
-
-
-def _labelled(label: Label | None) -> dict[str, Any]:
-    return {} if label is None else {"label": label.to_dict()}
-
-
-def _read_label(data: Mapping[str, Any]) -> Label | None:
-    return Label.from_dict(data["label"]) if "label" in data else None
 
 
 def _fenced(code: str) -> str:
@@ -227,7 +219,7 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         data["step_number"],
         tuple(_read_spoken(part) for part in data.get("parts", ())),
         _read_attachments(data.get("attachments", [])),
-        _read_label(data),
+        label_from_dict(data),
     )
 
 
@@ -242,12 +234,12 @@ def _read_attachments(data: object) -> tuple[Image | Document, ...]:
 
 def _read_task(data: Mapping[str, Any]) -> TaskStep:
     task = data["task"]
-    return TaskStep(task if isinstance(task, str) else parts_from_list(task), _read_label(data))
+    return TaskStep(task if isinstance(task, str) else parts_from_list(task), label_from_dict(data))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Step]] = {
     "system_prompt": lambda data: SystemPromptStep(data["content"]),
     "task": _read_task,
     "action": _read_action,
-    "scratchpad": lambda data: ScratchpadStep(data["content"], _read_label(data)),
+    "scratchpad": lambda data: ScratchpadStep(data["content"], label_from_dict(data)),
 }

@@ -89,7 +89,9 @@ class Provenance(SteeringMiddleware):
             ConfigurationError: the policy names a tool or an argument that the agent does not have.
         """
         self.policy.check(run.tools)
-        return _Guard(self.policy, run)
+        guard = _Guard(self.policy, run)
+        run.label = guard.label
+        return guard
 
 
 class _Guard(Middleware):
@@ -119,6 +121,8 @@ class _Guard(Middleware):
             result = await call_next(code)
         finally:
             self._in_code = False
+        if result.label is not None:  # of its record
+            self._process |= result.label
         return replace(result, label=self._process)
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
@@ -140,9 +144,17 @@ class _Guard(Middleware):
             result = await call_next(call)
         finally:
             DELEGATION.reset(token)
-        label = context | self._label_of_result(tool, result, delegation)
+        label = result.label or context | self._label_of_result(tool, result, delegation)
         self._learn(call, result, label, verdict)
         return self._labelled(result, label)
+
+    def label(self, result: ToolResult | None) -> Label:
+        """The label of the result of the call that is being made, or of the block (None)."""
+        delegation = DELEGATION.get()
+        if result is None or delegation is None:
+            return self._process
+        tool = self._run.tools[result.call.name]
+        return delegation.task | self._label_of_result(tool, result, delegation)
 
     def _judge(self, tool: ToolSpec, call: ToolCall, context: Label) -> Verdict:
         """The verdict on a call; whatever fails in a check refuses it."""

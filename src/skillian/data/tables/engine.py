@@ -198,6 +198,7 @@ class TableEngine:
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
+            filters=tuple(sides[0].where),
         )
         return replace(result, sentences=in_words(result))
 

@@ -52,23 +52,38 @@ class PackageSet:
     lock_file: Path
 
 
-def prepare_packages(
-    requirements: tuple[str, ...], lock_file: Path | None, cache: Path | None = None
-) -> PackageSet:
+_prepared: dict[tuple[object, ...], PackageSet] = {}
+
+
+def prepared_packages(requirements: tuple[str, ...], lock_file: Path | None) -> PackageSet | None:
+    """The set, if this process has prepared it before and neither lock nor folder has changed."""
+    known = _prepared.get(_key(requirements, lock_file))
+    return known if known is not None and known.folder.is_dir() else None
+
+
+def _key(requirements: tuple[str, ...], lock_file: Path | None) -> tuple[object, ...]:
+    state = None
+    with suppress(OSError):
+        status = lock_file.stat() if lock_file is not None else None
+        state = status and (status.st_mtime_ns, status.st_size, status.st_ino)
+    return requirements, lock_file, state, _default_cache()
+
+
+def prepare_packages(requirements: tuple[str, ...], lock_file: Path | None) -> PackageSet:
     """The set of packages of a lock, or of requirements; made if it does not exist yet.
+
+    Sets are unpacked in the folder that `TINYAGENT_PACKAGES` names, or else in the user's cache.
 
     Args:
         requirements: names with versions.
         lock_file: the lock. If it does not exist, the requirements are resolved and it is written;
             with None, it is kept in the cache.
-        cache: where sets are unpacked; by default the folder that `TINYAGENT_PACKAGES` names, or
-            else one in the user's cache.
 
     Raises:
         ConfigurationError: the lock does not hold what is required, or a package is refused.
     """
     asked = read_requirements(requirements)
-    base = _private(cache or _default_cache())
+    base = _private(_default_cache())
     path = lock_file or base / f"{_name_of(asked)}.lock"
     with _only_one(base):
         lock = _locked(path, asked)
@@ -77,7 +92,9 @@ def prepare_packages(
         if modules is None:
             _remove_leftovers(base)
             modules = _unpack(lock, folder)
-    return PackageSet(folder, modules, lock, path)
+    made = PackageSet(folder, modules, lock, path)
+    _prepared[_key(requirements, lock_file)] = made
+    return made
 
 
 def _locked(path: Path, asked: tuple[Requirement, ...]) -> PackageLock:

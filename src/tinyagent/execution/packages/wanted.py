@@ -34,12 +34,13 @@ class WantedPackages:
             raise ConfigurationError(
                 "packages need the extra: pip install 'tinyagent-skillian[packages]'"
             ) from None
-        self._requirements = requirements if isinstance(requirements, str) else tuple(requirements)
+        if isinstance(requirements, str):
+            read_requirements(requirements)  # which refuses one text
+        self._requirements = tuple(requirements)
         read_requirements(self._requirements)
         self._lock = None if lock is None else Path(lock).absolute()
         self._preparing = threading.Lock()
-        self.prepared: PackageSet | None = None
-        """The set, once `prepare` has made it."""
+        self._made: PackageSet | None = None
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -56,6 +57,15 @@ class WantedPackages:
         lock = lockfile.load_lock(self._lock)
         return () if lock is None else tuple(package.name for package in lock.packages)
 
+    @property
+    def prepared(self) -> PackageSet | None:
+        """The set, if it exists and this process knows it; takes no time."""
+        from tinyagent.execution.packages.store import prepared_packages  # noqa: PLC0415 - as above
+
+        if self._made is None:
+            self._made = prepared_packages(self._requirements, self._lock)
+        return self._made
+
     def prepare(self) -> PackageSet:
         """The set, fetched and unpacked if it does not exist yet; may take minutes.
 
@@ -65,9 +75,9 @@ class WantedPackages:
         from tinyagent.execution.packages.store import prepare_packages  # noqa: PLC0415 - as above
 
         with self._preparing:
-            if self.prepared is None:
-                self.prepared = prepare_packages(tuple(self._requirements), self._lock)
-            return self.prepared
+            made = self.prepared or prepare_packages(self._requirements, self._lock)
+            self._made = made
+            return made
 
 
 def wanted_packages(requirements: Iterable[str], lock: str | Path | None) -> WantedPackages | None:
