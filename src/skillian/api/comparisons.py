@@ -225,6 +225,7 @@ def _without_values(body: dict[str, Any], limit: int) -> dict[str, Any]:
         "columns": [{**column, "pairs": []} for column in body["columns"]],
         "samples": {name: [] for name in body["samples"]},
         "sentences": [*body["sentences"], sentence],
+        "notes": [*body["notes"], sentence],
     }
 
 

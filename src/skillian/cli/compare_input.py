@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
+import typer
 from pydantic import ValidationError
 
 from skillian.cli.shell import notes, read_settings
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
-from skillian.connectors.files.options import split_name
+from skillian.connectors.files.options import FileOptions, split_name, taken_options
+from skillian.data.declare.document import reason_of
 from skillian.data.declare.files import measured_source
 from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, SavedComparison, read_saved
@@ -78,7 +80,9 @@ def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
     try:
         return SavedComparison.model_validate(content)
     except ValidationError as error:
-        faults = (f"{'.'.join(map(str, each['loc']))}: {each['msg']}" for each in error.errors())
+        faults = (
+            f"{'.'.join(map(str, each['loc']))}: {reason_of(each)}" for each in error.errors()
+        )
         raise InvalidInputError("; ".join(faults)) from None
 
 
@@ -135,23 +139,52 @@ def is_file(name: str) -> bool:
     return any(is_table(Path(part)) for part in (file, file.partition("#")[0]))
 
 
-def addressed(name: str, options: Sequence[str]) -> str:
-    """Return a name on the command line as the tables are named: a file with its options.
+def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
+    """Return names on the command line as the tables are named: files with their options.
 
     Args:
-        name: A file, a database file such as `shop.sqlite#orders`, or any other name.
-        options: The options of `--csv`, such as `decimal=,`.
+        a: A file, a database file such as `shop.sqlite#orders`, or any other name.
+        b: The other name.
+        options: The options of `--csv`, such as `decimal=,`; each file gets those that it takes.
+
+    Raises:
+        BadParameter: Neither of the two takes an option.
     """
+    for option in options:
+        key = option.partition("=")[0]
+        if not (_takes(a, key) or _takes(b, key)):
+            stated = "--sheet goes with Excel files" if key == "sheet" else f"--csv {option}"
+            kinds = "" if key == "sheet" else " does not go with files of these kinds"
+            raise typer.BadParameter(f"{stated}{kinds}: {a}, {b}")
+    first, second = (
+        _addressed(name, [each for each in options if _takes(name, each.partition("=")[0])])
+        for name in (a, b)
+    )
+    return first, second
+
+
+def _takes(name: str, option: str) -> bool:
+    """Whether a file or a folder of files takes an option; an unknown one is refused later."""
+    path = Path(split_name(name)[0])
+    is_unknown = option not in FileOptions.__dataclass_fields__
+    if path.is_dir():
+        return True
+    file = path if is_table(path) else Path(str(path).partition("#")[0])
+    return is_file(name) and (is_unknown or option in taken_options(file))
+
+
+def _addressed(name: str, options: Sequence[str]) -> str:
     file, _, table = name.partition("#")
     kind = _database(Path(file))
     if kind and not is_file(name):
         return f"{kind}:///{Path(file).absolute()}" + (f"#{table}" if table else "")
-    if not options or not is_file(name):
+    if not options:
         return name
     path, query = split_name(name)
     pairs = (option.partition("=") for option in options)
     stated = urlencode([(key, value) for key, _, value in pairs], quote_via=quote)
-    return f"{path}?{'&'.join(part for part in (query, stated) if part)}"
+    named = f"files:///{Path(path).absolute()}" if Path(path).is_dir() else path
+    return f"{named}?{'&'.join(part for part in (query, stated) if part)}"
 
 
 def _database(path: Path) -> str:
@@ -219,6 +252,12 @@ def _check_path(url: str) -> None:
         return
     path = path_of(url, Path())
     plain = path_of(url.partition("?")[0], Path())
+    before, mark, table = str(plain).rpartition("#")
+    if mark and Path(before).exists():
+        raise InvalidInputError(
+            f"{table!r} is not the name of a table; write one without slashes and `@` after the"
+            f" `#`, such as {kind}:///{before}#orders"
+        )
     if not path.exists() and not plain.exists():
         hint = "" if plain.is_absolute() else f"; for /{plain} write {kind}:////{plain}"
         raise InvalidInputError(f"there is no {str(plain)!r} in {Path.cwd()}{hint}")

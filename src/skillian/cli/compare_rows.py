@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from skillian.cli.shell import listed
+from skillian.cli.shell import column_map, listed
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -68,16 +68,6 @@ class RowOptions:
             saved["columns"] = listed(self.columns)
         return saved
 
-    def mapping(self) -> dict[str, str]:
-        """Return the names in b of columns of a; raises `InvalidInputError`."""
-        pairs: dict[str, str] = {}
-        for entry in self.map:
-            name, equals, other = entry.partition("=")
-            if not equals or not name or not other:
-                raise InvalidInputError(f"--map {entry!r} is not of the form a_name=b_name")
-            pairs[name] = other
-        return pairs
-
 
 def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
     """Return the column and the rule of `name:0.01`, `name:1%`, `name:5s` or `name:trim,nfc`."""
@@ -132,5 +122,5 @@ async def load_rows(
     saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
     if fail_on is not None:
         saved["fail_on"] = fail_on
-    saved["map"] = options.mapping()
+    saved["map"] = column_map(options.map)
     return Saved(registry, (saved_comparison(saved),))

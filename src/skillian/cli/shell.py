@@ -31,6 +31,9 @@ SourcesFile = Annotated[
     typer.Option("--sources", help="The sources file; default SKILLIAN_SOURCES or sources.yaml."),
 ]
 _NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
+_PAIR = re.compile(
+    "=".join(rf'(?:"(?P<{s}>(?:[^"]|"")+)"|(?P<plain_{s}>[^="][^=]*))' for s in "ab")
+)
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -53,6 +56,27 @@ def listed(entries: Iterable[str]) -> tuple[str, ...]:
         for quoted, plain in _NAME.findall(entry)
     )
     return tuple(dict.fromkeys(name for name in names if name))
+
+
+def column_map(entries: Iterable[str]) -> dict[str, str]:
+    """Return the names in b of columns of a, of entries such as `--map a_name=b_name`.
+
+    Raises:
+        BadParameter: An entry has another form, or two name the same column of a.
+    """
+    mapping: dict[str, str] = {}
+    for entry in entries:
+        pair = _PAIR.fullmatch(entry)
+        if pair is None:
+            raise typer.BadParameter(
+                f'--map {entry!r} is not of the form a_name=b_name; write "a=b"=b_name for a name'
+                " with an equals sign"
+            )
+        a, b = ((pair[side] or "").replace('""', '"') or pair[f"plain_{side}"] for side in "ab")
+        if a in mapping:
+            raise typer.BadParameter(f"--map names column {a!r} of A twice")
+        mapping[a] = b
+    return mapping
 
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:

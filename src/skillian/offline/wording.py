@@ -47,6 +47,7 @@ def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
     measure = next(iter(vocabulary.measures.values()), None)
     phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     lines += [
+        "",  # otherwise Markdown takes the line for a part of the list
         "You can ask, for example:",
         *(
             [
@@ -159,7 +160,7 @@ def _shown(value: Any) -> Any:
 
 
 def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
-    return ["(There are more; the result has them.)"] if more else []
+    return ["", "There are more; the result has them."] if more else []
 
 
 _MOST_LINES = 40
@@ -173,7 +174,7 @@ def word_plainly(result: Mapping[str, Any]) -> str:
         return answer
     lines = list(_lines(result, ""))
     if len(lines) > _MOST_LINES:
-        lines[_MOST_LINES:] = ["(There is more; the result has it.)"]
+        lines[_MOST_LINES:] = ["", "There is more; the result has it."]
     return "\n".join(lines) or "The result is empty."
 
 

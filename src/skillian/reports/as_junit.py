@@ -75,7 +75,7 @@ def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
         problem = None
         if column.mismatches:
             lines = [f"{pair.a!r} in a, {pair.b!r} in b: {pair.count}" for pair in column.pairs]
-            message = f"{column.a} differs in {column.mismatches} rows"
+            message = f"{column.a} differs in {_rows(column.mismatches)}"
             problem = _element("failure", "difference", message, lines)
         yield f"column {column.a}", problem
     schema = result.schema
@@ -98,8 +98,11 @@ def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:
-    rows = "1 row" if count == 1 else f"{count} rows"
-    return _element("failure", kind, f"{rows} {words}", ()) if count else None
+    return _element("failure", kind, f"{_rows(count)} {words}", ()) if count else None
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:

@@ -50,14 +50,23 @@ async def read_file(path: Path, target: Path, name: str, options: str = "") -> U
         UploadError: The file cannot be read.
     """
     environment = {key: os.environ[key] for key in _PASSED if key in os.environ}
-    process = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-P", "-m", "skillian.uploads.worker", str(path), str(target), options),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        env={**environment, "TMPDIR": str(path.parent)},
-        start_new_session=True,
-    )
+    # The process ends when this end of a pipe is closed, also if the server is killed.
+    standard_input, held = os.pipe()
+    try:
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-P", "-m", "skillian.uploads.worker"),
+            *(str(path), str(target), options),
+            stdin=standard_input,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            env={**environment, "TMPDIR": str(path.parent)},
+            start_new_session=True,
+        )
+    except BaseException:
+        os.close(held)
+        raise
+    finally:
+        os.close(standard_input)
     try:
         async with asyncio.timeout(READ_SECONDS):
             output, errors = await process.communicate()
@@ -68,6 +77,7 @@ async def read_file(path: Path, target: Path, name: str, options: str = "") -> U
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             await process.wait()
+        os.close(held)
     if errors:
         logger.warning("reading an upload: %s", errors.decode(errors="replace")[-_LOGGED:])
     return _table(output, path, name)

@@ -20,7 +20,7 @@ from time import time
 from typing import Any
 from uuid import uuid4
 
-from skillian.connectors.files.options import dict_of, read_options
+from skillian.connectors.files.options import check_taken, dict_of, read_options
 from skillian.uploads.limits import (
     DiskFull,
     UploadError,
@@ -111,7 +111,7 @@ class UploadStore:
             UploadError: It is refused, or cannot be read; nothing of it stays.
         """
         suffix = suffix_of(name)
-        _check_options(options)
+        _check_options(suffix, options)
         with self._one_more(owner):
             await asyncio.to_thread(self._check_room, owner, announced or 0)
             created = datetime.now(UTC)
@@ -243,8 +243,9 @@ class UploadStore:
         return deleted
 
 
-def _check_options(options: str) -> None:
+def _check_options(suffix: str, options: str) -> None:
     try:
+        check_taken(Path(f"upload{suffix}"), dict_of(options))
         read_options(dict_of(options))
     except ValueError as error:
         raise UploadError(str(error)) from None

@@ -11,12 +11,14 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any, cast
 
+import duckdb
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
@@ -24,6 +26,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import Table
 from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.delimited import file_pattern
 from skillian.connectors.files.lines import read_format
 from skillian.connectors.files.options import FileOptions, dict_of, read_options
 from skillian.errors import ToolError
@@ -39,6 +42,8 @@ from skillian.uploads.limits import (
 from skillian.uploads.workbooks import PACKED, check_workbook
 
 _NICE = 5
+_LONGEST_NAMES = 1_000_000
+_LONGEST_REASON = 2000
 _LONGEST_LINE = 16 * 1024 * 1024
 
 parquet: Any = pq
@@ -72,8 +77,6 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
     elif suffix in KINDS["Parquet"]:
         _check_parquet(path)
     rows, columns = asyncio.run(_convert(path, target, options))
-    if suffix in KINDS["Parquet"]:
-        path.rename(target)
     return {"rows": rows, "columns": columns, "note": note}
 
 
@@ -83,6 +86,11 @@ def _check_width(columns: int) -> None:
             f"it has {columns:,} columns, and a file can have {MAX_COLUMNS:,}; delete the columns"
             " that you do not need"
         )
+
+
+def _check_names(names: Iterable[str]) -> None:
+    if sum(map(len, names)) > _LONGEST_NAMES:
+        raise UploadError(f"its column names have more than {_LONGEST_NAMES:,} characters")
 
 
 def _first_sheet(path: Path, options: FileOptions) -> tuple[FileOptions, str]:
@@ -137,9 +145,10 @@ async def _convert(
     try:
         table = _table(await connector.catalog())
         _check_width(len(table.columns))
+        _check_names(table.columns)
         columns = [(name, kind.sql) for name, kind in table.columns.items()]
         if path.suffix.lower() in KINDS["Parquet"]:
-            rows = parquet.read_metadata(path).num_rows
+            rows = _rewrite(path, target)
         else:
             rows = await _write(connector, table, target)
         return rows, columns
@@ -170,12 +179,42 @@ async def _write(connector: FilesConnector, table: Table, target: Path) -> int:
     return rows
 
 
+def _rewrite(path: Path, target: Path) -> int:
+    """Write a Parquet file anew, so that the server reads nothing that a client has written.
+
+    DuckDB, which also compares, reads and writes it: the types stay those that it sees.
+    """
+    settings: dict[str, Any] = {"memory_limit": f"{MEMORY_BYTES >> 31}GB", "temp_directory": ""}
+    try:
+        with duckdb.connect(config=settings) as connection:
+            rows = connection.read_parquet(file_pattern(path).name, hive_partitioning=False)
+            rows.limit(MAX_ROWS + 1).write_parquet(str(target), compression="zstd")
+    except duckdb.Error as error:
+        sys.stderr.write(f"{type(error).__name__}: {error}\n")
+        raise UploadError("it is damaged, or unpacks to too much; write it again") from None
+    rows_written = int(parquet.read_metadata(target).num_rows)
+    if rows_written > MAX_ROWS:
+        raise UploadError(f"it has more than {MAX_ROWS:,} rows")
+    return rows_written
+
+
+def _end_with_the_server() -> None:
+    """End this process when its standard input ends, because the server has ended."""
+
+    def wait() -> None:
+        os.read(0, 1)
+        os._exit(1)
+
+    Thread(target=wait, daemon=True).start()
+
+
 def _limit(size: int) -> None:
     """Bound the memory, the files and the priority of this process."""
     for kind, most in (
         (resource.RLIMIT_AS, MEMORY_BYTES),
         (resource.RLIMIT_FSIZE, max(4 * size, MAX_UNPACKED)),
         (resource.RLIMIT_CORE, 0),
+        (resource.RLIMIT_CPU, 2 * READ_SECONDS),
     ):
         resource.setrlimit(kind, (most, most))
     os.nice(_NICE)
@@ -183,11 +222,12 @@ def _limit(size: int) -> None:
 
 def main(path: Path, target: Path, written: str) -> Mapping[str, Any]:
     """Read a file within the limits; a file that is refused gives `refused`, with the reason."""
+    _end_with_the_server()
     _limit(path.stat().st_size)
     try:
         return read(path, target, written)
     except ToolError as error:
-        return {"refused": str(error)}
+        return {"refused": str(error)[:_LONGEST_REASON]}
     except MemoryError:
         return {"refused": f"reading it needs more than {MEMORY_BYTES >> 30} GB of memory"}
     except (OSError, ValueError, arrow.ArrowException) as error:

@@ -15,6 +15,7 @@ from tinyagent.adapters.native import read_call, with_own_ids
 from tinyagent.core.errors import MalformedReply
 from tinyagent.core.messages import Message, Part, ToolCall, plain_content
 from tinyagent.core.parts import Reasoning, Text
+from tinyagent.core.provenance import join
 from tinyagent.core.types import ModelResponse, RequestFormat, ToolSpec
 from tinyagent.core.untrusted import as_object
 
@@ -159,20 +160,29 @@ def as_plain_messages(messages: Sequence[Message]) -> list[Message]:
 
 def _plain(messages: Sequence[Message]) -> Iterator[Message]:
     names: dict[str, str] = {}
-    results: list[Part] = []
+    results: list[Message] = []
     for message in messages:
         if message.role == "tool":
-            name = names.get(message.tool_call_id or "", "the tool")
-            gap = "\n\n" if results else ""
-            results += [Text(f"{gap}Result of {name}:\n"), *message.parts]
+            results.append(message)
             continue
         if results:
-            yield Message("user", plain_content(results))
+            yield _as_one(results, names)
             results = []
         names |= {call.id: call.name for call in message.tool_calls}
         yield _without_calls(message) if message.tool_calls else message
     if results:
-        yield Message("user", plain_content(results))
+        yield _as_one(results, names)
+
+
+def _as_one(results: Sequence[Message], names: Mapping[str, str]) -> Message:
+    """The results of tools as one message of the user."""
+    parts: list[Part] = []
+    for result in results:
+        gap = "\n\n" if parts else ""
+        name = names.get(result.tool_call_id or "", "the tool")
+        parts += [Text(f"{gap}Result of {name}:\n"), *result.parts]
+    labels = [result.label for result in results]
+    return Message("user", plain_content(parts), label=join(labels) if any(labels) else None)
 
 
 def _without_calls(message: Message) -> Message:
@@ -180,7 +190,7 @@ def _without_calls(message: Message) -> Message:
     text = message.text
     if as_object(_parsed(text)) is not None:
         parts = (part for part in message.parts if not isinstance(part, ToolCall))
-        return Message(message.role, plain_content(parts))
+        return Message(message.role, plain_content(parts), label=message.label)
     actions = [
         json.dumps(
             {"scratchpad": text, "tool": call.name, "arguments": dict(call.arguments)},
@@ -189,7 +199,8 @@ def _without_calls(message: Message) -> Message:
         for call in message.tool_calls
     ]
     thoughts = [part for part in message.parts if isinstance(part, Reasoning)]
-    return Message(message.role, plain_content((*thoughts, Text("\n".join(actions)))))
+    content = plain_content((*thoughts, Text("\n".join(actions))))
+    return Message(message.role, content, label=message.label)
 
 
 def _parsed(text: str) -> object:

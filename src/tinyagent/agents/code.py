@@ -32,12 +32,20 @@ from tinyagent.core.events import (
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Document, Image, Text
+from tinyagent.core.provenance import Label, task_label
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
+from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
-from tinyagent.execution.trust import ISOLATED_IMPORTS, LOCAL_IMPORTS, ExecutionLimits, TrustLevel
+from tinyagent.execution.trust import (
+    ISOLATED_IMPORTS,
+    LOCAL_IMPORTS,
+    ExecutionLimits,
+    TrustLevel,
+    imports_at,
+)
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
@@ -165,6 +173,8 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
             `"sandboxed"`.
         limits: what the code may use.
         extra_imports: modules that the code may import in addition to the usual ones.
+        packages: packages of an index for the code, in place of those installed here.
+        lock: a file with their versions and hashes; written if it does not exist.
         files: copied into the code's working folder.
         without: promises of the sandbox that need not be enforced, such as `"S1"`.
         require: promises that must be enforced in addition to those of the trust level.
@@ -196,6 +206,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         self._code_options = options
         self._extra = tuple(options.get("extra_imports", ()))
         self._files = tuple(options.get("files", ()))
+        self._packages = (options.get("packages", ()), options.get("lock"))
         common = {name: options[name] for name in CommonOptions.__annotations__ if name in options}  # type: ignore[literal-required]
         settings = cast("AgentOptions", {**common, "temperature": 0.0})
         super().__init__(model, tools, output_type, settings, CODE_SYSTEM)
@@ -211,9 +222,15 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
             return describe_code_environment(tools, None, None, plots=plots)
         local = self._code_options.get("trust_level") == TrustLevel.LOCAL
         imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
+        wanted = wanted_packages(*self._packages)
+        packages = () if wanted is None else wanted.names
+        if wanted is not None:
+            imports = imports_at(TrustLevel.ISOLATED, self._extra, frozenset())
         names = [Path(file).name for file in self._files]
         seconds = self._limits().timeout_seconds
-        return describe_code_environment(tools, imports, seconds, names, plots=plots)
+        return describe_code_environment(
+            tools, imports, seconds, names, plots=plots, packages=packages
+        )
 
     def begin(
         self, task: Content, memory: MemoryManager | None, control: RunControl, *, streaming: bool
@@ -222,7 +239,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         earlier = self._code_options.get("memory_manager") if memory is None else memory
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
-        conversation.add(TaskStep(task))
+        conversation.add(TaskStep(task, task_label()))
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
         run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
@@ -255,8 +272,10 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         earlier = len(run.signals)
         attachments: tuple[Image | Document, ...] = ()
         observed = "The run ended in the middle of this block."
+        label: Label | None = None
         try:
             result = await run.run_code(reply.code)
+            label = result.label
             attachments, note = run.attachments(result, plots=self._shows_plots)
             observed = run.results.bounded(observation(result, note))
             if result.is_final:
@@ -264,14 +283,20 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         finally:
             signals = tuple(run.signals[earlier:])
             step = ActionStep(
-                reply.reasoning, reply.code, observed, signals, attachments=attachments
+                reply.reasoning,
+                reply.code,
+                observed,
+                signals,
+                attachments=attachments,
+                label=label,
             )
             run.remember(replace(step, parts=spoken_parts(response, step.written)))
 
     def reject(self, run: TinyCodeRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""
         text = (response.content or "").strip()
-        run.remember(ActionStep(text, "", reason, parts=spoken_parts(response, text)))
+        parts = spoken_parts(response, text)
+        run.remember(ActionStep(text, "", reason, parts=parts, label=response.label))
 
     def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""
@@ -299,8 +324,12 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
             "limits": self._limits(),
             "extra_imports": self._extra,
             "files": self._files,
-            "checkpoints": _CHECKPOINTS,
         }
+        packages, lock = self._packages
+        if packages or lock is not None:
+            sandbox |= {"packages": packages, "lock": lock}
+        else:
+            sandbox["checkpoints"] = _CHECKPOINTS
         if without := options.get("without"):
             sandbox["without"] = without
         if require := options.get("require"):

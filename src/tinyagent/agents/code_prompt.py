@@ -67,6 +67,7 @@ def describe_code_environment(
     files: Iterable[str] = (),
     *,
     plots: bool = False,
+    packages: Iterable[str] = (),
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
@@ -76,14 +77,17 @@ def describe_code_environment(
         seconds: how long a block may run; None does not mention it.
         files: the names of the files in the working folder.
         plots: whether the model is shown the images that its code makes.
+        packages: the names of the code's own packages, whose modules may be imported as well.
     """
     stubs = "\n".join(_describe(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
     names = ", ".join(files)
     listed = f": {names}" if names else ""
+    own = ", ".join(packages)
+    added = f", and the modules of these packages: {own}" if own else ""
     parts = [
         f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
-        "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}.",
+        "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}{added}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
         f"There is no network, and there are no files except those in the working folder{listed}.",
         _PLOTS if plots else "",

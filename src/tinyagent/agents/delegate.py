@@ -8,6 +8,7 @@ from typing import Any
 
 from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolDefinitionError, ToolRetry
+from tinyagent.core.provenance import DELEGATION, UNKNOWN
 from tinyagent.core.results import RunResult
 from tinyagent.tools.tool import Tool
 
@@ -34,6 +35,9 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
             context: the outer run.
         """
         result = await run(task)
+        delegation = DELEGATION.get()
+        if delegation is not None:
+            delegation.answer = result.label or UNKNOWN
         context.count(result.usage, result.uses)
         if result.error is not None:
             raise ToolRetry(f"{name} found no answer: {result.error}")

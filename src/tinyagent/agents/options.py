@@ -51,6 +51,8 @@ class CodeOptions(CommonOptions, total=False):
     files: Iterable[str | Path]
     without: Iterable[str]
     require: Iterable[str]
+    packages: Iterable[str]
+    lock: str | Path | None
     memory_manager: MemoryManager | None
     prune: Prune | None
     vision: bool | None

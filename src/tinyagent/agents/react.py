@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any, Unpack
 
@@ -17,6 +18,7 @@ from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
 from tinyagent.core.messages import Content, Message, ToolCall
 from tinyagent.core.parts import Text
+from tinyagent.core.provenance import OPERATOR, Label, task_label
 from tinyagent.core.results import ReactStep
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, remembered
 from tinyagent.memory.memory import Memory
@@ -86,7 +88,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         """The conversation so far, followed by the task."""
         conversation = Memory() if memory is None else memory.copy()
         conversation.set_system(self._system_prompt)
-        conversation.add("user", task)
+        conversation.add("user", task, label=task_label())
         model, tools, layers = self._model, self._tool_map, self._layers
         return ReactRun(model, tools, layers, control, conversation, streaming=streaming)
 
@@ -129,22 +131,25 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         if not calls:
             run.output = self._read_answer(run, adapter.extract_answer(response))
             run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
-            run.memory.add("assistant", remembered(response, text, ()))
+            run.memory.add("assistant", remembered(response, text, ()), label=response.label)
             return
         done: dict[str, ToolResult] = {}
         try:
             await _run_calls(run, calls, done)
         finally:
             # A limit may end the run in the middle: finished calls are remembered all the same.
-            results = tuple(done.get(call.id) or _not_finished(call) for call in calls)
+            results = tuple(
+                done.get(call.id) or _not_finished(call, response.label) for call in calls
+            )
             content = remembered(response, adapter.text_beside_calls(response), calls)
-            run.memory.add("assistant", content, tool_calls=calls)
+            run.memory.add("assistant", content, tool_calls=calls, label=response.label)
             for result in results:
                 run.memory.add(
                     "tool",
                     _result_content(run, result),
                     tool_call_id=result.call.id,
                     is_error=result.is_error,
+                    label=result.label,
                 )
             run.steps.append(ReactStep(run.control.step, text, results))
 
@@ -167,8 +172,9 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
     def reject(self, run: ReactRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""
         if response.content and response.content.strip():
-            run.memory.add("assistant", remembered(response, response.content, ()))
-        run.memory.add("user", reason)
+            content = remembered(response, response.content, ())
+            run.memory.add("assistant", content, label=response.label)
+        run.memory.add("user", reason, label=response.label)
 
 
 def _result_content(run: ReactRun, result: ToolResult) -> Content:
@@ -180,8 +186,8 @@ def _result_content(run: ReactRun, result: ToolResult) -> Content:
     return shown.content
 
 
-def _not_finished(call: ToolCall) -> ToolResult:
-    return ToolResult(call, "Error: not finished: the run ended", is_error=True)
+def _not_finished(call: ToolCall, label: Label | None) -> ToolResult:
+    return ToolResult(call, "Error: not finished: the run ended", is_error=True, label=label)
 
 
 def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequence[Message]:
@@ -190,8 +196,8 @@ def _with_instructions(messages: Sequence[Message], instructions: str) -> Sequen
         return messages
     first, rest = messages[0], messages[1:]
     if first.role != "system":
-        return (Message("system", instructions), *messages)
-    return (Message("system", f"{first.text}\n\n{instructions}"), *rest)
+        return (Message("system", instructions, label=OPERATOR), *messages)
+    return (replace(first, content=f"{first.text}\n\n{instructions}"), *rest)
 
 
 async def _run_calls(run: ReactRun, calls: Sequence[ToolCall], done: dict[str, ToolResult]) -> None:

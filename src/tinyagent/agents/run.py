@@ -20,7 +20,8 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.results import RunResult, RunState
+from tinyagent.core.provenance import Label
+from tinyagent.core.results import RunResult, RunState, long_result_handle
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory
 from tinyagent.middleware.base import INNERMOST, Middleware, SteeringMiddleware
@@ -65,6 +66,9 @@ class Run(Generic[M]):
         self.output: Any = None
         self.steps: list[Any] = []
         self.rejected_outputs = 0
+        self.label: Label | None = None
+        """Where the latest reply of the model comes from."""
+        self.labelled_calls: list[ToolResult] = []
         self.results = ResultStore(taken=tools)
         self.resources = AsyncExitStack()
         """What is released when the run ends."""
@@ -90,6 +94,7 @@ class Run(Generic[M]):
         self.control.emit(ModelRequested(step, request))
         logger.debug("step %d: asking %s, %d messages", step, self._model.name, len(self.memory))
         response = await self._model_call(request)
+        self.label = response.label
         self.control.count(response.usage, [response.use])
         if response.usage.input_tokens:
             self.memory.learn(response.usage.input_tokens)
@@ -103,6 +108,8 @@ class Run(Generic[M]):
         self.control.emit(ToolStarted(step, call))
         result = await self._tool_call(call)
         logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
+        if result.label is not None:
+            self.labelled_calls.append(result)
         self.control.emit(ToolFinished(step, result))
         return result
 
@@ -125,6 +132,8 @@ class Run(Generic[M]):
             steps=tuple(self.steps),
             error=error,
             uses=tuple(control.uses),
+            label=self.label,
+            calls=tuple(self.labelled_calls),
         )
 
     async def _complete(self, request: ModelRequest) -> ModelResponse:
@@ -217,10 +226,7 @@ class ResultStore:
         """The text, or its beginning and end with a handle for the full text between them."""
         if len(text) <= self._max_chars:
             return text
-        # The content determines the handle: one from an earlier run must never match another text.
-        import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
-
-        handle = hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
+        handle = long_result_handle(text)
         self._texts[handle] = text
         half = self._max_chars // 2
         left_out = len(text) - 2 * half

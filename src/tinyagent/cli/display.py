@@ -197,6 +197,8 @@ async def ask_person(call: ToolCall) -> Decision:
 
 async def _ask_now(call: ToolCall) -> Decision:
     notes.print(printable(f"? {_as_code(call)}"), style="bold yellow")
+    if call.doubt:
+        notes.print(printable(f"  {call.doubt}"), style="yellow")
     notes.print("  Allow it? Enter y, n, or a reason to refuse: ", end="")
     answer = str(await run_in_thread(sys.stdin.readline)).strip()
     if answer.lower() in {"y", "yes"}:

@@ -22,6 +22,14 @@ _MAX_ARTIFACT_NAMES = 1_000
 _WITHOUT = "A promise that may be missing (S1, see tinyagent doctor); repeatable."
 
 Without = Annotated[list[str] | None, typer.Option(help=_WITHOUT)]
+Packages = Annotated[
+    list[str] | None,
+    typer.Option("--package", help="A package for the code, such as polars>=2; repeatable."),
+]
+Lock = Annotated[
+    Path | None,
+    typer.Option(help="The file with the packages' versions and hashes; written if missing."),
+]
 Require = Annotated[
     list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
 ]
@@ -79,6 +87,8 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     ] = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
@@ -90,7 +100,7 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         code = _read(script)
         options = _options(timeout, memory, engine)
         options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
-        options["extra_imports"] = allow or ()
+        options |= {"extra_imports": allow or (), "packages": package or (), "lock": lock}
         if file:
             options["files"] = file
         result = tinyagent_commands.run(_execute(code, trust, options, screen))

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Require, Without
+from tinyagent.cli.execute import Lock, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -23,13 +24,26 @@ if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.options import CodeOptions
     from tinyagent.agents.react import ReactAgent
+    from tinyagent.cli.workspace import WorkspaceReview
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
+    from tinyagent.middleware.base import Middleware
     from tinyagent.tools.tool import Tool
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
+_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
+_Artifacts = Annotated[
+    Path | None, typer.Option(help="A folder for the files that the code creates.")
+]
+_Policy = Annotated[
+    Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+]
+_Workspace = Annotated[
+    Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
+]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
 
@@ -47,14 +61,14 @@ def run(  # noqa: PLR0913 - one for each option of the command
     max_steps: Annotated[int, typer.Option(min=1, help="The most model calls.")] = 10,
     *,
     code: Annotated[bool, typer.Option("--code", help="Let the model write Python.")] = False,
-    trust: Annotated[
-        TrustLevel, typer.Option(help="How that code is isolated.")
-    ] = TrustLevel.ISOLATED,
-    artifacts: Annotated[
-        Path | None, typer.Option(help="A folder for the files that the code creates.")
-    ] = None,
+    trust: _Trust = TrustLevel.ISOLATED,
+    artifacts: _Artifacts = None,
+    provenance: _Policy = None,
+    workspace: _Workspace = None,
     without: Without = None,
     require: Require = None,
+    package: Packages = None,
+    lock: Lock = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -68,18 +82,18 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter("--without and --require need --code, and not --trust local")
+    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
-        sandbox: CodeOptions = {
-            "trust_level": trust,
-            "without": without or (),
-            "require": require or (),
-        }
-        agent = _agent(model, _load_tools(tools or []), max_steps, sandbox if code else None)
+        options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
+        if code:
+            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
+            options |= {"packages": package or (), "lock": lock}
+        review = _review(workspace, options, code=code)
+        agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = tinyagent_commands.run(_run(agent, prompt, show.show))
+        result = tinyagent_commands.run(_run(agent, prompt, show.show, review))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
@@ -88,30 +102,74 @@ def run(  # noqa: PLR0913 - one for each option of the command
         notes.print("Interrupted; the run was cancelled.", style="yellow")
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     if as_json:
-        typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(_as_json(result, review), ensure_ascii=False, indent=2))
     show.end(result)
-    raise typer.Exit(_exit_code(result))
+    is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
+    raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
+
+
+def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:
+    """The workspace, if there is one; its executor is put into the options."""
+    if folder is None:
+        return None
+    if not code:
+        raise typer.BadParameter("--workspace needs --code")
+    from tinyagent.cli.workspace import WorkspaceReview
+
+    return WorkspaceReview(folder, options)
 
 
 def _agent(
     model: str,
     tools: list[Tool | Callable[..., Any]],
-    max_steps: int,
-    sandbox: CodeOptions | None,
+    options: CodeOptions,
+    *,
+    code: bool,
 ) -> Agent:
-    """An agent that writes code if there is a sandbox, otherwise one that calls tools."""
+    """An agent that writes code, or one that calls tools."""
+    if code:
+        from tinyagent.agents.code import TinyCodeAgent
+
+        return TinyCodeAgent(model, tools, **options)
+    from tinyagent.agents.react import ReactAgent
+
+    steps, layers = options.get("max_steps", 10), options.get("middleware", ())
+    return ReactAgent(model, tools, max_steps=steps, middleware=layers)
+
+
+def _layers(file: Path | None) -> list[Middleware]:
+    """The policy in a file, if there is one, and questions to the person at the terminal.
+
+    Raises:
+        ConfigurationError: the file cannot be read, or is not a policy.
+    """
     from tinyagent.cli.display import ask_person
     from tinyagent.middleware.approval import Approval
 
-    gate = [Approval(ask_person)]
-    if sandbox is not None:
-        from tinyagent.agents.code import TinyCodeAgent
+    if file is None:
+        return [Approval(ask_person)]
+    from tinyagent.core.untrusted import as_object
+    from tinyagent.provenance import Provenance
 
-        sandbox |= {"max_steps": max_steps, "middleware": gate}
-        return TinyCodeAgent(model, tools, **sandbox)
-    from tinyagent.agents.react import ReactAgent
+    try:
+        text = file.read_text(encoding="utf-8")
+        data = as_object(json.loads(text) if file.suffix == ".json" else _from_yaml(text))
+    except (OSError, ValueError) as error:
+        raise ConfigurationError(f"--provenance {str(file)!r}: {error}") from None
+    if data is None:
+        raise ConfigurationError(f"--provenance {str(file)!r}: it does not hold a table of rules")
+    return [Provenance.from_dict(data), Approval(ask_person)]
 
-    return ReactAgent(model, tools, max_steps=max_steps, middleware=gate)
+
+def _from_yaml(text: str) -> object:
+    try:
+        import yaml
+    except ImportError:
+        raise ConfigurationError("a policy in YAML needs PyYAML: pip install pyyaml") from None
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError as error:
+        raise ValueError(str(error)) from None
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:
@@ -128,13 +186,17 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         ) from None
 
 
-async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(
+    agent: Agent, task: Task, show: Callable[[Event], None], review: WorkspaceReview | None
+) -> RunResult[str]:
     from tinyagent.core.events import RunFinished
 
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:
             show(event)
+            if review is not None:
+                review.note(event)
             if isinstance(event, RunFinished):
                 result = event.result
     if result is None:
@@ -142,7 +204,7 @@ async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunRe
     return result
 
 
-def _as_json(result: RunResult[str]) -> dict[str, Any]:
+def _as_json(result: RunResult[str], review: WorkspaceReview | None) -> dict[str, Any]:
     return {
         "output": result.output,
         "state": result.state,
@@ -152,6 +214,7 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
         "usage": result.usage.to_dict(),
         **({"cost": result.cost.to_dict()} if has_prices() else {}),
         "artifacts": [artifact.name for artifact in result.artifacts],
+        **({} if review is None else {"changes": [asdict(change) for change in review.changes]}),
     }
 
 

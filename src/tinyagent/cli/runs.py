@@ -217,6 +217,8 @@ def _print_questions(record: RunRecord) -> None:
             else f"tinyagent runs resume {record.run_id} --retry|--skip|--abort"
         )
         notes.print(printable(f"{question.kind}: {question.tool} {arguments}"), style="yellow")
+        if question.doubt:
+            notes.print(printable(f"  {question.doubt}"), style="yellow")
         notes.print(printable(f"  {way} --call {question.place}"), style="dim")
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
         ToolServerError,
         UnknownToolError,
         UsageLimitReached,
+        WorkspaceConflict,
     )
     from tinyagent.core.events import (
         CodeFinished,
@@ -55,7 +56,7 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
-    from tinyagent.core.execution import Artifact, ExecutionResult
+    from tinyagent.core.execution import Artifact, Change, ExecutionResult
     from tinyagent.core.messages import Message, ToolCall
     from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
     from tinyagent.core.results import FinalAnswer, ReactStep, RunResult
@@ -95,14 +96,14 @@ else:
                 "MultipleFinalAnswers NoProgress RecordingMismatch RunEnded "
                 "SandboxUnavailable StepLimitReached TinyAgentError "
                 "ToolArgumentsError ToolDefinitionError ToolRetry ToolServerError "
-                "UnknownToolError UsageLimitReached"
+                "UnknownToolError UsageLimitReached WorkspaceConflict"
             ),
             "events": (
                 "CodeFinished CodeStarted Event ModelRequested ModelResponded "
                 "OutputDelta ReplyRejected RunFinished RunStarted SignalGiven "
                 "StepFinished StepStarted TextDelta ToolFinished ToolStarted"
             ),
-            "execution": "Artifact ExecutionResult",
+            "execution": "Artifact Change ExecutionResult",
             "messages": "Message ToolCall",
             "parts": "Document Image Opaque Reasoning Text",
             "results": "FinalAnswer ReactStep RunResult",
@@ -120,6 +121,7 @@ __all__ = [
     "Artifact",
     "ArtifactError",
     "CallerError",
+    "Change",
     "CodeFinished",
     "CodeStarted",
     "ConfigurationError",
@@ -189,6 +191,7 @@ __all__ = [
     "UnknownToolError",
     "Usage",
     "UsageLimitReached",
+    "WorkspaceConflict",
     "collect_signals",
     "commit",
     "explore",

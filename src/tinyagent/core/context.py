@@ -18,11 +18,20 @@ from tinyagent.core.cost import ModelUse
 from tinyagent.core.errors import MultipleFinalAnswers
 from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import Label
 from tinyagent.core.results import FinalAnswer
-from tinyagent.core.types import ToolSpec, Usage
+from tinyagent.core.types import ToolResult, ToolSpec, Usage
 
 Ask = Callable[[ToolCall], Awaitable[Any]]
 """Asks a person whether a call may be made."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The answer to a request for approval; the model is shown the `reason` of a refusal."""
+
+    approved: bool
+    reason: str = ""
 
 
 def _ignore(_event: Event) -> None:
@@ -52,6 +61,9 @@ class RunControl:
         answer_only: whether the model must answer from what it has, without calling tools.
         emit: sends an event to the listeners.
         wrap_ask: wraps each function that asks for approval, so that answers can be remembered.
+        label: the label of the result of the call or the block (None) that is being made, for its
+            record; None if the run has no `Provenance`.
+        approve: asks a person about a call, as the run's `Approval` does; None if it has none.
         forget_variables: clears the variables of a code agent's sandbox; None for other agents.
     """
 
@@ -69,6 +81,8 @@ class RunControl:
     answer_only: bool = False
     emit: Callable[[Event], None] = _ignore
     wrap_ask: Callable[[Ask], Ask] = _unchanged
+    label: Callable[[ToolResult | None], Label] | None = None
+    approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None
 
     @property

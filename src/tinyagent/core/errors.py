@@ -32,6 +32,7 @@ TinyAgentError
 │   └── ModelTimeout               the server did not answer in time
 ├── ArtifactError             a file that code created cannot be saved
 ├── ToolServerError           an MCP server failed or cannot be reached
+├── WorkspaceConflict         changes cannot be committed to the folder; nothing is written
 └── ExecutionError            a model's code could not be run
     ├── ExecutionTimeout      it took too long
     └── SandboxUnavailable    this machine cannot keep the promises of the trust level
@@ -196,6 +197,18 @@ class ToolServerError(TinyAgentError):
 
 class ArtifactError(TinyAgentError, OSError):
     """A file that a model's code created cannot be saved; the message says why."""
+
+
+class WorkspaceConflict(TinyAgentError):
+    """Changes cannot be committed to the workspace's folder, which is as it was before.
+
+    Attributes:
+        paths: where the folder is not as the code saw it, or cannot take the change.
+    """
+
+    def __init__(self, message: str, paths: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.paths = paths
 
 
 class ExecutionError(TinyAgentError):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tinyagent.core.errors import ArtifactError
+from tinyagent.core.provenance import Label
 
 _MAX_NAME = 130  # bytes: most file systems take 255, encrypted ones 143
 _MAX_ENDING = 20
@@ -73,6 +74,57 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
 
 
 @dataclass(frozen=True, slots=True)
+class Change:
+    """One difference between a workspace, as the code has left it, and its folder.
+
+    Attributes:
+        kind: `"added"`, `"changed"`, `"deleted"` or `"renamed"`.
+        path: relative to the folder; the path of a folder ends in `/`.
+        old_path: where a renamed file was before; otherwise "".
+        diff: a unified diff of the lines of a text, in which control characters are escaped; ""
+            for folders, for other files, and for texts that are too long.
+        size: bytes of the new content.
+        digest: SHA-256 of the new content; "" for what is deleted, and for folders.
+        withheld: why a commit leaves this change out; "" if it does not.
+        conflict: whether the folder has changed in this place since the code saw it.
+    """
+
+    kind: str
+    path: str
+    old_path: str = ""
+    diff: str = ""
+    size: int = 0
+    digest: str = ""
+    withheld: str = ""
+    conflict: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkRequest:
+    """A request that code made by way of the host, or one that was refused. It has no content.
+
+    Args:
+        method: such as `"GET"`; `"LOOKUP"` where only a name was asked for.
+        target: scheme, host and port.
+        path: its beginning, without the query.
+        allowed: whether it was passed on.
+        status: of the answer that the code got.
+        sent: bytes of its body.
+        received: bytes of the answer's body.
+        reason: why it was refused or failed.
+    """
+
+    method: str
+    target: str
+    path: str
+    allowed: bool
+    status: int | None = None
+    sent: int = 0
+    received: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionResult:
     """The result of one step of code.
 
@@ -90,6 +142,9 @@ class ExecutionResult:
         duration_seconds: how long it ran.
         state_lost: whether the variables of earlier steps are gone.
         undone: whether the variables are as they were before this step.
+        changes: how the workspace differs from its folder after this step, if there is one.
+        label: where all this comes from; None if that is not known.
+        requests: what it asked of the network; the first 1,000.
     """
 
     output: str = ""
@@ -105,3 +160,6 @@ class ExecutionResult:
     duration_seconds: float = 0.0
     state_lost: bool = False
     undone: bool = False
+    changes: tuple[Change, ...] = ()
+    label: Label | None = field(default=None, compare=False)
+    requests: tuple[NetworkRequest, ...] = ()

@@ -18,10 +18,28 @@ from tinyagent.core.parts import (
     Text,
     read_opaque,
 )
+from tinyagent.core.provenance import Label, label_from_dict, label_to_dict
 from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
 Role = Literal["system", "user", "assistant", "tool"]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentOrigin:
+    """Where one value of a call comes from.
+
+    Attributes:
+        path: the argument, and the way to the value inside it.
+        value: the value.
+        vouched_by: the source of a rule that vouches for it; empty if none had to.
+        fault: why the value is not allowed; empty if it is.
+    """
+
+    path: str
+    value: str | float | bool | None
+    vouched_by: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +49,8 @@ class ToolCall:
     `fault` says why the call cannot be run (cut-off JSON, for example); it is written for the
     model. A faulty call keeps the text of the model in its only argument, `_unreadable`, so a
     conversation never holds arguments that are not JSON. `opaque` is data that the provider wants
-    back with the call: a signature or an id.
+    back with the call: a signature or an id. `origins` say where its values come from, and `doubt`
+    why a person is asked about it, if the agent has a `Provenance`.
     """
 
     id: str
@@ -39,6 +58,8 @@ class ToolCall:
     arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
     fault: str | None = None
     opaque: Opaque | None = None
+    origins: tuple[ArgumentOrigin, ...] = field(default=(), compare=False, repr=False)
+    doubt: str = field(default="", compare=False)
 
     @property
     def size(self) -> int:
@@ -86,7 +107,7 @@ class Message:
 
     `content` is a plain string, or parts in their original order. In a message of parts, the calls
     are among the parts, and `tool_calls` is a view of them. `is_error` marks the result of a call
-    that failed.
+    that failed. `label` says where the content comes from; None if that is not known.
     """
 
     role: Role
@@ -94,6 +115,7 @@ class Message:
     tool_calls: tuple[ToolCall, ...] = ()
     tool_call_id: str | None = None
     is_error: bool = False
+    label: Label | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.content, str):
@@ -158,7 +180,7 @@ class Message:
             out["tool_call_id"] = self.tool_call_id
         if self.is_error:
             out["is_error"] = True
-        return out
+        return out | label_to_dict(self.label)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Message:
@@ -168,7 +190,12 @@ class Message:
         if not isinstance(content, str):
             content = parts_from_list(content)
         return cls(
-            data["role"], content, calls, data.get("tool_call_id"), data.get("is_error") is True
+            data["role"],
+            content,
+            calls,
+            data.get("tool_call_id"),
+            data.get("is_error") is True,
+            label_from_dict(data),
         )
 
 

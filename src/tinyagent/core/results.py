@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Literal
 from tinyagent.core.cost import Cost, ModelUse, cost_of
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
+from tinyagent.core.provenance import Label
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ToolResult, Usage
 
@@ -37,6 +38,13 @@ else:
     T_co = TypeVar("T_co", covariant=True)
     M_co = TypeVar("M_co", covariant=True)
     S_co = TypeVar("S_co", covariant=True)
+
+
+def long_result_handle(text: str) -> str:
+    """The name of a long result, which its content determines: it never matches another text."""
+    import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
+
+    return hashlib.sha256(text.encode(errors="replace")).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,8 @@ class RunResult(Generic[T_co, M_co, S_co]):
         artifacts: files and figures that a code agent's code created.
         error: why there is no answer.
         uses: the tokens of each model request.
+        label: where the answer comes from; None if that is not known.
+        calls: the calls of a run with a `Provenance`, each with the origins of its arguments.
     """
 
     output: T_co
@@ -82,6 +92,8 @@ class RunResult(Generic[T_co, M_co, S_co]):
     artifacts: tuple[Artifact, ...] = ()
     error: TinyAgentError | None = None
     uses: tuple[ModelUse, ...] = ()
+    label: Label | None = None
+    calls: tuple[ToolResult, ...] = ()
 
     if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from tinyagent.core.cost import ModelUse
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
+from tinyagent.core.provenance import Label, Sink
 from tinyagent.core.untrusted import (
     as_array,
     as_object,
@@ -20,6 +21,10 @@ from tinyagent.core.untrusted import (
 )
 
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
+
+
+Trust = Literal["trusted", "untrusted"] | Callable[[Any], Label]
+"""Whether the results of a tool are trusted; or a function from a result to its label."""
 
 
 class ToolSpec(Protocol):
@@ -43,6 +48,16 @@ class ToolSpec(Protocol):
     @property
     def validate(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """Reads a model's arguments; raises `ToolArgumentsError` naming each error."""
+        ...
+
+    @property
+    def results(self) -> Trust:
+        """Whether its results are trusted, for a `Provenance`."""
+        ...
+
+    @property
+    def sink(self) -> Sink | Literal["free"] | None:
+        """What must hold for its arguments, for a `Provenance`."""
         ...
 
     @property
@@ -173,7 +188,8 @@ class ModelResponse:
     `parts` are its parts in the order in which they were sent. They are only present if `content`
     and `tool_calls` are not everything: if there is reasoning, opaque data, or text after a call.
     If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the provider
-    that served it, by the prefix of its models' names (`anthropic`).
+    that served it, by the prefix of its models' names (`anthropic`). `label` is that
+    of its request.
     """
 
     content: str | None
@@ -184,6 +200,7 @@ class ModelResponse:
     id: str = ""
     parts: tuple[ReplyPart, ...] = ()
     provider: str = field(default="", compare=False)
+    label: Label | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         if not self.parts or split_reply(self.parts) == (self.content, self.tool_calls):
@@ -265,7 +282,8 @@ class ToolResult:
     """The result of one tool call: `content` is its text, `note` a remark on it for the model.
 
     `parts` are present if the tool returned images or documents; `content` then describes them in
-    words. Code that called the tool receives `value`, or `error` is raised in it.
+    words. Code that called the tool receives `value`, or `error` is raised in it. `label` says
+    where the result comes from; None if that is not known.
     """
 
     call: ToolCall
@@ -276,6 +294,7 @@ class ToolResult:
     value: Any = field(default=None, compare=False, repr=False)
     error: Exception | None = field(default=None, compare=False, repr=False)
     parts: tuple[ContentPart, ...] = ()
+    label: Label | None = field(default=None, compare=False)
 
 
 def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) -> Content:

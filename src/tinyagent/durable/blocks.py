@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ReplayDiverged
 from tinyagent.core.events import Event, OutputDelta
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.logs import logger
+from tinyagent.core.provenance import UNKNOWN
 from tinyagent.durable.cursor import Cursor
 from tinyagent.durable.questions import Suspended
 from tinyagent.durable.records import execution_from_dict, execution_to_dict
@@ -32,6 +34,8 @@ async def run_block(cursor: Cursor, place: str, code: str, call_next: CodeRun) -
         result = await call_next(code)
         if cursor.journal.questions:  # the run is suspended
             raise Suspended
+        if cursor.run.label is not None:
+            result = replace(result, label=cursor.run.label(None))
         record = {**execution_to_dict(result), **cursor.now()}
         await cursor.journal.record("code", place, "", record)
         return execution_from_dict(record)
@@ -45,6 +49,8 @@ async def run_block(cursor: Cursor, place: str, code: str, call_next: CodeRun) -
         _compare(cursor, place, recorded, result)
     cursor.journal.pass_over(cursor.step)
     cursor.go_on_from(entry.value)
+    if cursor.run.label is not None and recorded.label is None:
+        return replace(recorded, label=UNKNOWN)  # recorded before the run had labels
     return recorded
 
 

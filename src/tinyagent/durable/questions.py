@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, Literal, cast
 
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.untrusted import take, take_object
+from tinyagent.core.untrusted import take, take_object, take_optional
 from tinyagent.durable.records import Record, value_from_dict, value_or_text
 
 Choice = Literal["retry", "skip", "abort"]
@@ -29,7 +29,7 @@ class Question:
     """What a run waits for.
 
     `place` names the call within the run. `kind` is `"approval"`, or `"in_doubt"` for a call that
-    was started and whose result is not known.
+    was started and whose result is not known. `doubt` says why a `Provenance` asks.
     """
 
     place: str
@@ -37,6 +37,7 @@ class Question:
     tool: str
     arguments: Mapping[str, Any]
     asked: datetime
+    doubt: str = ""
 
     def to_dict(self) -> Record:
         """The JSON form."""
@@ -46,6 +47,7 @@ class Question:
             "tool": self.tool,
             "arguments": value_or_text(dict(self.arguments)),
             "asked": self.asked.isoformat(),
+            **({"doubt": self.doubt} if self.doubt else {}),
         }
 
     @classmethod
@@ -58,9 +60,10 @@ class Question:
             take(data, "tool", str),
             cast("Record", arguments) if isinstance(arguments, dict) else {},
             datetime.fromisoformat(take(data, "asked", str)),
+            take_optional(data, "doubt", str) or "",
         )
 
 
 def question(kind: QuestionKind, place: str, call: ToolCall) -> Question:
     """A question about a call, asked now."""
-    return Question(place, kind, call.name, dict(call.arguments), datetime.now(UTC))
+    return Question(place, kind, call.name, dict(call.arguments), datetime.now(UTC), call.doubt)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import replace
 from typing import Any
 
 from tinyagent.core.context import Ask, RunControl
@@ -14,6 +15,7 @@ from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, Model
 from tinyagent.core.events import Event
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import UNKNOWN
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.core.untrusted import take
 from tinyagent.durable.blocks import run_block
@@ -120,9 +122,7 @@ class _RecordedRun(Middleware):
         tries = cursor.tries(place)
         entry = self._journal.find("tool", place)
         if entry is not None:
-            result = cursor.read(entry, lambda record: tool_result_from_dict(record, call))
-            cursor.go_on_from(entry.value)
-            return result
+            return self._recorded_result(entry, call)
         if not tries:
             cursor.expect_new(place, call, turn)
         about = {"arguments": value_or_text(dict(call.arguments)), "turn": turn}
@@ -150,7 +150,8 @@ class _RecordedRun(Middleware):
         cursor, journal = self._cursor, self._journal
 
         async def ask_once(call: ToolCall) -> Decision:
-            place = cursor.place("ask", digest(call.name, call.arguments))
+            name = f"{call.name} {call.doubt}".rstrip()  # a yes is for this call, for this reason
+            place = cursor.place("ask", digest(name, call.arguments))
             entry = journal.find("ask", place)
             if entry is not None:
                 return cursor.read(entry, _decision)
@@ -194,10 +195,19 @@ class _RecordedRun(Middleware):
             )
         return response
 
+    def _recorded_result(self, entry: Entry, call: ToolCall) -> ToolResult:
+        result = self._cursor.read(entry, lambda record: tool_result_from_dict(record, call))
+        self._cursor.go_on_from(entry.value)
+        if self._cursor.run.label is not None and result.label is None:
+            return replace(result, label=UNKNOWN)  # recorded before the run had labels
+        return result
+
     async def _record_result(
         self, place: str, result: ToolResult, about: Mapping[str, Any] | None = None
     ) -> ToolResult:
         """Record a result, and return it as a later execution will read it."""
+        if self._cursor.run.label is not None:
+            result = replace(result, label=self._cursor.run.label(result))
         record = {**(about or {}), **tool_result_to_dict(result), **self._cursor.now()}
         await self._journal.record("tool", place, result.call.name, record)
         return tool_result_from_dict(record, result.call)

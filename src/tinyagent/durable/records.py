@@ -7,20 +7,22 @@ import binascii
 import builtins
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, cast
 
 from dbos import Serializer
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
-from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.execution import Artifact, Change, ExecutionResult
 from tinyagent.core.messages import ToolCall
+from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
     ModelResponse,
     ToolResult,
     content_from_list,
 )
-from tinyagent.core.untrusted import take, take_list, take_number, take_object
+from tinyagent.core.untrusted import as_object, take, take_list, take_number, take_object
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
@@ -126,7 +128,7 @@ def tool_result_to_dict(result: ToolResult) -> Record:
         record["parts"] = [part.to_dict() for part in result.parts]
     if result.error is not None:
         record["error"] = _error_to_dict(result.error)
-    return record
+    return record | label_to_dict(result.label)
 
 
 def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult:
@@ -141,6 +143,7 @@ def tool_result_from_dict(data: Mapping[str, Any], call: ToolCall) -> ToolResult
         value=value_from_dict(take_object(data, "value")),
         error=None if error is None else _error_from_dict(take_object(data, "error")),
         parts=content_from_list(data.get("parts", [])),
+        label=label_from_dict(data),
     )
 
 
@@ -158,7 +161,8 @@ def execution_to_dict(result: ExecutionResult) -> Record:
             for made in result.artifacts
         ],
         "seconds": result.duration_seconds,
-    }
+        **({"changes": [asdict(change) for change in result.changes]} if result.changes else {}),
+    } | label_to_dict(result.label)
 
 
 def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
@@ -169,7 +173,7 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
     """
     error = data.get("error")
     metadata = value_from_dict(take_object(data, "final_metadata"))
-    flags: dict[str, bool] = {flag: take(data, flag, bool) for flag in _FLAGS}
+    flags: dict[str, Any] = {flag: take(data, flag, bool) for flag in _FLAGS}
     return ExecutionResult(
         output=take(data, "output", str),
         error=None if error is None else take(data, "error", str),
@@ -179,6 +183,20 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         value_text=take(data, "value_text", str),
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
+        changes=tuple(map(_change, take_list(data, "changes") if "changes" in data else [])),
+        label=label_from_dict(data),
+    )
+
+
+def _change(data: object) -> Change:
+    change = as_object(data)
+    if change is None:
+        raise ValueError("a change is not an object")
+    texts = ("kind", "path", "old_path", "diff", "digest", "withheld")
+    return Change(
+        **{name: take(change, name, str) for name in texts},
+        size=take(change, "size", int),
+        conflict=take(change, "conflict", bool),
     )
 
 

@@ -6,6 +6,7 @@ if TYPE_CHECKING:
     from tinyagent.execution.protocol import Executor, Guarantee
     from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
     from tinyagent.execution.trust import ExecutionLimits, TrustLevel
+    from tinyagent.execution.workspace.workspace import Workspace
 else:
     from tinyagent.core.lazy import lazy_names
 
@@ -15,6 +16,7 @@ else:
             "protocol": "Executor Guarantee",
             "sandbox.executor": "ProcessExecutor get_executor",
             "trust": "ExecutionLimits TrustLevel",
+            "workspace.workspace": "Workspace",
         },
     )
 
@@ -24,5 +26,6 @@ __all__ = [
     "Guarantee",
     "ProcessExecutor",
     "TrustLevel",
+    "Workspace",
     "get_executor",
 ]

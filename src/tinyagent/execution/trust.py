@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, fields
@@ -32,6 +33,7 @@ class ExecutionLimits:
         max_memory_bytes: memory of the code beyond that of the bare interpreter.
         max_processes: processes and threads of one session at a time.
         max_file_bytes: all files of the working folder together.
+        max_network_bytes: what one step may send and receive, where it has a network.
 
     Raises:
         ConfigurationError: a limit is not positive.
@@ -43,6 +45,7 @@ class ExecutionLimits:
     max_memory_bytes: int = 2**30
     max_processes: int = 32
     max_file_bytes: int = 2**28
+    max_network_bytes: int = 2**28
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -113,13 +116,32 @@ Importing a library that is not installed raises an ordinary ModuleNotFoundError
 """
 
 
-def imports_at(level: TrustLevel, extra: Iterable[str]) -> frozenset[str]:
+NETWORK_IMPORTS = frozenset(
+    """
+    aiohttp anyio certifi h11 http httpcore httpx idna multidict requests sniffio socket ssl urllib
+    urllib3 yarl
+    """.split()  # noqa: SIM905 - as above
+)
+"""What code with a network may import besides."""
+
+
+def imports_at(
+    level: TrustLevel, extra: Iterable[str], packages: frozenset[str] | None = None
+) -> frozenset[str]:
     """What code may import at this level, with what its caller adds.
+
+    Args:
+        level: decides on the usual modules.
+        extra: modules that the caller adds.
+        packages: the modules of the code's own packages, which it has in place of the usual
+            libraries; None if it has none.
 
     Raises:
         ConfigurationError: LOCAL is to allow everything.
     """
     names = frozenset([extra] if isinstance(extra, str) else extra)
+    if packages is not None:
+        return (ISOLATED_IMPORTS & sys.stdlib_module_names) | packages | names
     if level is not TrustLevel.LOCAL:
         return ISOLATED_IMPORTS | names
     if "*" in names:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.logs import logger
 from tinyagent.core.parts import Document, Image
+from tinyagent.core.provenance import Sink
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -88,7 +89,19 @@ def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | No
         return result_content(await connection.call(listed.name, arguments))
 
     doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)
-    return Tool(name, call, doc, schema, argument_check(schema))
+    return Tool(name, call, doc, schema, argument_check(schema), sink=_sink(listed))
+
+
+def _sink(listed: types.Tool) -> Sink | None:
+    """The rules of a tool for a `Provenance`; None, the strictest, unless it is only read from.
+
+    A server's hints are its own words. Whoever runs it reads all arguments, so even a tool that
+    only reads may be sent nothing but what everybody may read.
+    """
+    hints = listed.annotations
+    if hints is None or hints.read_only_hint is not True or hints.destructive_hint is True:
+        return None
+    return Sink(dict.fromkeys(listed.input_schema.get("properties", {}), "readable"))
 
 
 def _callable(name: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.messages import Content, Message, Role, ToolCall
+from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.memory.items import MemoryItem, MessageGroup, group_messages, pinned
 from tinyagent.memory.steps import Step, SystemPromptStep, step_from_dict
 
@@ -191,14 +192,16 @@ class Memory(BaseMemory[Message, MessageGroup, MemoryItem]):
         tool_calls: Iterable[ToolCall] = (),
         tool_call_id: str | None = None,
         is_error: bool = False,
+        label: Label | None = None,
     ) -> None:
         """Append one message."""
-        self._entries.append(Message(role, content, tuple(tool_calls), tool_call_id, is_error))
+        calls = tuple(tool_calls)
+        self._entries.append(Message(role, content, calls, tool_call_id, is_error, label))
 
     def set_system(self, content: str) -> None:
         """Make `content` the only system prompt and put it first."""
         rest = [message for message in self._entries if message.role != "system"]
-        self._entries = [Message("system", content), *rest]
+        self._entries = [Message("system", content, label=OPERATOR), *rest]
 
     def items(self, task: str | None = None) -> Sequence[MessageGroup]:
         """The messages in groups, so that a call is never separated from its results.

@@ -11,6 +11,7 @@ from typing import Any, Self
 
 from tinyagent.core.messages import Content, Message, parts_from_list
 from tinyagent.core.parts import Document, Image, Reasoning, Text
+from tinyagent.core.provenance import OPERATOR, Label, label_from_dict, label_to_dict
 from tinyagent.core.signals import Signal
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.items import ItemKind
@@ -64,7 +65,7 @@ class SystemPromptStep(Step):
 
     def to_messages(self) -> tuple[Message, ...]:
         """One system message."""
-        return (Message("system", self.content),)
+        return (Message("system", self.content, label=OPERATOR),)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
@@ -76,6 +77,7 @@ class TaskStep(Step):
     """The task: words, or parts."""
 
     task: Content
+    label: Label | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> ItemKind:
@@ -84,13 +86,12 @@ class TaskStep(Step):
 
     def to_messages(self) -> tuple[Message, ...]:
         """One user's message."""
-        return (Message("user", self.task),)
+        return (Message("user", self.task, label=self.label),)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        if isinstance(self.task, str):
-            return {"type": "task", "task": self.task}
-        return {"type": "task", "task": Message("user", self.task).to_dict()["content"]}
+        task = Message("user", self.task).to_dict()["content"]
+        return {"type": "task", "task": task} | label_to_dict(self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,8 @@ class ActionStep(Step):
 
     `reasoning` is the text that the model wrote around its code. `parts` are its text and its
     thoughts, if there is more than text: reasoning, or data that its provider wants back.
-    `attachments` are shown with the observation: plots, and images that tools returned.
+    `attachments` are shown with the observation: plots, and images that tools returned. `label`
+    says where all this comes from.
     """
 
     reasoning: str
@@ -110,6 +112,7 @@ class ActionStep(Step):
     step_number: int = 1
     parts: tuple[Reasoning | Text, ...] = ()
     attachments: tuple[Image | Document, ...] = ()
+    label: Label | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> ItemKind:
@@ -142,10 +145,13 @@ class ActionStep(Step):
         Empty messages are left out because some servers refuse them.
         """
         written = self.written
-        reply = Message("assistant", self.parts if self.parts and written else written)
-        outcome = Message("user", self.observation and f"Observation:\n{self.observation}")
+        reply = Message(
+            "assistant", self.parts if self.parts and written else written, label=self.label
+        )
+        observed = self.observation and f"Observation:\n{self.observation}"
+        outcome = Message("user", observed, label=self.label)
         if self.attachments:
-            outcome = Message("user", (*outcome.parts, *self.attachments))
+            outcome = replace(outcome, content=(*outcome.parts, *self.attachments))
         return tuple(message for message in (reply, outcome) if message.content)
 
     def to_dict(self) -> dict[str, Any]:
@@ -163,7 +169,7 @@ class ActionStep(Step):
             out["parts"] = [part.to_dict() for part in self.parts]
         if self.attachments:
             out["attachments"] = [part.to_dict() for part in self.attachments]
-        return out
+        return out | label_to_dict(self.label)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +177,7 @@ class ScratchpadStep(Step):
     """A note that the model is shown during a run: its scratchpad, or a summary."""
 
     content: str
+    label: Label | None = field(default=None, compare=False)
 
     @property
     def kind(self) -> ItemKind:
@@ -179,11 +186,11 @@ class ScratchpadStep(Step):
 
     def to_messages(self) -> tuple[Message, ...]:
         """One user's message."""
-        return (Message("user", self.content),)
+        return (Message("user", self.content, label=self.label),)
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form."""
-        return {"type": "scratchpad", "content": self.content}
+        return {"type": "scratchpad", "content": self.content} | label_to_dict(self.label)
 
 
 def step_from_dict(data: Mapping[str, Any]) -> Step:
@@ -212,6 +219,7 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         data["step_number"],
         tuple(_read_spoken(part) for part in data.get("parts", ())),
         _read_attachments(data.get("attachments", [])),
+        label_from_dict(data),
     )
 
 
@@ -226,12 +234,12 @@ def _read_attachments(data: object) -> tuple[Image | Document, ...]:
 
 def _read_task(data: Mapping[str, Any]) -> TaskStep:
     task = data["task"]
-    return TaskStep(task if isinstance(task, str) else parts_from_list(task))
+    return TaskStep(task if isinstance(task, str) else parts_from_list(task), label_from_dict(data))
 
 
 _READERS: Mapping[str, Callable[[Mapping[str, Any]], Step]] = {
     "system_prompt": lambda data: SystemPromptStep(data["content"]),
     "task": _read_task,
     "action": _read_action,
-    "scratchpad": lambda data: ScratchpadStep(data["content"]),
+    "scratchpad": lambda data: ScratchpadStep(data["content"], label_from_dict(data)),
 }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from tinyagent.core.errors import ConfigurationError, ModelError
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message
+from tinyagent.core.provenance import Label, join
 from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.items import SUMMARY_MARK, AnyItem, MemoryItem, pinned
@@ -56,7 +57,9 @@ class Summarize:
             item for at, item in enumerate(items) if at not in set(old)
         ]
         if summary is not None:
-            kept.insert(_after_first_task(kept), ScratchpadStep(f"{SUMMARY_MARK}\n{summary}"))
+            label = _label_of([*tasks, *(items[at] for at in old)])
+            note = ScratchpadStep(f"{SUMMARY_MARK}\n{summary}", label)
+            kept.insert(_after_first_task(kept), note)
         return kept
 
     async def _ask(self, tasks: Sequence[MemoryItem], old: Sequence[MemoryItem]) -> str | None:
@@ -108,6 +111,12 @@ def summarize(
     if min(keep, after, max_chars, input_chars) < 0:
         raise ConfigurationError("keep, after, max_chars and input_chars must be 0 or more")
     return Summarize(model, keep, after, max_chars, input_chars)
+
+
+def _label_of(items: Iterable[MemoryItem]) -> Label | None:
+    """The label of what is made of all items; None if none of them has one."""
+    labels = [message.label for item in items for message in item.to_messages()]
+    return join(labels) if any(labels) else None
 
 
 def _render(item: MemoryItem) -> str:

@@ -6,23 +6,16 @@ import json
 import time
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
-from tinyagent.core.context import Ask, RunControl
+from tinyagent.core.context import Ask, Decision, RunControl
 from tinyagent.core.errors import UsageLimitReached
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
 from tinyagent.middleware.base import Middleware, SteeringMiddleware, ToolCallHandler
 
+__all__ = ["Approval", "Decision", "nobody"]
+
 _MAX_REFUSED = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    """The answer to a request for approval; the model is shown the `reason` of a refusal."""
-
-    approved: bool
-    reason: str = ""
 
 
 async def nobody(call: ToolCall) -> Decision:
@@ -48,7 +41,9 @@ class Approval(SteeringMiddleware):
 
     def steer(self, run: RunControl) -> Middleware:
         """Guard the tools of one run."""
-        return _Gate(run.wrap_ask(self._ask), run)
+        gate = _Gate(run.wrap_ask(self._ask), run)
+        run.approve = gate.approve
+        return gate
 
 
 class _Gate(Middleware):
@@ -57,6 +52,7 @@ class _Gate(Middleware):
         self._run = run
         self._questions = 0
         self._refused: dict[str, Decision] = {}
+        self._approved: set[str] = set()
 
     @contextmanager
     def _waiting(self) -> Generator[None]:
@@ -77,19 +73,40 @@ class _Gate(Middleware):
             answer = await self._ask(call)
         return answer if isinstance(answer, Decision) else Decision(answer is True)
 
-    async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
-        tool = self._run.tools.get(call.name)
-        if tool is None or not tool.requires_approval or call.fault is not None:
-            return await call_next(call)
-        wish = f"{call.name}\n{json.dumps(dict(call.arguments), sort_keys=True, default=str)}"
+    async def approve(self, call: ToolCall) -> Decision:
+        """Ask about a call that is about to be made; a refused one is not asked about again.
+
+        Raises:
+            UsageLimitReached: too many calls were refused.
+        """
+        wish = _wish(call)
         decision = self._refused.get(wish) or await self._decide(call)
         if decision.approved:
-            return await call_next(call)
+            self._approved.add(wish)
+            return decision
         self._refused[wish] = decision
         if len(self._refused) > _MAX_REFUSED:
             raise UsageLimitReached(
                 f"{_MAX_REFUSED} calls were refused; the run does not ask again"
             )
-        reason = decision.reason or "no reason was given"
-        text = f"{call.name} was not approved: {reason}"
+        return decision
+
+    async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
+        tool = self._run.tools.get(call.name)
+        if tool is None or not tool.requires_approval or call.fault is not None:
+            return await call_next(call)
+        wish = _wish(call)
+        if wish in self._approved:
+            self._approved.discard(wish)
+            return await call_next(call)
+        decision = await self.approve(call)
+        if decision.approved:
+            self._approved.discard(wish)
+            return await call_next(call)
+        text = f"{call.name} was not approved: {decision.reason or 'no reason was given'}"
         return ToolResult(call, f"Error: {text}", is_error=True, error=PermissionError(text))
+
+
+def _wish(call: ToolCall) -> str:
+    """What a decision is about: the tool and its arguments."""
+    return f"{call.name}\n{json.dumps(dict(call.arguments), sort_keys=True, default=str)}"

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
@@ -117,7 +117,7 @@ def read_recording(path: Path) -> tuple[str, Sequence[RecordedExchange]]:
 def request_to_dict(request: ModelRequest) -> dict[str, Any]:
     """The JSON form of a request; values that have their default are left out."""
     parts = {
-        "messages": [message.to_dict() for message in request.messages],
+        "messages": [replace(message, label=None).to_dict() for message in request.messages],
         "tools": list(request.format.tools) or None,
         "tool_choice": request.format.tool_choice,
         "response_format": request.format.response_format,

@@ -13,7 +13,7 @@ import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, cast
 
 from tinyagent.core.errors import (
     ModelMayRetry,
@@ -25,8 +25,9 @@ from tinyagent.core.errors import (
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import ContentPart, Document, Image, Text
+from tinyagent.core.provenance import Sink
 from tinyagent.core.threads import run_in_thread
-from tinyagent.core.types import ToolResult
+from tinyagent.core.types import ToolResult, Trust
 from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
 
 if TYPE_CHECKING:
@@ -45,6 +46,8 @@ class ToolOptions(TypedDict, total=False):
     retries: int
     sequential: bool
     idempotent: bool
+    results: Trust
+    sink: Sink | Literal["free"] | None
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,10 @@ class Tool:
         sequential: never run concurrently with other calls of the same answer.
         idempotent: a durable run may repeat a call whose result was lost when the process died;
             for other tools it asks first.
+        results: for a `Provenance`: whether its results are trusted, or a function from a result
+            to its label. They are not unless this says so.
+        sink: for a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
+            nothing and sends nothing.
         is_agent: each call is a run of another agent.
     """
 
@@ -82,6 +89,8 @@ class Tool:
     retries: int = 0
     sequential: bool = False
     idempotent: bool = False
+    results: Trust = "untrusted"
+    sink: Sink | Literal["free"] | None = None
     is_agent: bool = False
 
     def __post_init__(self) -> None:

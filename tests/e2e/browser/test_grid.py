@@ -54,7 +54,7 @@ def test_scrolling_to_the_last_row_fetches_few_rows(page: Page) -> None:
 @pytest.mark.campaign
 def test_rows_are_sorted_by_the_server(page: Page) -> None:
     heading = page.locator(".comparison-grid .ag-header-cell[col-id=k0]")
-    first = page.locator('.comparison-grid .ag-row[row-index="0"]')
+    first = page.locator('.comparison-grid .ag-center-cols-container .ag-row[row-index="0"]')
     heading.click()
     expect(first).to_contain_text("D0000001")
     heading.click()

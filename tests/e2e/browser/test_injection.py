@@ -15,6 +15,7 @@ import requests
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser import hostile
 from tests.e2e.browser.conftest import Visit, ask
+from tests.e2e.browser.views import open_tab
 from tests.support.paced_model import PacedModel, by_model
 from tests.support.serving import Serving, serving
 
@@ -130,13 +131,18 @@ def test_a_comparison_shows_values_and_names_as_texts(compared: str, visit: Visi
     main = page.locator("main")
     assert_shown(main, hostile.SOURCE, hostile.OTHER, hostile.TAGGED)
     assert_shown(page.locator(".comparison-grid"), hostile.VALUES[0])
-    for chart in (".status-bar", ".differences-chart", ".heat-map"):
+    for chart in (".status-bar", ".differences-chart"):
         hover_all_over(page, page.locator(chart).first)
-    page.get_by_role("button", name="Why?").click()
+    for tab in ("Why", "Rows", "SQL"):
+        open_tab(page, tab)
+    assert_shown(page.get_by_role("tabpanel", name="SQL"), "SELECT")
+    open_tab(page, "Why")
+    hover_all_over(page, page.locator(".heat-map"))
     expect(page.locator(".explanation")).to_be_visible()
     assert main.locator("img, iframe, form[action*=outside]").count() == 0
+    open_tab(page, "Differences")
     page.locator(".differences-chart").first.click()
-    assert_shown(page.locator(".drill-down"), hostile.CODE)
+    assert_shown(page.locator(".drill-down"), hostile.OTHER)
 
 
 @pytest.mark.parametrize("path", ["chat", "compare", "runs", ""])

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
-from tests.e2e.browser.views import VIEWS, Seed
+from tests.e2e.browser.views import VIEWS, Seed, open_tab
 from tests.support.serving import COMMAND, Serving
 from tests.support.waits import until
 
@@ -50,7 +50,7 @@ def test_a_question_is_answered_and_its_tool_card_opens(
 def test_the_answer_has_charts_and_rows(demo_seed: Seed, visit: Visit, width: int) -> None:
     page = visit(VIEWS["chat"].address(demo_seed), width=width)
     page.locator(".comparison-card").get_by_role("button").first.wait_for()
-    expect(page.locator(".status-tile").first).to_be_visible()
+    expect(page.get_by_test_id("figures")).to_be_visible()
     expect(page.locator(".status-bar")).to_be_visible()
     expect(page.locator(".differences-chart")).to_be_visible()
     expect(page.locator(".comparison-grid")).to_contain_text("2024007")
@@ -74,8 +74,10 @@ def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
 @both_widths
 def test_the_gap_is_explained(demo_seed: Seed, visit: Visit, width: int) -> None:
     page = visit(VIEWS["comparison"].address(demo_seed), width=width)
-    page.get_by_role("button", name="Why?").click()
-    expect(page.locator(".explanation")).to_contain_text("2024007")
+    open_tab(page, "Why")
+    member = page.locator(".explanation .member").filter(has_text="2024007").first
+    expect(member).to_be_visible()
+    expect(member.locator(".share")).to_be_visible()
     assert_fits(page)
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import requests
 from playwright.sync_api import Page, expect
 from tests.support.paced_model import PacedModel
+from tests.support.uploads import LEDGER, PLAN
 
 from tinyagent import scripted_call
 
@@ -41,6 +43,15 @@ comparison[["period", "status", "amount_gap"]]
 BAR = ".differences-chart path[fill='#d55e00']"
 """A bar of a major difference; ECharts draws bars as paths."""
 SECONDS = 120
+DROP = """async ([files]) => {
+  const dropped = new DataTransfer();
+  for (const [name, content] of files) {
+    const bytes = Uint8Array.from(atob(content), each => each.charCodeAt(0));
+    dropped.items.add(new File([bytes], name));
+  }
+  const init = { dataTransfer: dropped, bubbles: true, cancelable: true };
+  document.querySelector(".drop-zone").dispatchEvent(new DragEvent("drop", init));
+}"""
 TRIES = 3
 """On a busy machine the code may run out of time."""
 
@@ -177,25 +188,50 @@ def _rows_rules(page: Page) -> None:
     page.get_by_role("button", name="Pair two columns").scroll_into_view_if_needed()
 
 
-def _schema(page: Page) -> None:
-    """Show how the columns of the two sides differ."""
-    panel = page.get_by_role("region", name="Schema", exact=True)
-    expect(panel).to_contain_text("segment")
-    panel.scroll_into_view_if_needed()
-
-
 def _drill_down(page: Page) -> None:
     _comparison(page)
     page.locator(BAR).first.click()
     expect(page.locator(".drill-down")).to_contain_text("bpc_reporting")
 
 
+def open_tab(page: Page, name: str) -> None:
+    """Open a tab of a result."""
+    page.get_by_role("tab", name=name, exact=True).click()
+    expect(page.get_by_role("tabpanel", name=name, exact=True)).to_be_visible()
+
+
 def _explanation(page: Page) -> None:
     _comparison(page)
-    page.get_by_role("button", name="Why?").click()
-    explanation = page.locator(".explanation")
-    expect(explanation).to_contain_text("2024007")
-    explanation.scroll_into_view_if_needed()
+    open_tab(page, "Why")
+    expect(page.locator(".explanation")).to_contain_text("2024007")
+    expect(page.locator(".heat-map")).to_be_visible()
+
+
+def _pairs(page: Page) -> None:
+    _comparison(page)
+    open_tab(page, "Rows")
+    expect(page.get_by_test_id("paired-rows")).to_contain_text("Rows are matched")
+
+
+def _tab(name: str, text: str) -> Callable[[Page], None]:
+    def come(page: Page) -> None:
+        open_tab(page, name)
+        expect(page.get_by_role("tabpanel", name=name, exact=True)).to_contain_text(text)
+
+    return come
+
+
+def drop(page: Page, files: Sequence[tuple[str, bytes]]) -> None:
+    """Drop files on the zone."""
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    page.evaluate(DROP, [[[name, base64.b64encode(each).decode()] for name, each in files]])
+
+
+def _preview(page: Page) -> None:
+    drop(page, [("ledger.csv", LEDGER.encode()), ("plan.csv", PLAN.encode())])
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is")
+    expect(preview).to_contain_text("First rows of ledger.csv")
 
 
 def _runs(page: Page) -> None:
@@ -208,17 +244,23 @@ VIEWS: Mapping[str, View] = MappingProxyType(
     {
         "start": View("/ui/", _shows("body", "Compare")),
         "files": View("/ui/start", _shows(".drop-zone", "Choose files")),
+        "preview": View("/ui/start", _preview),
         "chat": View("/ui/chat/{session}", _shows("[data-testid=answer]", "2024007")),
         "tool-card": View("/ui/chat/{session}", _open_card),
         "code": View("/ui/chat/{session}", _open_plot, "scripted"),
         "comparison": View("/ui/compare/{comparison}", _comparison),
         "drill-down": View("/ui/compare/{comparison}", _drill_down),
         "explanation": View("/ui/compare/{comparison}", _explanation),
+        "pairs": View("/ui/compare/{comparison}", _pairs),
+        "schema": View("/ui/compare/{comparison}", _tab("Schema", "entity")),
+        "sql": View("/ui/compare/{comparison}", _tab("SQL", "GROUP BY")),
         "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
-        "rows": View("/ui/compare/{comparison}", _shows(".view", "How this was"), "customers"),
+        "rows": View("/ui/compare/{comparison}", _shows(".view", "marks a cell"), "customers"),
+        "rows-columns": View("/ui/compare/{comparison}", _tab("Columns", "country"), "customers"),
+        "rows-lone": View("/ui/compare/{comparison}", _tab("Rows", "Repeated keys"), "customers"),
         "rows-form": View("/ui/compare", _rows_form, "customers"),
         "rows-rules": View("/ui/compare", _rows_rules, "customers"),
-        "rows-schema": View("/ui/compare/{comparison}", _schema, "customers"),
+        "rows-schema": View("/ui/compare/{comparison}", _tab("Schema", "segment"), "customers"),
         "rows-card": View("/ui/chat/{session}", _open_card, "customers"),
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
+from html import unescape
 from typing import Any, TypeVar
 
 from nicegui import ui
@@ -31,6 +33,29 @@ async def viewed(view: Callable[[], Awaitable[object]]) -> AsyncGenerator[User]:
 async def sees(user: User, target: Any) -> None:
     """Wait until the reader sees it."""
     await user.should_see(target, retries=RETRIES)
+
+
+def written(user: User) -> str:
+    """The text of the sentences and tables that the reader sees, without their markup."""
+    parts = sorted(user.find(ui.html).elements, key=lambda each: each.id)
+    return "\n".join(unescape(re.sub("<[^>]*>", "", str(each.content))) for each in parts)
+
+
+def open_tab(user: User, name: str) -> None:
+    """Open a tab of a result."""
+    [tab] = [
+        each for each in user.find(ui.element).elements
+        if each.props.get("role") == "tab" and name in labels(each)
+    ]  # fmt: skip
+    listeners = tab._event_listeners.values()
+    [listener] = [each for each in listeners if each.type == "click"]
+    with user:
+        tab._handle_event({"listener_id": listener.id, "args": None})
+
+
+def labels(element: ui.element) -> list[str]:
+    """The texts of the labels in an element."""
+    return [each.text for each in element.descendants() if isinstance(each, ui.label)]
 
 
 def only(user: User, kind: type[T]) -> T:

@@ -307,3 +307,20 @@ async def test_json_holds_no_opaque_data() -> None:
     content = json.loads(done.out)
     assert content["output"] == "A plan."
     assert not {"parts", "opaque", "encrypted_content"} & set(re.findall(r"\w+", done.out))
+
+
+async def test_a_policy_file_labels_what_is_read(tmp_path: Path) -> None:
+    (tmp_path / "my_tools.py").write_text(TOOLS)
+    (tmp_path / "policy.yaml").write_text("sinks: {add: {a: any, b: {between: [0, 1]}}}")
+    (tmp_path / "wrong.yaml").write_text("sinks: {subtract: control}")
+    async with MockServer([CALL, ANSWER]) as server:
+        arguments = ["run", "Add 1 and 2", "--tools", "my_tools:add", "--provenance"]
+        environment = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "k"}
+        done = await _end(await _start(*arguments, "policy.yaml", cwd=tmp_path, **environment))
+        wrong = await _end(await _start(*arguments, "wrong.yaml", cwd=tmp_path, **environment))
+        absent = await _end(await _start(*arguments, "absent.yaml", cwd=tmp_path, **environment))
+    assert done.code == 0
+    assert "`b` is not a number from 0 to 1" in str(server.requests[1])
+    assert wrong.code == 2
+    assert "'subtract', which is not a tool" in wrong.err
+    assert absent.code == 2

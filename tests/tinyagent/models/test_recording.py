@@ -135,7 +135,7 @@ def test_the_file_is_for_people_to_read(path: Path) -> None:
 
 
 def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
-    """A new field needs its place in the file, and these lists."""
+    """A new field needs its place in the file, and these lists; labels are made again."""
     names = {kind.__name__: [each.name for each in fields(kind)] for kind in KEPT}
     assert names == {
         "ModelRequest": ["messages", "format", "temperature", "max_tokens", "reasoning"],
@@ -149,6 +149,7 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
             "id",
             "parts",
             "provider",
+            "label",
         ],
         "RawToolCall": ["id", "name", "arguments", "opaque"],
         "ModelDelta": ["text", "kind"],

@@ -29,6 +29,7 @@ from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.definitions import Name, Thresholds
+from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.reports.as_html import write_html
@@ -146,8 +147,7 @@ class CompareRequest(Body):
         try:
             self.saved()
         except ValidationError as error:
-            reasons = (str(each["msg"]) for each in error.errors())
-            raise ValueError("; ".join(reasons).removeprefix("Value error, ")) from None
+            raise ValueError("; ".join(map(reason_of, error.errors()))) from None
         return self
 
     def saved(self) -> SavedComparison:

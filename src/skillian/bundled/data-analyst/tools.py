@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 from cachetools import LRUCache
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.results import Status
 from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.rules import Rules
 from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
@@ -74,6 +75,10 @@ class QuerySourceInput(Input):
     limit: int = Field(50, ge=1, le=1000, description="The maximum number of rows.")
 
 
+_OF_ROWS = ("key", "ignore", "columns", "map", "rules", "multiset")
+_RULES = {"type": "object"}  # the description says what is in it, in far fewer words
+
+
 class CompareSourcesInput(Input):
     """The arguments of `compare_sources`."""
 
@@ -102,6 +107,24 @@ class CompareSourcesInput(Input):
     )
     ignore: list[str] | None = Field(
         None, min_length=1, max_length=1000, description="Of whole rows: columns not to compare."
+    )
+    columns: list[str] | None = Field(
+        None, min_length=1, max_length=1000, description="Of whole rows: only these columns."
+    )
+    map: dict[str, str] | None = Field(
+        None,
+        min_length=1,
+        max_length=1000,
+        description="Of whole rows: column of source_a to its other name in source_b.",
+    )
+    rules: Annotated[Rules, WithJsonSchema(_RULES)] | None = Field(
+        None,
+        description="Of whole rows, when cells are equal: {all: rule, types: {type: rule}, columns:"
+        " {column: rule}}; a rule has absolute, relative, seconds, precision, zone, trim,"
+        " ignore_case, nfc, collapse_whitespace, empty_is_null. Leave out to compare exactly.",
+    )
+    multiset: bool | None = Field(
+        None, description="Of whole rows: compare without a key, with how often each row occurs."
     )
 
 
@@ -189,7 +212,7 @@ class DataAnalyst:
             if arguments.measures is None:
                 rows = await self._services.tables.compare(_row_question(arguments))
                 return rows_counts(rows) if hidden else brief_row_comparison(rows)
-            _refuse(arguments, ("key", "ignore"), "compare whole rows, so leave out `measures`")
+            _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")
             result = await self._services.comparison.compare(
                 arguments.source_a,
                 arguments.source_b,
@@ -275,7 +298,11 @@ def _row_question(arguments: CompareSourcesInput) -> TableQuestion:
         arguments.source_a,
         arguments.source_b,
         key=tuple(arguments.key or ()),
+        columns=None if arguments.columns is None else tuple(arguments.columns),
         ignore=tuple(arguments.ignore or ()),
+        mapping=arguments.map or {},
+        rules=arguments.rules or Rules(),
+        multiset=arguments.multiset or False,
         filters=arguments.filters or {},
     )
 

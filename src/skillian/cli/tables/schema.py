@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, listed, notes, out, run
+from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, notes, out, run
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
 
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
-    names = (addressed(a, ()), addressed(b, ()))
+    names = addressed(a, b)
     diff, proposals = run(_compared(names, pairs, listed(ignore or ()), sources))
     text = _text(diff, proposals, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
@@ -87,23 +87,6 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
         typer.echo(text, nl=False)
     findings = diff.differences if fail_on is SchemaFailOn.SCHEMA else diff.findings
     raise typer.Exit(ExitCode.FINDINGS if findings else ExitCode.OK)
-
-
-def column_map(entries: Iterable[str]) -> dict[str, str]:
-    """Return the columns that entries of the form `a=b` pair.
-
-    Raises:
-        BadParameter: An entry has another form, or two name the same column of a.
-    """
-    mapping: dict[str, str] = {}
-    for entry in entries:
-        one, equals, other = entry.partition("=")
-        if not equals or not one or not other:
-            raise typer.BadParameter(f"--map {entry!r} is not of the form column_a=column_b")
-        if one in mapping:
-            raise typer.BadParameter(f"--map names column {one!r} of a twice")
-        mapping[one] = other
-    return mapping
 
 
 def show_schema(console: Console, diff: SchemaDiff, proposals: Sequence[Proposal]) -> None:

@@ -24,7 +24,14 @@ from skillian.connectors.files import excel
 from skillian.connectors.files.delimited import csv_select, csv_types, file_pattern
 from skillian.connectors.files.lines import line_of, read_format
 from skillian.connectors.files.options import FileOptions, read_url
-from skillian.connectors.files.prepared import JSON, PACKED, Prepared, prepared, suffix_of
+from skillian.connectors.files.prepared import (
+    JSON,
+    PACKED,
+    Prepared,
+    place_in_json,
+    prepared,
+    suffix_of,
+)
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
 from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
@@ -274,6 +281,8 @@ def _location(  # noqa: PLR0917 - a place in a file
         if suffix in excel.SUFFIXES:
             cell = excel.cell_of(path, table, column, value, options)
             return "" if cell is None else f"cell {cell}"
+        if suffix_of(path) in JSON:
+            return place_in_json(path, options, column, value)
         line = line_of(path, column, value, file, options)
     except (OSError, ValueError, QueryError, CalamineError):  # the file has just changed
         return ""

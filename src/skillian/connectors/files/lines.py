@@ -11,16 +11,13 @@ from pathlib import Path
 from typing import TextIO
 
 from skillian.connectors.files.options import FileOptions
-from skillian.connectors.files.prepared import Prepared
+from skillian.connectors.files.prepared import MAX_LINE, TOO_LONG, Prepared
 from skillian.errors import QueryError
 
 # The first of several that fit equally well wins: a comma is most often part of a name.
 _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
-# What DuckDB reads at most. A last line that is longer than its buffer it leaves out.
-_MAX_LINE = 2_097_152
-_TOO_LONG = f"it is longer than {_MAX_LINE} bytes, the most that a line may have"
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
 _VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _DEFAULT = FileOptions()
@@ -117,9 +114,9 @@ def find_fault(path: Path, form: CsvFormat) -> str:
     """Return the file, the line and what is wrong with it, for a file that DuckDB rejected."""
     with _opened(path) as file:
         quote = form.options.quote
-        lines = iter(lambda: file.readline(_MAX_LINE + 1), "")
+        lines = iter(lambda: file.readline(MAX_LINE + 1), "")
         reader = csv.reader(lines, delimiter=form.delimiter, quotechar=quote, strict=True)
-        csv.field_size_limit(_MAX_LINE)  # of this process; it is 131,072 by default
+        csv.field_size_limit(MAX_LINE)  # of this process; it is 131,072 by default
         while True:
             place = form.place(path, reader.line_num + 1)
             try:
@@ -128,13 +125,13 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 name = form.name or path.name
                 return f"{name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
             except csv.Error as error:
-                reason = _TOO_LONG if "field limit" in str(error) else str(error)
+                reason = TOO_LONG if "field limit" in str(error) else str(error)
                 return f"{place}: {reason}"
             text = form.delimiter.join(row)
             if not _is_utf8(text):
                 return f"{place}: {_NOT_UTF8}"
-            if len(text.encode()) > _MAX_LINE:
-                return f"{place}: {_TOO_LONG}"
+            if len(text.encode()) > MAX_LINE:
+                return f"{place}: {TOO_LONG}"
             if row and len(row) != len(form.names):
                 values = "1 value" if len(row) == 1 else f"{len(row)} values"
                 return (
@@ -146,13 +143,13 @@ def find_fault(path: Path, form: CsvFormat) -> str:
 def check_last_line(path: Path, form: CsvFormat) -> None:
     """Raise `QueryError` for a last line that is too long, which DuckDB may leave out silently."""
     with path.open("rb") as file:
-        start = file.seek(0, os.SEEK_END) - _MAX_LINE - 1
+        start = file.seek(0, os.SEEK_END) - MAX_LINE - 1
         if start <= 0:
             return
         file.seek(start)
         end = file.read().rstrip(b"\r\n")
     if b"\n" not in end and b"\r" not in end:
-        raise QueryError(f"{form.name or path.name}, last line: {_TOO_LONG}")
+        raise QueryError(f"{form.name or path.name}, last line: {TOO_LONG}")
 
 
 def line_of(

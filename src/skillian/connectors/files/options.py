@@ -1,7 +1,7 @@
 """How files are written, where their content does not say: options after the `?` of a URL."""
 
 import codecs
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,14 @@ _HELP = (
     " sheet=Name (of a workbook)"
 )
 _ONE = frozenset({"decimal", "delimiter", "quote", "thousands"})
+_OF_TEXT = (*sorted(_ONE), "encoding", "header", "null")
+# Which options a file takes, by its suffix.
+_TAKEN = {
+    **dict.fromkeys((".csv", ".tsv"), _OF_TEXT),
+    **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("encoding", "null")),
+    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls"), ("header", "null", "sheet")),
+    ".parquet": (),
+}
 _TAB = "tab"
 _MAX_HEADER = 1000
 
@@ -56,9 +64,26 @@ def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
     if not mark or path.exists() or "=" not in query:
         return path, FileOptions()
     try:
-        return path_of(text, folder), read_options(dict_of(query))
+        path, values = path_of(text, folder), dict_of(query)
+        if not path.is_dir():
+            check_taken(path, values)
+        return path, read_options(values)
     except ValueError as error:
         raise UnavailableError(f"connection {name!r}: {error}") from None
+
+
+def taken_options(path: Path) -> tuple[str, ...]:
+    """Return the names of the options that a file takes; it may be packed."""
+    plain = Path(path.stem) if path.suffix.lower() == ".gz" else path
+    return _TAKEN.get(plain.suffix.lower(), ())
+
+
+def check_taken(path: Path, names: Iterable[str]) -> None:
+    """Raise `ValueError` for a known option that a file does not take."""
+    for name in names:
+        if name in FileOptions.__dataclass_fields__ and name not in taken_options(path):
+            known = ", ".join(taken_options(path)) or "none"
+            raise ValueError(f"{name}= does not go with a {path.suffix} file; options: {known}")
 
 
 def split_name(name: str) -> tuple[str, str]:

@@ -18,6 +18,10 @@ PACKED = ".gz"
 JSON = frozenset({".json", ".jsonl", ".ndjson"})
 
 _CHUNK = 1 << 20
+MAX_LINE = 2_097_152
+"""The most bytes of a line that DuckDB reads; a longer last line it may leave out."""
+TOO_LONG = f"it is longer than {MAX_LINE} bytes, the most that a line may have"
+
 # A packed file that unpacks to more than both is refused before it fills the disk.
 _MAX_UNPACKED = 100 * 2**20
 _MAX_RATIO = 200
@@ -84,7 +88,8 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
                                  errors="strict" if encoding else "surrogateescape")  # fmt: skip
             with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
                 if is_json:
-                    return Prepared(copy, 0, _write_json(path, text, target), is_canonical=True)
+                    texts = _write_json(path, text, target, options.null)
+                    return Prepared(copy, 0, texts, is_canonical=True)
                 return Prepared(copy, _write_lines(path, text, target, options))
     except UnicodeDecodeError as error:
         raise QueryError(
@@ -131,38 +136,56 @@ def _most_frequent(line: str) -> str:
     return max("\t;|,", key=line.count)
 
 
-def _write_json(path: Path, text: TextIO, target: TextIO) -> frozenset[str]:
+def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> str:
+    """Return the place of the first object with this text under a key; empty if there is none."""
+    encoding = options.encoding or _encoding(path) or "utf-8-sig"
+    with _opened(path) as binary, TextIOWrapper(cast("Any", binary), encoding) as text:
+        for place, record in _records(path, text):
+            if record.get(column) is not None and _text(record[column]) == value:
+                return place
+    return ""
+
+
+def _write_json(path: Path, text: TextIO, target: TextIO, null: tuple[str, ...]) -> frozenset[str]:
     """Write the objects of a JSON file as CSV; returns the columns that have texts."""
     columns: dict[str, None] = {}
     texts: set[str] = set()
     for _, record in _records(path, text):
         columns |= dict.fromkeys(record)
-        texts |= {name for name, value in record.items() if isinstance(value, str | dict | list)}
+        texts |= {
+            name
+            for name, value in record.items()
+            if isinstance(value, dict | list) or (isinstance(value, str) and value not in null)
+        }
     if not columns:
         raise QueryError(f"{path.name}: it has no objects, whose keys are the columns")
     text.seek(0)
     target.write(",".join(_quoted(name) for name in columns) + "\n")
-    for _, record in _records(path, text):
-        cells = [_cell(record.get(name)) for name in columns]
+    for place, record in _records(path, text):
+        cells = [_cell(record.get(name), null) for name in columns]
         # A line without any sign would be no record.
-        target.write((",".join(cells) if len(cells) > 1 or cells[0] else '""') + "\n")
+        line = ",".join(cells) if len(cells) > 1 or cells[0] else '""'
+        if len(line) > MAX_LINE // 4 and len(line.encode(errors="replace")) >= MAX_LINE:
+            raise QueryError(f"{path.name}, {place}: {TOO_LONG}")
+        target.write(line + "\n")
     return frozenset(texts)
 
 
-def _records(path: Path, text: TextIO) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield the objects with their lines: of one array, or of one object on each line."""
+def _records(path: Path, text: TextIO) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects with their places: of one array, or of one object on each line."""
     start = text.read(1)
     while start.isspace() or start == "\ufeff":
         start = text.read(1)
     text.seek(0)
     if start == "[":
         listed = _parsed(path, text.read(), 1)
-        for place, record in enumerate(listed, 1):
-            yield place, _object(path, record, f"entry {place}")
+        for number, record in enumerate(listed, 1):
+            yield f"entry {number}", _object(path, record, f"entry {number}")
         return
     for number, line in enumerate(text, 1):
         if line.strip(" \t\r\n\ufeff"):
-            yield number, _object(path, _parsed(path, line.strip(), number), f"line {number}")
+            place = f"line {number}"
+            yield place, _object(path, _parsed(path, line.strip(), number), place)
 
 
 def _parsed(path: Path, text: str, line: int) -> Any:
@@ -194,16 +217,16 @@ def _object(path: Path, record: Any, place: str) -> dict[str, Any]:
     return cast("dict[str, Any]", record)
 
 
-def _cell(value: Any) -> str:
-    """Return a value as a cell of CSV: texts are quoted, null is nothing."""
-    if value is None:
+def _cell(value: Any, null: tuple[str, ...]) -> str:
+    """Return a value as a cell of CSV: texts, lists and objects are quoted, null is nothing."""
+    if value is None or _text(value) in null:
         return ""
-    return _quoted(value) if isinstance(value, str) else _written(value)
+    return _quoted(_text(value)) if isinstance(value, str | list | dict) else _json(value)
 
 
-def _written(value: Any) -> str:
-    """Return a value as JSON, with each digit of its numbers; a list or an object quoted."""
-    return _quoted(_json(value)) if isinstance(value, list | dict) else _json(value)
+def _text(value: Any) -> str:
+    """Return a text as it is, any other value as JSON, with each digit of its numbers."""
+    return value if isinstance(value, str) else _json(value)
 
 
 def _json(value: Any) -> str:

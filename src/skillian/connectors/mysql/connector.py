@@ -80,6 +80,8 @@ class MySQLConnector:
         self._name = name
         self._timeout = timeout
         self._free = asyncio.Semaphore(MAX_CONNECTIONS)
+        # The holder of a state also runs statements outside of it, which need connections.
+        self._states = asyncio.Semaphore(MAX_CONNECTIONS // 2)
         self._calls = BlockingCalls()
         self._idle: list[MySQLSession] = []
         self._streaming: set[MySQLSession] = set()
@@ -170,7 +172,7 @@ class MySQLConnector:
         Only tables of transactional engines such as InnoDB keep their state.
         """
         lock = asyncio.Lock()
-        async with self._free:
+        async with self._states, self._free:
             session = MySQLSession(self._login, STREAM_TIMEOUT_SECONDS)
             self._streaming.add(session)
 

@@ -24,7 +24,7 @@ from skillian.connectors.base import (
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, ResultBudget
 from skillian.connectors.postgres.copy_rows import batches, described, for_driver
 from skillian.connectors.postgres.errors import statement_error
-from skillian.connectors.postgres.pool import Connection, Pool, subtransaction
+from skillian.connectors.postgres.pool import MAX_CONNECTIONS, Connection, Pool, subtransaction
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
 from skillian.connectors.snapshots import StateConnector
@@ -59,6 +59,8 @@ class PostgresConnector:
         self._name = name
         self._timeout = timeout
         self._pool = Pool(name, options)
+        # The holder of a state also runs statements outside of it, which need connections.
+        self._states = asyncio.Semaphore(MAX_CONNECTIONS // 2)
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - the URL has no paths
@@ -126,7 +128,7 @@ class PostgresConnector:
         """Return a connector whose streams run in one transaction, one after another."""
         seconds = max(self._timeout, STREAM_TIMEOUT_SECONDS)
         lock = asyncio.Lock()
-        async with self._transaction(seconds) as connection:
+        async with self._states, self._transaction(seconds) as connection:
             await connection.execute(_WAITING)
 
             async def stream(

@@ -12,7 +12,7 @@ from skillian.data.comparison.differences import Differences, fetch_summary, kee
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
-from skillian.data.comparison.interpretation import interpret
+from skillian.data.comparison.interpretation import findings, interpret
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
@@ -22,6 +22,7 @@ from skillian.data.comparison.plan import (
     unused_dimensions,
 )
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof, Status
+from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
 from skillian.data.comparison.rows import (
     ComparisonRows,
     DrillDown,
@@ -193,6 +194,14 @@ class ComparisonEngine:
             raise InvalidInputError(f"limit must be from 1 to {MAX_DRILLED}")
         return await drill_down(self._cache.get(cache_key).plan, key, limit)
 
+    async def paired_rows(
+        self, cache_key: str, key: Mapping[str, object], limit: int = MAX_PAIRED
+    ) -> PairedRows:
+        """Return the rows of one group, each next to its counterpart; raises as `drill_down`."""
+        if not 1 <= limit <= MAX_PAIRED:
+            raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
+        return await paired_rows(self._cache.get(cache_key).plan, key, limit)
+
     def remembered(self, cache_key: str) -> ComparisonResult:
         """Return the result of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).result
@@ -237,6 +246,7 @@ class ComparisonEngine:
             summary=summary,
             top_differences=tuple(each for each in top if each.status != "match"),
             interpretation=interpret(*names, summary, top, limits),
+            findings=findings(*names, summary, top),
             cache_key=key,
             proof=Proof(
                 sql=statement.text,

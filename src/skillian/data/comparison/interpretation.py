@@ -29,6 +29,13 @@ def interpret(
     return tuple(_Interpreter(source_a, source_b, summary, top, limits).sentences())
 
 
+def findings(
+    source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
+) -> tuple[str, ...]:
+    """Return the sentences of `interpret` that say more than the counts, limits and totals."""
+    return tuple(_Interpreter(source_a, source_b, summary, top, {}).findings())
+
+
 class _Interpreter:
     def __init__(
         self,
@@ -59,6 +66,16 @@ class _Interpreter:
                 yield f"{source} has no row for this question."
         yield from self._limits_used()
         yield from self._all_totals()
+        yield from self._differences()
+        yield from self._repeated()
+
+    def findings(self) -> Iterator[str]:
+        yield from self._differences()
+        if self._summary.key_names_rows:
+            yield from self._repeated()
+
+    def _differences(self) -> Iterator[str]:
+        classes = self._summary.classes
         yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
         yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
         yield from self._near_misses()
@@ -149,6 +166,9 @@ class _Interpreter:
                 f"In {count} all measures match and the number of rows does not{where}: rows are"
                 " duplicated or missing, which counts as a finding."
             )
+
+    def _repeated(self) -> Iterator[str]:
+        summary = self._summary
         for source, repeated, groups in (
             (self._a, summary.repeated_a, summary.groups_a),
             (self._b, summary.repeated_b, summary.groups_b),

@@ -323,8 +323,9 @@ class ComparisonResult:
     """Two compared sources; a is the first, b the second.
 
     `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` has
-    sentences made only from the numbers in `summary` and `top_differences`; `schema` says how the
-    columns of the two tables differ.
+    sentences made only from the numbers in `summary` and `top_differences`; `findings` are those
+    that say more than the counts, limits and totals; `schema` says how the columns of the two
+    tables differ.
     """
 
     source_a: str
@@ -335,6 +336,7 @@ class ComparisonResult:
     cache_key: str
     proof: Proof
     schema: SchemaDiff | None = None
+    findings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
         """Return the whole result for JSON."""

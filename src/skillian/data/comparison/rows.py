@@ -161,7 +161,17 @@ class DrillDown:
 
 
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:
-    """Return at most `limit` rows of each side; `key` has a value, or None, for each dimension.
+    """Return at most `limit` rows of each side; raises as `typed_key` does."""
+    typed = typed_key(plan, key)
+    a, b = await together(
+        raw_rows(plan.a.source, conditions_of(plan.a, typed), limit, in_order=True),
+        raw_rows(plan.b.source, conditions_of(plan.b, typed), limit, in_order=True),
+    )
+    return DrillDown(typed, a, b)
+
+
+def typed_key(plan: ComparisonPlan, key: Mapping[str, object]) -> Mapping[str, object]:
+    """Return the key of a group, which has a value or None for each dimension, in their types.
 
     Raises `InvalidInputError` for a key with other dimensions.
     """
@@ -170,18 +180,16 @@ async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int
             f"the key of a group of this comparison has {', '.join(plan.align_on)}, not"
             f" {', '.join(key) or 'nothing'}"
         )
-    typed = {
+    return {
         term.name: None if key[term.name] is None else coerce(term.name, key[term.name], term.type)
         for term in plan.a.keys
     }
-    a, b = await together(_rows(plan.a, typed, limit), _rows(plan.b, typed, limit))
-    return DrillDown(typed, a, b)
 
 
-async def _rows(side: Side, key: Mapping[str, object], limit: int) -> QueryResult:
-    source = side.source
+def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...]:
+    """Return the conditions of a side's rows in a group, whose key is typed."""
     where: list[Condition] = list(side.where)
     for name, value in key.items():
-        term = source.dimension(name, sql.BoundValues())
+        term = side.source.dimension(name, sql.BoundValues())
         where += parse_filter(name, [value], term.type)
-    return await raw_rows(source, where, limit, in_order=True)
+    return tuple(where)

@@ -72,7 +72,8 @@ def read_yaml(text: str, file: str) -> YamlDocument:
     """Read one YAML document; faults are collected, and name `file`."""
     document = YamlDocument(file)
     try:
-        _check_size(text)
+        if not _check_size(document, text):
+            return document
         node = yaml.compose(text, yaml.SafeLoader)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -94,8 +95,8 @@ class _Open:
     depth: int = 1
 
 
-def _check_size(text: str) -> None:
-    """Raise `YAMLError` for a file that is too deep, or whose aliases make it too large.
+def _check_size(document: YamlDocument, text: str) -> bool:
+    """Check that a file is not too deep, and that its aliases do not make it too large.
 
     A few lines of aliases of aliases stand for billions of values.
     """
@@ -110,14 +111,20 @@ def _check_size(text: str) -> None:
             _close(stack, stack.pop(), known)
         elif isinstance(event, yaml.AliasEvent):
             if event.anchor not in known:
-                raise yaml.YAMLError(f"line {line}: the alias `{event.anchor}` stands for itself")
+                is_open = any(each.anchor == event.anchor for each in stack)
+                fault = "stands for itself" if is_open else "is not defined above this line"
+                document.fault(line, f"the alias `{event.anchor}` {fault}")
+                return False
             _close(stack, known[event.anchor], known)
         elif isinstance(event, yaml.ScalarEvent):
             _close(stack, _Open(event.anchor, depth=0), known)
         if len(stack) + stack[-1].depth - 2 > _MAX_DEPTH:
-            raise yaml.YAMLError(f"line {line} is nested more than {_MAX_DEPTH} levels")
+            document.fault(line, f"it is nested more than {_MAX_DEPTH} levels deep")
+            return False
         if stack[-1].size > _MAX_VALUES:
-            raise yaml.YAMLError(f"line {line}: it has more than {_MAX_VALUES} values")
+            document.fault(line, f"the file has more than {_MAX_VALUES} values")
+            return False
+    return True
 
 
 def _close(stack: list[_Open], inner: _Open, known: dict[str, _Open]) -> None:
@@ -208,6 +215,8 @@ def validated(model: type[M], document: YamlDocument, secret: str | None = None)
 
     Values under the key `secret` never appear in a fault.
     """
+    if document.data is None and not document.faults:
+        document.fault(1, "the file is empty")
     try:
         return model.model_validate(document.data)
     except ValidationError as error:
@@ -218,6 +227,41 @@ def validated(model: type[M], document: YamlDocument, secret: str | None = None)
             if line not in known:
                 document.fault(line, *_explained(model, details, secret))
     return None
+
+
+# The field's own words for what Pydantic finds, by the kind of its error.
+_REASONS = {
+    "string_type": "it is not a text",
+    "string_pattern_mismatch": "it has a control character",
+    "string_too_short": "it is empty",
+    "string_too_long": "it has more than {max_length} characters",
+    "too_short": "it is empty",
+    "too_long": "it has more than {max_length} entries",
+    "list_type": "it is not a list",
+    "tuple_type": "it is not a list",
+    "dict_type": "it is not a mapping of the form `name: value`",
+    "model_type": "it is not a mapping of the form `name: value`",
+    "bool_parsing": "it is neither true nor false",
+    "bool_type": "it is neither true nor false",
+    "int_parsing": "it is not a whole number",
+    "int_type": "it is not a whole number",
+    "decimal_parsing": "it is not a number",
+    "decimal_type": "it is not a number",
+    "finite_number": "it is not a finite number",
+    "greater_than_equal": "it is less than {ge}",
+    "less_than_equal": "it is more than {le}",
+    "decimal_max_places": "it has more than {decimal_places} digits after the point",
+    "decimal_max_digits": "it has more than {max_digits} digits",
+    "literal_error": "it is not one of {expected}",
+}
+
+
+def reason_of(details: ErrorDetails) -> str:
+    """Return why a value is not valid."""
+    known = _REASONS.get(details["type"])
+    if known is not None:
+        return known.format_map(details.get("ctx", {}))
+    return details["msg"].removeprefix("Value error, ")
 
 
 def shown(text: str) -> str:
@@ -236,7 +280,7 @@ def _explained(
         return f"unknown key `{key}`", f"did you mean `{known[0]}`? known: {', '.join(known)}"
     if details["type"] == "missing":
         return f"`{key}` is missing in `{_place(location[:-1])}`", f"add `{key}:`"
-    message = details["msg"].removeprefix("Value error, ")
+    message = reason_of(details)
     hidden = secret is not None and location[:1] == (secret,)
     return f"`{_place(location)}`: {message}{'' if hidden else _got(details)}", ""
 

@@ -95,6 +95,11 @@ class Rule(Definition):
         """Whether it states a limit for numbers."""
         return self.absolute is not None or self.relative is not None
 
+    @property
+    def has_tolerance(self) -> bool:
+        """Whether values that differ may be equal by it, so that it cannot match rows."""
+        return self.has_limits or self.seconds is not None
+
     def within(self, family: Family) -> Rule:
         """Return the part of the rule that applies to a family of types."""
         if family in _LIMITED:

@@ -1,8 +1,9 @@
 """A source bound to its database: logical names as SQL over columns that exist."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from time import monotonic
+from typing import Self
 
 from cachetools import TTLCache
 from sqlglot import exp
@@ -10,7 +11,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.connectors.dialects import compile_sql, replaced
 from skillian.data import sql
-from skillian.data.declare.definitions import Measure, Source
+from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.dimensions import DimensionBuilder
 from skillian.data.single_flight import SingleFlight
@@ -108,6 +109,21 @@ class BoundSource:
             MeasureTerm(name, value, types[f"v{index}"], self.definition.measures[name])
             for index, (name, value) in enumerate(values.items())
         )
+
+    def with_columns(self, names: Iterable[str]) -> Self:
+        """Return the source with columns of these names, which need no declaration, as dimensions.
+
+        A declared dimension of a name has precedence.
+        """
+        added = {
+            name: Dimension.model_construct(column=name)
+            for name in names
+            if name not in self.definition.dimensions and self.column_of(name) is not None
+        }
+        dimensions = {**self.definition.dimensions, **added}
+        measures = {k: v for k, v in self.definition.measures.items() if k not in added}
+        update = {"dimensions": dimensions, "measures": measures}
+        return replace(self, definition=self.definition.model_copy(update=update))
 
     def column_of(self, name: str | None) -> str | None:
         """Return the column that a declaration means; None if there is none."""

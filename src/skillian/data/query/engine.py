@@ -227,7 +227,7 @@ def _raw_statement(
     in_order: bool,  # noqa: FBT001 - passed on from above
 ) -> Statement:
     parameters = sql.BoundValues()
-    columns = {name: _shown(name, kind) for name, kind in source.columns.items()}
+    columns = {name: stored_value(name, kind) for name, kind in source.columns.items()}
     select = filtered_rows(source, columns, where, parameters).limit(limit + 1, copy=False)
     if in_order:
         order = [exp.Ordered(this=sql.bare(name), nulls_first=False) for name in columns]
@@ -235,7 +235,7 @@ def _raw_statement(
     return prepare(select, source.connector.dialect, parameters.values)
 
 
-def _shown(name: str, kind: ColumnType) -> exp.Expr:
-    """Return a column unchanged, or as text for texts, binary floats and other types."""
+def stored_value(name: str, kind: ColumnType) -> exp.Expr:
+    """Return a column as its table holds it: texts, binary floats and other types as text."""
     value = sql.column(name, "source")
     return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value

@@ -50,26 +50,6 @@ class Condition:
         return {"dimension": self.dimension, "operator": self.operator, "values": values}
 
 
-def written_filter(operator: str, text: str) -> object:
-    """Return the filter for an operator and the text that a user entered.
-
-    `in` and `not_in` take values separated by commas, `between` two separated by `..`; `empty` and
-    `not_empty` take no value, the others one. Raises `InvalidInputError` for an unknown operator.
-    """
-    values = [part.strip() for part in text.split(",") if part.strip()]
-    if operator in {"empty", "not_empty"}:
-        return None if operator == "empty" else {"ne": None}
-    if operator == "in":
-        return values
-    if operator == "not_in":
-        return {"ne": values}
-    if operator == "between":
-        return {"between": [part.strip() for part in text.split("..")]}
-    if operator in _ORDER:
-        return {operator: text.strip()}
-    raise InvalidInputError(f"unknown operator {quoted(operator)}")
-
-
 def check_size(filters: Iterable[object]) -> None:
     """Raise `InvalidInputError` if filters hold more than `MAX_VALUES` values."""
     values = sum(map(_size, filters))

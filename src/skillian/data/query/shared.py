@@ -23,20 +23,14 @@ async def one_state(a: BoundSource, b: BoundSource) -> AsyncGenerator[tuple[Boun
     reads that of its start.
     """
     async with AsyncExitStack() as stack:
-        connectors: list[Connector] = []
-        for source in (a, b):
-            connector = source.connector
-            if connectors and connector is a.connector:
-                connectors.append(connectors[0])
-            elif isinstance(connector, HoldsState):
-                connectors.append(await stack.enter_async_context(connector.one_state()))
-            else:
-                connectors.append(connector)
+        opened: dict[int, Connector] = {}
+        # In one order for all comparisons, so that no two hold what the other one waits for.
+        for connector in sorted({a.connector, b.connector}, key=id):
+            opened[id(connector)] = connector
+            if isinstance(connector, HoldsState):
+                opened[id(connector)] = await stack.enter_async_context(connector.one_state())
         await stack.enter_async_context(unchanged(a, b))
-        yield tuple(
-            replace(source, connector=connector)
-            for source, connector in zip((a, b), connectors, strict=True)
-        )
+        yield tuple(replace(source, connector=opened[id(source.connector)]) for source in (a, b))
 
 
 @asynccontextmanager

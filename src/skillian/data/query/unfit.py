@@ -2,11 +2,13 @@
 
 import re
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.connectors.dialects import compile_sql
+from skillian.connectors.files.options import taken_options
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
 from skillian.data.sql.values import python_rows
@@ -176,7 +178,10 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
     if words & {"NaN", "inf", "-inf"}:
         return ""
     options += [f"null={word}" for word in sorted(words) if word.isalnum()]
-    return f"`?{'&'.join(options)}` to the name or URL of the file" if options else ""
+    taken = taken_options(Path(source.relation.name.partition("#")[0]))
+    if not options or any(option.partition("=")[0] not in taken for option in options):
+        return ""
+    return f"`?{'&'.join(options)}` to the name or URL of the file"
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:

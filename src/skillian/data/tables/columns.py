@@ -58,6 +58,7 @@ class Pairing:
         only_a: Columns without a counterpart in b.
         only_b: Columns without a counterpart in a.
         misplaced: Pairs whose own rule does not apply to their type.
+        tolerant: Names in a of columns with a tolerance of their own, which no key has.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -65,6 +66,7 @@ class Pairing:
     only_a: tuple[str, ...]
     only_b: tuple[str, ...]
     misplaced: tuple[ColumnPair, ...] = ()
+    tolerant: frozenset[str] = frozenset()
 
     def find(self, name: str) -> ColumnPair:
         """Return the pair that a name of either side refers to; a's names have precedence."""
@@ -123,6 +125,7 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
         tuple(name for name in a if name not in partners),
         tuple(name for name in b if name not in partners.values()),
         tuple(pair for pair in pairs if _is_misplaced(pair, own.get(pair.a))),
+        frozenset(name for name, rule in own.items() if rule.has_tolerance),
     )
 
 
@@ -196,16 +199,17 @@ def selected(
     if columns is not None:
         stated = {pairing.find(name).a for name in (*columns, *keys)}
         pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)
-        pairing = Pairing(pairs, (), (), ())
-    return Pairing(
-        tuple(
+        pairing = replace(pairing, pairs=pairs, not_compared=(), only_a=(), only_b=())
+    return replace(
+        pairing,
+        pairs=tuple(
             pair
             for pair in pairing.pairs
             if pair.a in key_names or dropped.isdisjoint((pair.a, pair.b))
         ),
-        tuple(each for each in pairing.not_compared if each.column not in dropped),
-        tuple(name for name in pairing.only_a if name not in dropped),
-        tuple(name for name in pairing.only_b if name not in dropped),
+        not_compared=tuple(each for each in pairing.not_compared if each.column not in dropped),
+        only_a=tuple(name for name in pairing.only_a if name not in dropped),
+        only_b=tuple(name for name in pairing.only_b if name not in dropped),
     )
 
 
@@ -213,6 +217,11 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
     """Return the pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
     pairs = tuple(dict.fromkeys(pairing.find(name) for name in names))
     for pair in pairs:
+        if pair.a in pairing.tolerant:
+            raise InvalidInputError(
+                f"{quoted(pair.a)} cannot be a key with a tolerance, because rows are matched by"
+                " its values; leave the tolerance out, or name another column"
+            )
         try:
             check_key(pair.cells)
         except NotComparableError as reason:
@@ -237,7 +246,7 @@ def check_countable(pairing: Pairing) -> None:
     """Raise `InvalidInputError` for a column by whose values equal rows cannot be counted."""
     for pair in pairing.pairs:
         rule = pair.cells.rule
-        if rule.has_limits or rule.seconds is not None:
+        if rule.has_tolerance:
             raise InvalidInputError(
                 f"column {pair.a!r} has a tolerance, which needs a key: without one, rows are"
                 " matched by their values; name a key, or leave the tolerance out"

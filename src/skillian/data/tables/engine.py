@@ -193,11 +193,12 @@ class TableEngine:
             columns=tuple(columns),
             not_compared=pairing.not_compared,
             schema=_schema(question, sides, pairing),
-            samples=await findings.samples(self._top),
-            listed=await findings.samples(question.listed),
+            samples=await findings.samples(self._top, counts, mismatches),
+            listed=await findings.samples(question.listed, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
+            filters=tuple(sides[0].where),
         )
         return replace(result, sentences=in_words(result))
 
@@ -217,11 +218,11 @@ def _sides(
     question: TableQuestion, sources: Sequence[BoundSource], names: Mapping[str, str]
 ) -> tuple[SideRows, SideRows]:
     """Return the rows that the filters keep; b's columns may have other names."""
-    a, b = sources
     translated = {
-        name if name in b.definition.dimensions else names.get(name, name): test
+        name if name in sources[1].definition.dimensions else names.get(name, name): test
         for name, test in question.filters.items()
     }
+    a, b = sources[0].with_columns(question.filters), sources[1].with_columns(translated)
     values = sql.BoundValues()
     return (
         SideRows(a, conditions(a, question.filters), values),
@@ -358,7 +359,10 @@ async def _keys(
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         return (TableKey(names, "given", ""),)
     catalogued = _primary_key(pairing, sides)
-    return (catalogued,) if catalogued else await proposed_keys(pairing.pairs, sides)
+    if catalogued:
+        return (catalogued,)
+    exact = [pair for pair in pairing.pairs if pair.a not in pairing.tolerant]
+    return await proposed_keys(exact, sides)
 
 
 def _listed(side: SideRows) -> str:

@@ -114,18 +114,33 @@ class Findings:
                 gap = await self._largest_gap(index)
         return column_result(pair, compared, mismatches, gap, pairs)
 
-    async def samples(self, limit: int) -> Samples:
-        """Return up to `limit` rows of each class, in the order of their keys."""
+    async def samples(
+        self, limit: int, counts: RowCounts, mismatches: Mapping[int, int]
+    ) -> Samples:
+        """Return up to `limit` rows of each class, in the order of their keys.
+
+        Args:
+            limit: How many.
+            counts: The number of rows in each class.
+            mismatches: The mismatches by the index of the pair.
+        """
         if not limit:
             return Samples()
         if not self._plan.keys:
             return await self._multiset_samples(limit)
-        differing = [self._sample(row) for row in await self._of_class(DIFFERING, limit)]
+        unequal = [index for index in self._compared if mismatches[index]]
+        rows = await self._of_class(DIFFERING, limit, unequal) if counts.differing else []
+        differing = tuple(self._sample(row, unequal) for row in rows)
+        classes = {
+            ONLY_A: counts.only_in_a,
+            ONLY_B: counts.only_in_b,
+            DUPLICATE: counts.duplicate_keys_a + counts.duplicate_keys_b,
+        }
         others = [
-            tuple(self._counted(row) for row in await self._of_class(kind, limit))
-            for kind in (ONLY_A, ONLY_B, DUPLICATE)
+            tuple(self._counted(row) for row in await self._of_class(kind, limit)) if total else ()
+            for kind, total in classes.items()
         ]
-        return Samples(tuple(differing), *others)
+        return Samples(differing, *others)
 
     async def _pairs(self, index: int) -> tuple[ValuePair, ...]:
         values = [sql.bare(f"{side}{index}") for side in "ab"]
@@ -161,14 +176,19 @@ class Findings:
         gaps = [_gap(row["a"], row["b"]) for row in rows]
         return max((each for each in gaps if each is not None), default=None)
 
-    async def _of_class(self, kind: int, limit: int) -> list[dict[str, Any]]:
-        select = self._shown().where(sql.equals(sql.bare("class"), kind), copy=False)
+    async def _of_class(
+        self, kind: int, limit: int, shown: Sequence[int] = ()
+    ) -> list[dict[str, Any]]:
+        names = ["class", "rows_a", "rows_b", *(f"k{index}" for index in range(self._plan.keys))]
+        names += [f"d{index}" for index in shown]
+        select = self._shown(names, shown).where(sql.equals(sql.bare("class"), kind), copy=False)
         return await self._rows(self._ordered(select, "k", self._plan.keys, limit))
 
     async def _multiset_samples(self, limit: int) -> Samples:
         samples: list[tuple[CountedSample, ...]] = []
         for test in ("rows_a > rows_b", "rows_b > rows_a"):
-            select = self._shown().where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
+            select = self._shown(["rows_a", "rows_b"], self._compared)
+            select = select.where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
             select = select.where(filled(test, "duckdb"), copy=False)
             rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs), limit))
             samples.append(
@@ -183,14 +203,12 @@ class Findings:
             )
         return Samples(only_in_a=samples[0], only_in_b=samples[1])
 
-    def _shown(self) -> exp.Select:
-        """Return the rows with long cells cut."""
-        cells = {f"{side}{index}" for index in self._compared for side in "ab"}
-        columns = [
+    def _shown(self, names: Sequence[str], cells: Sequence[int]) -> exp.Select:
+        """Return columns of the rows, and the cells of these pairs, long ones cut."""
+        columns: list[exp.Expr] = [sql.bare(name) for name in names]
+        columns += [
             sql.named(filled(_CUT, "duckdb", v=sql.bare(name)), name)
-            if name in cells
-            else sql.bare(name)
-            for name in self._plan.columns()
+            for name in (f"{side}{index}" for index in cells for side in "ab")
         ]
         return exp.Select(expressions=columns).from_(sql.table(self._table), copy=False)
 
@@ -203,10 +221,10 @@ class Findings:
             order += [exp.Ordered(this=text.copy(), nulls_first=True)]
         return select.order_by(*order, copy=False).limit(limit, copy=False)
 
-    def _sample(self, row: Mapping[str, Any]) -> RowSample:
+    def _sample(self, row: Mapping[str, Any], compared: Sequence[int]) -> RowSample:
         cells = {
             self._plan.pairs[index].a: (row[f"a{index}"], row[f"b{index}"])
-            for index in self._compared
+            for index in compared
             if row[f"d{index}"]
         }
         return RowSample(self._key(row), cells)

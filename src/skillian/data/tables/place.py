@@ -51,7 +51,7 @@ class SideRows:
         self.parameters = parameters
         self.missing = missing
         self.tests: tuple[exp.Expr, ...] = ()
-        self._where = where
+        self.where = where
 
     @property
     def name(self) -> str:
@@ -65,17 +65,17 @@ class SideRows:
 
     def without(self, columns: frozenset[str]) -> SideRows:
         """Return the same rows with these columns, which have no values, read as NULL."""
-        return SideRows(self.source, self._where, self.parameters, columns)
+        return SideRows(self.source, self.where, self.parameters, columns)
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
         """Return the rows that also meet these tests."""
-        rows = SideRows(self.source, self._where, self.parameters, self.missing)
+        rows = SideRows(self.source, self.where, self.parameters, self.missing)
         rows.tests = tuple(tests)
         return rows
 
     def named(self, source: BoundSource) -> SideRows:
         """Return the same rows of the source as another engine names it."""
-        return SideRows(source, self._where, self.parameters, self.missing)
+        return SideRows(source, self.where, self.parameters, self.missing)
 
     def value(self, column: str) -> exp.Expr:
         """Return the cell of a column."""
@@ -83,7 +83,7 @@ class SideRows:
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
         """Return a SELECT of these expressions."""
-        select = filtered_rows(self.source, {}, self._where, self.parameters)
+        select = filtered_rows(self.source, {}, self.where, self.parameters)
         select.set("expressions", list(columns))
         return select.where(*self.tests, copy=False) if self.tests else select
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
 
+from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.tables.columns import NotCompared
 
@@ -258,6 +259,7 @@ class TableResult:
         proposals: Columns that may have been renamed; they were not compared.
         notes: What else to know about the comparison.
         proof: How it was computed.
+        filters: Which rows took part.
         sentences: The result in words, the most important first.
     """
 
@@ -272,6 +274,7 @@ class TableResult:
     proposals: tuple[Proposal, ...]
     notes: tuple[str, ...]
     proof: TableProof
+    filters: tuple[Condition, ...] = ()
     sentences: tuple[str, ...] = ()
     listed: Samples = Samples()
 
@@ -295,5 +298,7 @@ class TableResult:
             "samples": self.samples.to_dict(),
             "proposals": [proposal.to_dict() for proposal in self.proposals],
             "sentences": list(self.sentences),
+            "notes": list(self.notes),
+            "filters": [condition.to_dict() for condition in self.filters],
             "proof": self.proof.to_dict(),
         }

@@ -226,7 +226,6 @@ _FILLS = {
 def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
     """Return the rows without a partner, and the pairs of rows that differ, with their cells."""
     missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
-    both = exp.Not(this=exp.Paren(this=sql.any_of(test.copy() for test in missing)))
     values: dict[str, exp.Expr] = {
         "class": exp.case()
         .when(missing[1], _number(ONLY_A))
@@ -234,17 +233,34 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         .else_(_number(DIFFERING))
     }
     for index, pair in enumerate(plan.pairs):
-        a, b = (sql.bare(f"{alias}_c{index}") for alias in "ab")
-        texts = shown(pair.cells.a, a, plan.dialect), shown(pair.cells.b, b, plan.dialect)
+        cells = pair.cells
+        a, b = (
+            shown(kind, sql.bare(f"{alias}_c{index}"), plan.dialect)
+            for alias, kind in zip("ab", (cells.a, cells.b), strict=True)
+        )
         if index < plan.keys:
-            values[f"k{index}"] = exp.Coalesce(this=texts[0], expressions=[texts[1]])
+            values[f"k{index}"] = exp.Coalesce(this=a, expressions=[b])
             continue
-        different = sql.all_of((both.copy(), differs(pair.cells, a, b, plan.dialect)))
-        values[f"d{index}"] = different
-        for alias, text in zip("ab", texts, strict=True):
-            values[f"{alias}{index}"] = exp.case().when(different.copy(), text)
-    rows = _unequal_rows(plan, apart=apart).subquery(sql.name("unequal"), copy=False)
+        values[f"d{index}"] = sql.bare(f"d{index}")
+        for alias, text in zip("ab", (a, b), strict=True):
+            case = exp.If(this=sql.bare(f"d{index}"), true=text)
+            values[f"{alias}{index}"] = exp.Case(ifs=[case])
+    rows = _marked_rows(plan, apart=apart).subquery(sql.name("marked"), copy=False)
     return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
+
+
+def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+    """Return the unequal rows with `d0` …, whether both rows exist and these cells differ."""
+    columns: list[exp.Expr] = [sql.bare(f"{alias}_present") for alias in "ab"]
+    for index, pair in enumerate(plan.pairs):
+        a, b = (sql.bare(f"{alias}_c{index}") for alias in "ab")
+        columns += [a, b]
+        if index >= plan.keys:
+            different = differs(pair.cells, a.copy(), b.copy(), plan.dialect)
+            marked = exp.And(this=sql.bare("has_both"), expression=different)
+            columns.append(sql.named(marked, f"d{index}"))
+    rows = _unequal_rows(plan, apart=apart).subquery(sql.name("unequal"), copy=False)
+    return exp.Select(expressions=columns).from_(rows, copy=False)
 
 
 def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
@@ -269,6 +285,8 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
         )
         for index in range(plan.keys, len(plan.pairs))
     ]
+    alone = exp.Paren(this=sql.any_of(test.copy() for test in tests[:2]))
+    columns.append(sql.named(exp.Not(this=alone), "has_both"))
     select = exp.Select(expressions=columns).from_(a, copy=False)
     same = _same_key(plan, "a", "b")
     if plan.dialect == "mysql":  # it has no full join

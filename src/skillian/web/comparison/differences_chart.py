@@ -10,6 +10,7 @@ from nicegui.events import EChartPointClickEventArguments
 
 from skillian.data.comparison.results import Difference, MeasureSummary
 from skillian.data.sql.values import jsonable
+from skillian.display import printable
 from skillian.reports.words import key_words, text
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import STATUS_STYLES
@@ -17,14 +18,8 @@ from skillian.web.shell.elements import Heading, item_at
 
 _ROW = 26
 # These scripts are constants. Names and values reach them as data only.
-_AMOUNT = """p => {
-  const digits = (p.data.exact.split(".")[1] || "").length;
-  return new Intl.NumberFormat(navigator.language,
-    {minimumFractionDigits: digits, maximumFractionDigits: digits, signDisplay: "exceptZero"}
-  ).format(p.data.exact);
-}"""
-_COMPACT = """v => new Intl.NumberFormat(navigator.language,
-  {notation: "compact", maximumFractionDigits: 1}).format(v)"""
+_AMOUNT = "p => skillian.exact(p.data.exact, true)"
+_SHORT = "v => skillian.short(v)"
 
 
 def differences_chart(comparison: ComparisonContext) -> None:
@@ -41,7 +36,9 @@ def _chart(
     comparison: ComparisonContext, measure: MeasureSummary, differences: Sequence[Difference]
 ) -> None:
     unit = f", in {measure.unit}" if measure.unit else ""
-    Heading(f"Largest differences in {measure.name}{unit} (B − A)", 2)  # noqa: RUF001 - a minus
+    a, b = comparison.names
+    title = f"Largest differences in {measure.name}{unit}: {b} − {a}"  # noqa: RUF001 - a minus
+    Heading(printable(title), 2)
 
     async def clicked(event: EChartPointClickEventArguments) -> None:
         difference = item_at(event.data_index, differences)
@@ -63,7 +60,7 @@ def _options(differences: Sequence[Difference]) -> dict[str, Any]:
         "grid": {"left": 8, "right": 90, "top": 4, "bottom": 4, "containLabel": True},
         "xAxis": {
             "type": "value",
-            "axisLabel": {":formatter": _COMPACT, "color": "var(--ink-soft)", "hideOverlap": True},
+            "axisLabel": {":formatter": _SHORT, "color": "var(--ink-soft)", "hideOverlap": True},
             "splitLine": {"lineStyle": {"color": "var(--line)"}},
         },
         "yAxis": {

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from decimal import Decimal
 from functools import partial
 
 from nicegui import ui
@@ -12,28 +14,28 @@ from skillian.data.comparison.explain.explanation import (
     Explanation,
     MeasureExplanation,
     share,
+    total,
 )
-from skillian.display import printable
 from skillian.reports.charts import WIDTH, from_zero
 from skillian.reports.words import key_words
 from skillian.web.comparison.context import ComparisonContext
+from skillian.web.shell import text
 from skillian.web.shell.activity import loading, reporting_errors
-from skillian.web.shell.elements import Amount, Heading, scroll_to
+from skillian.web.shell.elements import Amount, Heading
 
 
-class ExplanationPanel:
-    """Hidden until `explain` is called; a click on a member shows its groups.
+def explanation_panel(comparison: ComparisonContext) -> None:
+    """Show which members carry the gap; a click on one shows its groups."""
+    panel = _Explanation(comparison)
+    ui.timer(0, panel.explain, once=True)  # the tab opens before they are known
 
-    Args:
-        comparison: The comparison to explain.
-    """
 
+class _Explanation:
     def __init__(self, comparison: ComparisonContext) -> None:
         self._comparison = comparison
         self._room = ui.element("section").classes("explanation stack")
         self._room.props["data-testid"] = "explanation"
         self._room.props["aria-label"] = "Why they differ"
-        self._room.set_visibility(False)
 
     async def explain(self, *more: str) -> None:
         """Show which members carry the gap.
@@ -43,19 +45,18 @@ class ExplanationPanel:
         """
         service, key = self._comparison.service, self._comparison.result.cache_key
         self._room.clear()
-        self._room.set_visibility(True)
         with self._room:
             loading("Finding the members that carry the gap …")
-        scroll_to(self._room)
         with reporting_errors(), service.slots.taken():
             await service.comparisons.recall(key)
             explanation = await service.data.comparison.explain(key, more)
             self._room.clear()
             with self._room:
                 self._show(explanation, more)
-            scroll_to(self._room)
             return
-        self._room.set_visibility(False)
+        self._room.clear()
+        with self._room:
+            ui.button("Explain again", on_click=self.explain).props("outline")
 
     def _show(self, explanation: Explanation, more: tuple[str, ...]) -> None:
         Heading("Why they differ")
@@ -72,7 +73,8 @@ class ExplanationPanel:
                     button.props("outline dense no-caps").set_text(name)
 
     def _measure(self, measure: MeasureExplanation) -> None:
-        ui.label(printable(measure.sentence())).classes("why-sentence")
+        with ui.element("p").classes("why-sentence"):
+            text.sentence(*_sentence(measure))
         with ui.element("ul").classes("tree"):
             for index, breakdown in enumerate(measure.breakdowns):
                 with ui.element("li"):
@@ -105,8 +107,23 @@ class ExplanationPanel:
                 ui.label(name)
         with ui.element("div").classes("share").props("aria-hidden=true"):
             ui.element("div").style(f"width: {length * 100 / WIDTH}%")
-        ui.label(share(each.gross, measure.gross) or "-").classes("number")
+        text.sentence(text.percentage(share(each.gross, measure.gross) or "0 %")).classes("number")
         Amount(each.net, measure.unit, signed=True)
+
+
+def _sentence(measure: MeasureExplanation) -> Sequence[str]:
+    """The smallest explanation of a measure."""
+    if not measure.gross:
+        return (f"There is no gap in {measure.measure} to explain.",)
+    gap = text.amount(measure.gross, measure.unit or "")
+    if not measure.is_explained:
+        return "The gap of ", gap, f" in {measure.measure} is spread over many members."
+    first = measure.breakdowns[0]
+    carried = share(total(each.gross for each in first.leading), measure.gross) or "0 %"
+    members = "; ".join(key_words(each.member) for each in first.leading)
+    of = (text.percentage(carried), " of the gap of ", gap, f" in {measure.measure}: {members}")
+    rows = None if first.rows is None else share(Decimal(first.rows), Decimal(measure.rows))
+    return (*of, ".") if rows is None else (*of, ", with ", text.percentage(rows), " of the rows.")
 
 
 def _concentration(breakdown: Breakdown) -> str:

@@ -20,7 +20,7 @@
     return { column: parts[field[0]], of: measures[index] };
   };
   const row = (group) => {
-    const cells = { key: group.key, status: group.status, rows: `${group.rows_a} : ${group.rows_b}` };
+    const cells = { key: group.key, status: group.status, rows_a: group.rows_a, rows_b: group.rows_b };
     keys.forEach((name, index) => (cells[`k${index}`] = group.key[name]));
     measures.forEach((name, index) => {
       const each = group.measures[name];
@@ -28,6 +28,7 @@
       cells[`b${index}`] = each.b;
       cells[`g${index}`] = each.gap;
       cells[`p${index}`] = each.percentage_diff;
+      cells[`s${index}`] = each.status;
     });
     return cells;
   };
@@ -51,7 +52,9 @@
         const page = await response.json();
         if (!response.ok) throw new Error(page.detail);
         request.successCallback(page.rows.map(row), page.total);
-        const { api } = window.getElement(grid);
+        const element = window.getElement(grid);
+        element.$emit("counted", page.total);
+        const { api } = element;
         if (page.total) api.hideOverlay();
         else api.showNoRowsOverlay();
       } catch (error) {

@@ -9,28 +9,23 @@ from nicegui.events import EChartPointClickEventArguments
 
 from skillian.data.comparison.explain.heat_map import HeatMap, HeatMapCell
 from skillian.data.sql.values import jsonable
+from skillian.display import printable
 from skillian.reports.charts import WIDTH, shades
 from skillian.reports.words import text
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.shell.activity import loading, reporting_errors
 from skillian.web.shell.elements import Heading, item_at, scroll_region
 
-HIGHER, LOWER = "213, 94, 0", "0, 114, 178"
+# Not among the colours of the classes, which mean something else.
+HIGHER, LOWER = "124, 84, 196", "110, 122, 134"
 _FAINT, _STRONG = 0.12, 0.62
 _ROW = 26
 _DIMENSIONS = 2
 # These scripts are constants. Names and values reach them as data, and are drawn as text.
-_SHORT = """p => new Intl.NumberFormat(navigator.language, {
-  notation: "compact",
-  maximumFractionDigits: Math.abs(p.data.exact) < 10 ? 2 : 0,
-  signDisplay: "exceptZero",
-}).format(p.data.exact)"""
-_TOOLTIP = """p => {
-  const amount = v => new Intl.NumberFormat(navigator.language,
-    {maximumFractionDigits: 20, signDisplay: "exceptZero"}).format(v);
-  return `${p.data.row} · ${p.data.column}\\nB - A: ${amount(p.data.exact)}\\n`
-    + `groups that differ: ${p.data.groups}`;
-}"""
+_SHORT = "p => skillian.short(p.data.exact, true)"
+_TOOLTIP = """p => `${p.data.row} · ${p.data.column}\\n`
+  + `${p.data.gap}: ${skillian.exact(p.data.exact, true)}\\n`
+  + `groups that differ: ${skillian.exact(p.data.groups)}`"""
 
 
 def heat_map_panel(comparison: ComparisonContext) -> None:
@@ -94,18 +89,19 @@ def _chart(comparison: ComparisonContext, heat_map: HeatMap) -> None:
                 {row: heat_map.rows[cell.row], column: heat_map.columns[cell.column]}
             )
 
-    chart = ui.echart(_options(heat_map), on_point_click=clicked, renderer="svg")
+    chart = ui.echart(_options(heat_map, comparison.names), on_point_click=clicked, renderer="svg")
     chart.classes("heat-map")
     chart.style["height"] = f"{_ROW * len(heat_map.rows) + 60}px"
     chart.style["min-width"] = f"{110 + 54 * len(heat_map.columns)}px"
     chart.props["role"] = "img"
     chart.props["data-testid"] = "heat-map"
     chart.props["aria-label"] = _description(heat_map)
+    b = comparison.names[1]
     with ui.element("div").classes("line small soft"):
         ui.label("■").style(f"color: rgb({HIGHER})").props("aria-hidden=true")
-        ui.label("+ B is higher")
+        ui.label(printable(f"+ {b} is higher"))
         ui.label("■").style(f"color: rgb({LOWER})").props("aria-hidden=true")
-        ui.label("− B is lower")  # noqa: RUF001 - a minus
+        ui.label(printable(f"− {b} is lower"))  # noqa: RUF001 - a minus
     if heat_map.more_rows or heat_map.more_columns:
         row, column = heat_map.dimensions
         ui.label(
@@ -123,7 +119,7 @@ def _description(heat_map: HeatMap) -> str:
     )
 
 
-def _options(heat_map: HeatMap) -> dict[str, Any]:
+def _options(heat_map: HeatMap, names: tuple[str, str]) -> dict[str, Any]:
     strengths = shades([cell.gross for cell in heat_map.cells])
     axis = {
         "type": "category",
@@ -132,6 +128,7 @@ def _options(heat_map: HeatMap) -> dict[str, Any]:
         "splitArea": {"show": False},
     }
     label = {"color": "var(--ink)", "overflow": "truncate"}
+    gap = printable(f"{names[1]} − {names[0]}")  # noqa: RUF001 - a minus
     return {
         "animation": False,
         "grid": {"left": 8, "right": 8, "top": 8, "bottom": 8, "containLabel": True},
@@ -161,7 +158,7 @@ def _options(heat_map: HeatMap) -> dict[str, Any]:
                     "fontSize": 11,
                 },
                 "data": [
-                    _cell(heat_map, cell, strength)
+                    {**_cell(heat_map, cell, strength), "gap": gap}
                     for cell, strength in zip(heat_map.cells, strengths, strict=True)
                 ],
             }

@@ -1,31 +1,40 @@
-"""A comparison of whole rows: the verdict, the counts, and a panel for each kind of difference."""
+"""A comparison of whole rows: the verdict, and a tab for each kind of difference."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import Any, Literal
 
 from nicegui import ui
 
+from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.results import percent
 from skillian.display import printable
-from skillian.web.comparison.statuses import STATUS_STYLES, StatusStyle, share_bar
-from skillian.web.comparison.summary import REPORTS, downloads, tile
+from skillian.web.comparison.schema import schema_panel, show_table
+from skillian.web.comparison.sql import sql_panel
+from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
+from skillian.web.comparison.tabs import Tabs
+from skillian.web.comparison.verdict import (
+    REPORTS,
+    Conclusion,
+    Figure,
+    Verdict,
+    conditions,
+    joined,
+)
 from skillian.web.shell import text
-from skillian.web.shell.elements import Amount, Heading, scroll_region
+from skillian.web.shell.elements import Heading
 
 RowsResult = Mapping[str, Any]
 """A `TableResult` as JSON."""
 
 _PAIRS = 3
 _NAMES = 20
-_STYLES: Mapping[str, tuple[str, StatusStyle]] = {
-    "matched": ("match", StatusStyle("matched", "=", STATUS_STYLES["match"].colour)),
-    "differing": ("major_diff", StatusStyle("differing", "≠", STATUS_STYLES["major_diff"].colour)),
-    "only_in_a": ("missing_in_b", STATUS_STYLES["missing_in_b"]),
-    "only_in_b": ("missing_in_a", STATUS_STYLES["missing_in_a"]),
-    "duplicate": ("minor_diff", StatusStyle("repeated key", "∥", "#e69f00")),
-}
+_RULES = 3
+_NUMBERS = ("integer", "decimal", "float")
+_CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
 def rows_view(result: RowsResult, level: Literal[1, 2]) -> None:
@@ -35,228 +44,283 @@ def rows_view(result: RowsResult, level: Literal[1, 2]) -> None:
         result: The comparison.
         level: The level of its heading: 1 if the comparison has the page to itself.
     """
-    _verdict(result, level)
-    _counts(result)
-    with ui.element("ul").classes("sentences"):
-        for sentence in result["sentences"][1:]:
-            with ui.element("li"):
-                ui.label(printable(sentence))
-    for panel in PANELS:
-        panel(result)
+    verdict = _verdict(result)
+    verdict.show(level)
+    counts = _classes(result)
+    if sum(counts.values()):
+        styles = _styles(_names(result))
+        share_bar("Rows by class", [(*style, counts[name]) for name, style in styles.items()])
+        with ui.element("ul").classes("legend").props('aria-label="Classes of rows"'):
+            for name, (status, style) in styles.items():
+                if counts[name]:
+                    with ui.element("li"):
+                        text.sentence(
+                            text.status(status, style.symbol, style.label),
+                            " ",
+                            text.amount(counts[name]),
+                        )
+    panels: dict[str, Callable[[], object]] = {
+        name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
+    }
+    Tabs("The result", panels)
 
 
-def _verdict(result: RowsResult, level: Literal[1, 2]) -> None:
-    a, b = (printable(result[name]) for name in ("source_a", "source_b"))
-    Heading(f"{a} and {b}", level)
-    status, symbol, word = _judgement(result)
-    with ui.element("div").classes("verdict line") as line:
-        line.props["data-testid"] = "verdict"
-        with ui.element("span").classes(f"status status-{status}"):
-            ui.label(symbol).classes("status-symbol").props("aria-hidden=true")
-            ui.label(word)
-        ui.label(printable(result["sentences"][0])).classes("grow")
+def _styles(names: tuple[str, str]) -> Mapping[str, tuple[str, StatusStyle]]:
+    """The CSS class and the style of each class of rows."""
+    styles = styles_of(names)
+    return {
+        "matched": ("match", replace(styles["match"], label="matched")),
+        "differing": ("major_diff", replace(styles["major_diff"], label="differing", symbol="≠")),
+        "only_in_a": ("missing_in_b", styles["missing_in_b"]),
+        "only_in_b": ("missing_in_a", styles["missing_in_a"]),
+        "duplicate": (
+            "minor_diff",
+            replace(styles["minor_diff"], label="repeated key", symbol="∥"),
+        ),
+    }
+
+
+def _names(result: RowsResult) -> tuple[str, str]:
+    return distinct_names((result["source_a"], result["source_b"]))
+
+
+def _classes(result: RowsResult) -> dict[str, int]:
+    """The number of rows of each class, on both sides together."""
+    rows = result["rows"]
+    repeated = rows["duplicate_rows_a"] + rows["duplicate_rows_b"]
+    return {name: {**rows, "duplicate": repeated}[name] for name in _CLASSES}
+
+
+def _verdict(result: RowsResult) -> Verdict:
+    rows, names = result["rows"], _names(result)
     keys = ", ".join(result["key"]["columns"])
     scope = f"whole rows by {keys}" if keys else "whole rows, without a key"
-    ui.label(printable(f"A is {a}, B is {b} · {scope}")).classes("soft")
-    downloads(result["cache_key"], REPORTS)
+    matched = [text.amount(rows["matched"]), " match"]
+    unequal = sum(count for name, count in _classes(result).items() if name != "matched")
+    return Verdict(
+        names=names,
+        snapshot=result["proof"]["started"],
+        scope=((scope,), *conditions(result["filters"]), _rules(result)),
+        conclusion=_conclusion(result),
+        sentence=_sentence(result),
+        figures=(
+            Figure(f"Rows in {names[0]}", rows["a"]),
+            Figure(f"Rows in {names[1]}", rows["b"]),
+            Figure("Rows without an equal one", unequal, note=matched),
+        ),
+        findings=result["notes"],
+        files=REPORTS,
+        cache_key=result["cache_key"],
+    )
 
 
-def _judgement(result: RowsResult) -> tuple[str, str, str]:
-    """The class, the symbol and the word for the whole result."""
+def _conclusion(result: RowsResult) -> Conclusion:
     rows = result["rows"]
     if result["equal"]:
-        return "match", "✓", "Equal"
+        return Conclusion("match", "✓", "Equal")
     if rows["matched"] == rows["a"] == rows["b"]:
-        return "minor_diff", "△", "Columns differ"
-    return "major_diff", "≠", "Rows differ"
+        return Conclusion("minor_diff", "△", "Columns differ")
+    return Conclusion("major_diff", "≠", "Rows differ")
 
 
-def _counts(result: RowsResult) -> None:
-    rows = result["rows"]
-    names = {"a": "Rows in A", "b": "Rows in B", "matched": "Matched"}
-    if result["key"]["columns"]:
-        names |= {"differing": "Differing"}
-    names |= {"only_in_a": "Only in A", "only_in_b": "Only in B"}
-    repeated = rows["duplicate_rows_a"] + rows["duplicate_rows_b"]
-    if repeated:
-        names |= {f"duplicate_rows_{side}": f"Repeated key in {side.upper()}" for side in "ab"}
-    with ui.element("div").classes("tiles row-tiles") as tiles:
-        tiles.props["data-testid"] = "tiles"
-        for name, label in names.items():
-            with tile(label):
-                Amount(rows[name])
-    counts = {**rows, "duplicate": repeated}
-    if sum(counts[name] for name in _STYLES):
-        share_bar("Rows by class", [(*style, counts[name]) for name, style in _STYLES.items()])
+def _rules(result: RowsResult) -> Sequence[str]:
+    """The limits within which cells are equal."""
+    rules = [(each["a"], each["rule"]) for each in result["columns"] if each["rule"] != "exact"]
+    if not rules:
+        return ("Limits: only equal cells match",)
+    named = "; ".join(f"{name} {rule}" for name, rule in rules[:_RULES])
+    more = f"; {len(rules) - _RULES} more" if len(rules) > _RULES else ""
+    return (f"Limits: {named}{more}",)
 
 
-def _columns(result: RowsResult) -> None:
-    """The columns with mismatches."""
-    differing = [column for column in result["columns"] if column["mismatches"]]
-    same = [column["a"] for column in result["columns"] if not column["mismatches"]]
-    if not result["columns"] or not result["key"]["columns"]:
-        return
-    with _panel("Columns"):
-        if differing:
-            headings = ("Column", "Mismatches", "Share", "Largest gap", "Most frequent: A → B")
-            rows = [
-                [
-                    _column_name(column),
-                    column["mismatches"],
-                    percent(column["mismatches"], column["compared"]),
-                    column["largest_gap"],
-                    text.unfolding(
-                        [
-                            text.counted(text.change(pair["a"], pair["b"]), pair["count"])
-                            for pair in column["pairs"]
-                        ],
-                        _PAIRS,
-                    ),
-                    column["rule"],
-                    _both(column["type_a"], column["type_b"]),
-                ]
-                for column in sorted(differing, key=lambda each: -each["mismatches"])
-            ]
-            _table("Columns with mismatches", (*headings, "Rule", "Type"), rows)
-        if same:
-            more = f" and {len(same) - _NAMES} more" if len(same) > _NAMES else ""
-            names = f"{', '.join(same[:_NAMES])}{more}"
-            ui.label(printable(f"Without mismatches: {names}")).classes("soft")
+def _sentence(result: RowsResult) -> Sequence[str]:
+    rows, names = result["rows"], _names(result)
+    counts = _classes(result)
+    if not sum(counts.values()):
+        return (f"Neither {names[0]} nor {names[1]} has rows.",)
+    if rows["matched"] == rows["a"] == rows["b"]:
+        if rows["a"] == 1:
+            return ("The only row of both sides matches.",)
+        every = ("All ", text.amount(rows["a"]), " rows match")
+        return (*every, " in the columns that were compared." if result["not_compared"] else ".")
+    words = {
+        "differing": ("differs", "differ"),
+        "only_in_a": (f"is only in {names[0]}", f"are only in {names[0]}"),
+        "only_in_b": (f"is only in {names[1]}", f"are only in {names[1]}"),
+        "duplicate": ("has a key that is repeated", "have a key that is repeated"),
+    }
+    parts = [
+        [text.amount(counts[name]), f" row {one}" if counts[name] == 1 else f" rows {many}"]
+        for name, (one, many) in words.items()
+        if counts[name]
+    ]
+    return (*joined(parts), ".")
 
 
-def _samples(result: RowsResult) -> None:
+def _amounts(result: RowsResult) -> set[str]:
+    """The columns, by their names in A, that hold numbers on both sides."""
+    return {
+        pair["a"]["column"]
+        for pair in result["schema"]["columns"]
+        if pair["a"]["family"] in _NUMBERS and pair["b"]["family"] in _NUMBERS
+    }
+
+
+def _differences(result: RowsResult) -> None:
     """Rows that differ, with the cells that do marked."""
     samples = result["samples"]["differing"]
-    if not samples:
-        return
-    keys = list(samples[0]["key"])
+    keys, amounts = list(samples[0]["key"]), _amounts(result)
     # In the order of the columns; only those that differ in one of these rows.
     seen = {name for row in samples for name in row["cells"]}
     columns = [column["a"] for column in result["columns"] if column["a"] in seen]
     rows = [
         [
             *(text.stored(row["key"][name]) for name in keys),
-            *(_sample_cell(row["cells"].get(name)) for name in columns),
+            *(_cell(row["cells"].get(name), is_amount=name in amounts) for name in columns),
         ]
         for row in samples
     ]
-    with _panel("Rows that differ"):
-        note = (
-            f"{_of(samples, result['rows']['differing'])};"
-            " ≠ marks a cell that differs, with its value in A → its value in B"
-        )
-        _table("Rows that differ", (*keys, *columns), rows, note)
+    a, b = _names(result)
+    _note(
+        *_of(samples, result["rows"]["differing"]),
+        f" differ. ≠ marks a cell that differs: its value in {a} → its value in {b}.",
+    )
+    show_table("Rows that differ", (*keys, *columns), rows)
 
 
-def _sample_cell(cell: Mapping[str, Any] | None) -> text.Cell:
-    return text.same() if cell is None else text.marked(cell["a"], cell["b"])
+def _cell(cell: Mapping[str, Any] | None, *, is_amount: bool) -> text.Cell:
+    return text.same() if cell is None else text.marked(cell["a"], cell["b"], is_amount=is_amount)
 
 
-def _one_sided(result: RowsResult) -> None:
-    """Rows that only one side has."""
-    samples, counts = result["samples"], result["rows"]
-    sides = [side for side in ("a", "b") if samples[f"only_in_{side}"]]
-    if not sides:
-        return
-    with ui.element("div").classes("charts"):
-        for side in sides:
-            rows = samples[f"only_in_{side}"]
-            title = f"Rows only in {side.upper()}"
-            with _panel(title):
-                note = _of(rows, counts[f"only_in_{side}"])
-                if result["key"]["columns"]:
-                    keys = list(rows[0]["key"])
-                    cells = [[text.stored(row["key"][name]) for name in keys] for row in rows]
-                    _table(title, keys, cells, note)
-                else:
-                    _counted_table(title, rows, note)
+def _columns(result: RowsResult) -> None:
+    """The columns with mismatches."""
+    differing = [column for column in result["columns"] if column["mismatches"]]
+    same = [column["a"] for column in result["columns"] if not column["mismatches"]]
+    if differing:
+        a, b = _names(result)
+        headings = ("Column", "Mismatches", "Share", "Largest gap", f"Most frequent: {a} → {b}")
+        amounts = _amounts(result)
+        rows = [
+            _column(column, is_amount=column["a"] in amounts)
+            for column in sorted(differing, key=lambda each: -each["mismatches"])
+        ]
+        show_table("Columns with mismatches", (*headings, "Rule", "Type"), rows)
+    if same:
+        more = f" and {len(same) - _NAMES} more" if len(same) > _NAMES else ""
+        names = f"{', '.join(same[:_NAMES])}{more}"
+        ui.label(printable(f"Without mismatches: {names}")).classes("soft")
 
 
-def _duplicates(result: RowsResult) -> None:
-    """Keys that occur more than once."""
-    samples = result["samples"]["duplicates"]
-    if samples:
-        with _panel("Repeated keys"):
-            note = "Rows with these keys were not compared"
-            _counted_table("Repeated keys", samples, note)
+def _column(column: Mapping[str, Any], *, is_amount: bool) -> Sequence[Any]:
+    changes = [
+        text.counted(text.change(pair["a"], pair["b"], is_amount=is_amount), pair["count"])
+        for pair in column["pairs"]
+    ]
+    return (
+        _both(column["a"], column["b"]),
+        text.amount(column["mismatches"]),
+        text.percentage(percent(column["mismatches"], column["compared"])),
+        text.amount(column["largest_gap"]),
+        text.unfolding(changes, _PAIRS),
+        column["rule"],
+        _both(column["type_a"], column["type_b"]),
+    )
 
 
 def _schema(result: RowsResult) -> None:
     """What differs between the columns themselves, and which may have been renamed."""
     differences, proposals = result["schema"]["differences"], result["proposals"]
-    refused = result["not_compared"]
-    if not (differences or proposals or refused):
-        return
-    with _panel("Schema"):
-        if differences:
-            rows = [
-                ["finding" if each["finding"] else "note", each["aspect"], each["sentence"]]
-                for each in sorted(differences, key=lambda each: not each["finding"])
-            ]
-            _table("Differences between the schemas", ("", "About", "Difference"), rows)
-        if refused:
-            rows = [[each["column"], each["reason"]] for each in refused]
-            name = "Columns that were not compared"
-            _table(name, ("Column", "Reason"), rows, name)
-        if proposals:
-            rows = [[each["a"], each["b"], each["reason"]] for each in proposals]
-            note = "Columns that may have been renamed; they were not compared as one"
-            _table("Proposed pairs", ("In A", "In B", "Reason"), rows, note)
+    refused, (a, b) = result["not_compared"], _names(result)
+    if differences:
+        schema_panel(differences)
+    if refused:
+        rows = [[each["column"], each["reason"]] for each in refused]
+        name = "Columns that were not compared"
+        show_table(name, ("Column", "Reason"), rows, name)
+    if proposals:
+        rows = [[each["a"], each["b"], each["reason"]] for each in proposals]
+        note = "Columns that may have been renamed; they were not compared as one"
+        show_table("Proposed pairs", (f"In {a}", f"In {b}", "Reason"), rows, note)
 
 
-def _method(result: RowsResult) -> None:
-    """How the comparison was computed."""
+def _rows(result: RowsResult) -> None:
+    """Rows that only one side has, and keys that occur more than once."""
+    samples, counts, names = result["samples"], result["rows"], _names(result)
+    with ui.element("div").classes("charts"):
+        for side, name in zip("ab", names, strict=True):
+            rows = samples[f"only_in_{side}"]
+            if rows:
+                title = f"Rows only in {name}"
+                with _section(title):
+                    _note(*_of(rows, counts[f"only_in_{side}"]))
+                    if result["key"]["columns"]:
+                        keys = list(rows[0]["key"])
+                        cells = [[text.stored(row["key"][key]) for key in keys] for row in rows]
+                        show_table(title, keys, cells)
+                    else:
+                        _counted(title, rows, names)
+    if samples["duplicates"]:
+        with _section("Repeated keys"):
+            _note("Rows with these keys were not compared.")
+            _counted("Repeated keys", samples["duplicates"], names)
+
+
+def _counted(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> None:
+    keys = list(rows[0]["key"])
+    cells = [
+        [
+            *(text.stored(row["key"][key]) for key in keys),
+            text.amount(row["rows_a"]),
+            text.amount(row["rows_b"]),
+        ]
+        for row in rows
+    ]
+    show_table(name, (*keys, f"Rows in {names[0]}", f"Rows in {names[1]}"), cells)
+
+
+def _sql(result: RowsResult) -> None:
     proof, key = result["proof"], result["key"]
     places = {"database": "in the database", "workspace": "in DuckDB, after staging both sides"}
-    with ui.expansion("How this was computed").classes("full"):
-        ui.label(f"Started: {proof['started']}, {places[proof['place']]}").classes("small")
-        origin = (
-            f"given: {', '.join(key['columns'])}" if key["origin"] == "given" else key["reason"]
-        )
-        ui.label(printable(f"Key: {origin}")).classes("small")
-        for name, query in proof["queries"].items():
-            ui.label(printable(f"SQL in {name}")).classes("small soft")
-            text.code(query, "sql")
-        ui.label("SQL").classes("small soft")
-        text.code(proof["statement"], "sql")
+    origin = f"given: {', '.join(key['columns'])}" if key["origin"] == "given" else key["reason"]
+    notes = (f"Computed {places[proof['place']]}.", f"Key: {origin}")
+    sql_panel(proof["statement"], proof["queries"], notes)
 
 
-PANELS = (_columns, _samples, _one_sided, _duplicates, _schema, _method)
-"""Shown below the counts, in this order; one without content shows nothing."""
+def _has_schema(result: RowsResult) -> bool:
+    return bool(result["schema"]["differences"] or result["proposals"] or result["not_compared"])
 
 
-def _panel(title: str) -> ui.element:
+def _has_rows(result: RowsResult) -> bool:
+    names = ("only_in_a", "only_in_b", "duplicates")
+    return any(result["samples"][name] for name in names)
+
+
+PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Callable[[RowsResult], None]]] = (
+    ("Differences", lambda result: bool(result["samples"]["differing"]), _differences),
+    ("Columns", lambda result: bool(result["columns"] and result["key"]["columns"]), _columns),
+    ("Schema", _has_schema, _schema),
+    ("Rows", _has_rows, _rows),
+    ("SQL", lambda _: True, _sql),
+)
+"""The tabs in their order: the name, whether a result has content for it, and its content."""
+
+
+def _section(title: str) -> ui.element:
     section = ui.element("section").classes("panel pad stack")
     section.props["aria-label"] = title
     with section:
-        Heading(title, 2)
+        Heading(printable(title), 2)
     return section
 
 
-def _table(
-    name: str, headings: Sequence[str], rows: Sequence[Sequence[Any]], note: str = ""
-) -> None:
-    if note:
-        ui.label(note).classes("soft small")
-    with scroll_region(name):
-        text.table(headings, rows, name).classes("row-table")
+def _note(*parts: str) -> None:
+    text.sentence(*parts).classes("soft small")
 
 
-def _counted_table(name: str, rows: Sequence[Mapping[str, Any]], note: str) -> None:
-    keys = list(rows[0]["key"])
-    cells = [
-        [*(text.stored(row["key"][key]) for key in keys), row["rows_a"], row["rows_b"]]
-        for row in rows
-    ]
-    _table(name, (*keys, "Rows in A", "Rows in B"), cells, note)
-
-
-def _of(rows: Sequence[object], total: int) -> str:
-    return f"{len(rows)} of {total}" if len(rows) < total else f"All {total}"
-
-
-def _column_name(column: Mapping[str, Any]) -> str:
-    return _both(column["a"], column["b"])
+def _of(rows: Sequence[object], total: int) -> Iterator[str]:
+    yield from ("All ", text.amount(total)) if len(rows) == total else (
+        text.amount(len(rows)), " of ", text.amount(total)
+    )  # fmt: skip
 
 
 def _both(a: str, b: str) -> str:

@@ -1,17 +1,16 @@
-"""The five classes of a comparison: how each is shown, and a bar to select them."""
+"""The five classes of a comparison: how each is shown."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from nicegui import ui
 
-from skillian.data.comparison.results import STATUSES, Status
+from skillian.data.comparison.results import Status
+from skillian.display import printable
 from skillian.reports.charts import WIDTH, stacked
-from skillian.web.comparison.context import ComparisonContext
-from skillian.web.shell.elements import Amount
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +41,19 @@ STATUS_STYLES: Mapping[Status, StatusStyle] = MappingProxyType(
 """The style of each class, in the order in which they are shown."""
 
 
-def status_mark(status: Status) -> ui.element:
+def styles_of(names: tuple[str, str]) -> Mapping[Status, StatusStyle]:
+    """The styles, of which the labels have the names of both sides."""
+    only = {"missing_in_b": names[0], "missing_in_a": names[1]}
+    return {
+        status: replace(style, label=printable(f"only in {only[status]}"))
+        if status in only
+        else style
+        for status, style in STATUS_STYLES.items()
+    }
+
+
+def status_mark(status: Status, style: StatusStyle) -> ui.element:
     """Show a class as its symbol and its label."""
-    style = STATUS_STYLES[status]
     with ui.element("span").classes(f"status status-{status}") as mark:
         ui.label(style.symbol).classes("status-symbol").props("aria-hidden=true")
         ui.label(style.label)
@@ -70,44 +79,3 @@ def share_bar(name: str, parts: Sequence[tuple[str, StatusStyle, int]]) -> None:
                 part.style["width"] = f"{bar.length * 100 / WIDTH}%"
                 with part:
                     ui.label(style.symbol)
-
-
-class StatusBar:
-    """A bar with the share of each class, and a button for each that shows or hides its groups.
-
-    Args:
-        comparison: The comparison, whose selection the buttons change.
-    """
-
-    def __init__(self, comparison: ComparisonContext) -> None:
-        self._comparison = comparison
-        self._counts = comparison.result.summary.classes.to_dict()
-        parts = [(status, STATUS_STYLES[status], self._counts[status]) for status in STATUS_STYLES]
-        share_bar("Groups by class", parts)
-        with ui.element("div").classes("line").props('role=group aria-label="Classes shown"'):
-            self._buttons: dict[Status, ui.button] = {
-                status: self._button(status) for status in STATUS_STYLES
-            }
-        self._update()
-
-    def _toggle(self, status: Status) -> None:
-        """Show a hidden class, or hide a shown one unless it is the last."""
-        selected = set(self._comparison.statuses) ^ {status}
-        self._comparison.select_statuses(
-            tuple(each for each in STATUSES if each in selected) or (status,)
-        )
-        self._update()
-
-    def _button(self, status: Status) -> ui.button:
-        button = ui.button(color=None, on_click=lambda: self._toggle(status))
-        button.props("outline dense no-caps").classes("status-choice")
-        with button:
-            status_mark(status)
-            Amount(self._counts[status]).classes("choice-count")
-        return button
-
-    def _update(self) -> None:
-        for status, button in self._buttons.items():
-            is_shown = status in self._comparison.statuses
-            button.props["aria-pressed"] = "true" if is_shown else "false"
-            button.update()

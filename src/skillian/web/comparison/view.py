@@ -1,7 +1,9 @@
-"""A comparison on one page: the summary first, then a panel for each way to look at it."""
+"""A comparison on one page: the verdict first, then a tab for each way to look at it."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from nicegui import ui
@@ -12,20 +14,22 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, ToolError
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
-from skillian.web.comparison.explanation import ExplanationPanel
+from skillian.web.comparison.drill_down import rows_panel
+from skillian.web.comparison.explanation import explanation_panel
 from skillian.web.comparison.grid import grid_panel
 from skillian.web.comparison.heat_map import heat_map_panel
-from skillian.web.comparison.method import method_panel
+from skillian.web.comparison.measures import measures_panel, verdict_on
 from skillian.web.comparison.rows import RowsResult, rows_view
-from skillian.web.comparison.statuses import StatusBar
-from skillian.web.comparison.summary import header, sentences, tiles
+from skillian.web.comparison.schema import schema_panel
+from skillian.web.comparison.sql import sql_panel
+from skillian.web.comparison.status_bar import StatusBar
+from skillian.web.comparison.tabs import Tabs
 from skillian.web.shell.activity import loading
 from skillian.web.shell.elements import Heading
 
-CHARTS = (differences_chart, heat_map_panel)
-"""Shown next to each other if the page is wide enough."""
-DETAILS = (grid_panel, method_panel)
-"""Shown below the charts, each as wide as the page."""
+DIFFERENCES = (StatusBar, grid_panel, differences_chart)
+"""What the first tab shows, from top to bottom."""
+WHY = (heat_map_panel, explanation_panel)
 
 
 async def comparison_view(
@@ -80,16 +84,32 @@ async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonR
 
 
 def _build(comparison: ComparisonContext, level: Literal[1, 2]) -> None:
-    why = header(comparison.result, level)
-    tiles(comparison.result)
-    if not comparison.result.summary.classes.groups:
-        sentences(comparison.result)
-        return
-    StatusBar(comparison)
-    sentences(comparison.result)
-    why.on_click(ExplanationPanel(comparison).explain)
-    with ui.element("div").classes("charts"):
-        for chart in CHARTS:
-            chart(comparison)
-    for panel in DETAILS:
-        panel(comparison)
+    result = comparison.result
+    verdict_on(result).show(level)
+    panels: dict[str, Callable[[], object]] = {}
+    if result.summary.classes.groups:
+        panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)
+    if len(result.summary.measures) > 1:
+        panels["Measures"] = partial(measures_panel, result)
+    if result.schema is not None and result.schema.differences:
+        differences = [each.to_dict() for each in result.schema.differences]
+        panels["Schema"] = partial(schema_panel, differences)
+    if result.top_differences:
+        panels["Why"] = partial(_show_all, WHY, comparison)
+        panels["Rows"] = partial(rows_panel, comparison.service, result)
+    panels["SQL"] = partial(_sql, result)
+    tabs = Tabs("The result", panels)
+    comparison.follow(on_members=lambda _: tabs.open("Differences"))
+
+
+def _show_all(
+    parts: tuple[Callable[[ComparisonContext], object], ...], comparison: ComparisonContext
+) -> None:
+    for part in parts:
+        part(comparison)
+
+
+def _sql(result: ComparisonResult) -> None:
+    queries = {name: query.text for name, query in result.proof.queries.items()}
+    notes = (f"Key of this comparison: {result.cache_key}",)
+    sql_panel(result.proof.sql, queries, notes)

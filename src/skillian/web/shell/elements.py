@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any, Literal, TypeVar
 
 from nicegui import ui
@@ -26,7 +28,17 @@ class Heading(TextElement):
         super().__init__(tag=f"h{level}", text=text)
 
 
-class Amount(Element, component="amount.js"):
+def add_numbers() -> None:
+    """Add the script that shows numbers and times in the reader's locale to the page."""
+    ui.add_head_html(f"<script>{_numbers()}</script>")
+
+
+@cache
+def _numbers() -> str:
+    return files("skillian.web.shell").joinpath("numbers.js").read_text(encoding="utf-8")
+
+
+class Amount(Element):
     """A number with all of its digits, formatted for the reader's locale.
 
     The browser formats the number as text, so it never becomes a binary float.
@@ -38,10 +50,23 @@ class Amount(Element, component="amount.js"):
     """
 
     def __init__(self, value: object, unit: str | None = None, *, signed: bool = False) -> None:
-        super().__init__()
+        super().__init__("exact-number")
+        self.classes("number")
         self.props["value"] = None if value is None else str(jsonable(value))
         self.props["unit"] = unit
         self.props["signed"] = signed
+
+
+class Time(Element):
+    """A time in the reader's locale and time zone.
+
+    Args:
+        value: The time in ISO 8601, with its zone.
+    """
+
+    def __init__(self, value: str) -> None:
+        super().__init__("local-time")
+        self.props["value"] = value
 
 
 def scroll_region(name: str) -> ui.element:

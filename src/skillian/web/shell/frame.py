@@ -12,6 +12,7 @@ from nicegui import ui
 
 from skillian.api.auth import PAGE
 from skillian.api.service import Service
+from skillian.web.shell.elements import add_numbers
 from skillian.web.shell.theme import THEME_COOKIE, apply_theme, theme_button
 
 START = "/start"
@@ -76,6 +77,7 @@ def frame(
     """
     ui.page_title(f"{title} · skillian")
     theme = apply_theme(visit.theme)
+    add_numbers()
     drawer = _drawer() if has_drawer else None
     with ui.header(wrap=False).classes("top items-center"):
         if drawer is not None:

@@ -15,6 +15,7 @@ from pygments import highlight
 from pygments.formatters import HtmlFormatter
 from pygments.lexers import get_lexer_by_name  # pyright: ignore[reportUnknownVariableType]
 
+from skillian.data.sql.values import jsonable
 from skillian.display import printable
 
 LONGEST = 200_000
@@ -76,17 +77,47 @@ class Cell(str):
     __slots__ = ()
 
 
-def stored(value: str | None) -> Cell:
+class NumberCell(Cell):
+    """A cell of a column of numbers."""
+
+    __slots__ = ()
+
+
+def amount(value: object, unit: str = "", *, signed: bool = False) -> NumberCell:
+    """A number in the reader's locale, with all of its digits."""
+    if value is None:
+        return NumberCell('<span class="soft">–</span>')  # noqa: RUF001 - a dash
+    text = escape(str(jsonable(value)))
+    options = f' unit="{escape(unit)}"' if unit else ""
+    options += " signed" if signed else ""
+    return NumberCell(f'<exact-number value="{text}"{options}>{text}</exact-number>')
+
+
+def percentage(value: str) -> NumberCell:
+    """A share such as `12.5 %` in the reader's locale."""
+    number = value.removesuffix(" %")
+    return amount(number, "%") if is_number(number) else NumberCell(escape(value))
+
+
+def sentence(*parts: str) -> ui.html:
+    """Show texts, and cells such as amounts, one after the other."""
+    shown = (part if isinstance(part, Cell) else escape(printable(part)) for part in parts)
+    return ui.html("".join(shown), sanitize=False, tag="span")
+
+
+def stored(value: str | None, *, is_amount: bool = False) -> Cell:
     """A value with all of its white space; NULL and an empty text differ from any other."""
     if value is None:
         return Cell('<span class="no-value">NULL</span>')
     if not value:
         return Cell('<span class="no-value">empty</span>')
+    if is_amount and is_number(value):
+        return Cell(f'<span class="value">{amount(value)}</span>')
     cut = value if len(value) <= LONGEST_CELL else f"{value[:LONGEST_CELL]}…"
     return Cell(f'<span class="value">{escape(printable(cut))}</span>')
 
 
-def change(a: str | None, b: str | None) -> Cell:
+def change(a: str | None, b: str | None, *, is_amount: bool = False) -> Cell:
     """A value in A and the other one in B: of long ones the part where they begin to differ.
 
     Values that look alike, such as letters with and without combining accents, are spelled out.
@@ -96,12 +127,20 @@ def change(a: str | None, b: str | None) -> Cell:
             a, b = (each.encode("unicode_escape").decode() for each in (a, b))
         if max(len(a), len(b)) > LONGEST_CELL:
             a, b = _from_difference(a, b)
-    return Cell(f'{stored(a)} <span class="soft">→</span> {stored(b)}')
+    both = stored(a, is_amount=is_amount), stored(b, is_amount=is_amount)
+    return Cell(f'{both[0]} <span class="soft">→</span> {both[1]}')
 
 
-def marked(a: str | None, b: str | None) -> Cell:
+def marked(a: str | None, b: str | None, *, is_amount: bool = False) -> Cell:
     """A cell that differs, marked by a sign as well as by its colour."""
-    return Cell(f'<span class="differs"><span class="sign">≠</span> {change(a, b)}</span>')
+    both = change(a, b, is_amount=is_amount)
+    return Cell(f'<span class="differs"><span class="sign">≠</span> {both}</span>')
+
+
+def status(name: str, symbol: str, label: str) -> Cell:
+    """A class of groups or rows: its symbol and label, in its colour."""
+    sign = f'<span class="status-symbol" aria-hidden="true">{escape(symbol)}</span>'
+    return Cell(f'<span class="status status-{name}">{sign} {escape(printable(label))}</span>')
 
 
 def same() -> Cell:
@@ -122,7 +161,7 @@ def unfolding(items: Sequence[Cell], most: int) -> Cell:
 
 def counted(item: Cell, count: int) -> Cell:
     """A cell, and in how many rows it occurs."""
-    return Cell(f'{item} <span class="soft">× {count}</span>')  # noqa: RUF001 - a multiplication
+    return Cell(f'{item} <span class="soft">× {amount(count)}</span>')  # noqa: RUF001 - a multiplication
 
 
 def _looks(value: str) -> str:
@@ -153,12 +192,18 @@ def _plain(value: Any) -> str:
 
 def _cell(value: Any) -> str:
     if isinstance(value, Cell):
-        return f"<td>{value}</td>"
+        kind = ' class="number"' if isinstance(value, NumberCell) else ""
+        return f"<td{kind}>{value}</td>"
     if value is None:
-        return '<td class="soft">-</td>'
+        return '<td class="soft">–</td>'  # noqa: RUF001 - a dash
     text = _plain(value)
-    kind = "number" if is_number(text.removesuffix(" %")) else ""
-    return f'<td class="{kind}">{escape(printable(text))}</td>'
+    if not is_number(text.removesuffix(" %")):
+        return f"<td>{escape(printable(text))}</td>"
+    # A whole number may be a year or an account, which has no separators.
+    shown = escape(text)
+    if "." in text:
+        shown = percentage(text) if text.endswith("%") else amount(text)
+    return f'<td class="number">{shown}</td>'
 
 
 def is_number(text: str) -> bool:

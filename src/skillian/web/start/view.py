@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -13,18 +12,18 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import ToolError
-from skillian.storage import StorageError
 from skillian.uploads.store import Upload
 from skillian.uploads.tables import PREFIX
-from skillian.web.comparison.fields import select
-from skillian.web.comparison.form import ComparisonJob
+from skillian.web.comparison.form.fields import select
+from skillian.web.comparison.form.job import SAME, JobControls
 from skillian.web.shell.activity import loading, reporting_errors, start_task
 from skillian.web.shell.elements import Amount, Heading, scroll_to
 from skillian.web.shell.frame import Visit
 from skillian.web.start.drop_zone import DropZone, size_text, writing_fields
 from skillian.web.start.preview import Preview
 
-_SAME = "A and B are the same; choose two."
+_PAIR = 2
+_FEW_SOURCES = "Declare two sources in sources.yaml to compare them here."
 
 
 async def start_view(visit: Visit) -> None:
@@ -38,59 +37,6 @@ async def start_view(visit: Visit) -> None:
     await files.update()
 
 
-class _Job:
-    """A button that compares, with the progress, a button that stops it, and errors.
-
-    Args:
-        visit: The visit.
-        read: Gives what to compare; None if it has shown why there is nothing.
-    """
-
-    def __init__(self, visit: Visit, read: Callable[[], SavedComparison | None], name: str) -> None:
-        self._visit = visit
-        self._read = read
-        self._job: ComparisonJob | None = None
-        self.error = ui.label().classes("fault").props("role=alert")
-        with ui.element("div").classes("line"):
-            self._start = ui.button(name, on_click=self._compare).props("unelevated")
-            self._stop = ui.button("Stop", on_click=self._cancel).props("outline")
-            self._progress = ui.label().classes("soft").props("role=status")
-        self._stop.set_visibility(False)
-        client: Any = ui.context.client
-        client.on_delete(self._leave)
-
-    async def _compare(self) -> None:
-        self.error.set_text("")
-        comparison = self._read()
-        if comparison is None:
-            return
-        self._set_busy(is_busy=True)
-        self._job = ComparisonJob(self._visit, comparison, self._progress.set_text)
-        try:
-            key = await self._job.run()
-        except asyncio.CancelledError:
-            self.error.set_text("Stopped.")
-        except (ToolError, StorageError, ProblemError) as error:
-            self.error.set_text(printable(problem_of(error).detail))
-        else:
-            ui.navigate.to(f"/compare/{key}")
-        finally:
-            self._set_busy(is_busy=False)
-
-    def _set_busy(self, *, is_busy: bool) -> None:
-        self._start.set_enabled(not is_busy)
-        self._stop.set_visibility(is_busy)
-        self._progress.set_text("Comparing …" if is_busy else "")
-
-    def _cancel(self) -> None:
-        if self._job is not None:
-            self._job.stop()
-
-    def _leave(self) -> None:
-        if self._job is not None:
-            self._job.leave()
-
-
 class _Sources:
     """Two declared sources: their first measure in common, or else their whole rows."""
 
@@ -100,18 +46,18 @@ class _Sources:
         with ui.element("section").classes("panel choice stack") as section:
             section.props["aria-label"] = "Two sources"
             Heading("Two sources", 2)
-            if not names:
-                ui.label("There are no sources yet. Declare them in sources.yaml.")
+            if len(names) < _PAIR:
+                ui.label(_FEW_SOURCES)
                 return
             self._a = select("Source A, the baseline", names, names[0])
-            self._b = select("Source B", names, names[1 % len(names)])
-            self._job = _Job(visit, self._read, "Compare sources")
+            self._b = select("Source B", names, names[1])
+            self._job = JobControls(visit, "Compare sources", self._read)
             ui.link("Choose measures, filters and limits", "/compare")
 
     def _read(self) -> SavedComparison | None:
         a, b = self._a.value, self._b.value
         if a == b:
-            self._job.error.set_text(_SAME)
+            self._job.error.set_text(SAME)
             return None
         shared = self._registry.shared(a, b)
         if not shared.measures or not shared.dimensions:
@@ -151,7 +97,7 @@ class _Files:
             with ui.element("div").classes("line"):
                 swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
                 swap.props("flat dense no-caps")
-            self._job = _Job(self._visit, self._read, "Compare")
+            self._job = JobControls(self._visit, "Compare", self._read)
             self._room = ui.element("div").classes("stack")
         self._pair.set_visibility(False)
         for field in (self._a, self._b):
@@ -212,7 +158,7 @@ class _Files:
             return
         self._shown, self._preview = (a, b), None
         self._room.clear()
-        self._job.error.set_text(_SAME if a == b else "")
+        self._job.error.set_text(SAME if a == b else "")
         if a != b:
             start_task(self._fill(a, b), "preview two files", self._room)
 
@@ -237,7 +183,7 @@ class _Files:
 
     def _read(self) -> SavedComparison | None:
         if self._a.value == self._b.value:
-            self._job.error.set_text(_SAME)
+            self._job.error.set_text(SAME)
             return None
         how = self._preview.read() if self._preview is not None else {}
         a, b = (f"{PREFIX}{field.value}" for field in (self._a, self._b))

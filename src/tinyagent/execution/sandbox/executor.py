@@ -4,42 +4,57 @@ from __future__ import annotations
 
 import math
 import os
-import secrets
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.advice import how_to_get
+from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
-from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
 from tinyagent.execution.sandbox.collector import StepCollector
-from tinyagent.execution.sandbox.session import SandboxSession, StepOrder
+from tinyagent.execution.sandbox.demands import (
+    Demands,
+    network_of,
+    read_level,
+    refuse_without_locks,
+    workspace_of,
+)
+from tinyagent.execution.sandbox.engines.base import Engine
+from tinyagent.execution.sandbox.engines.kernel import KernelEngine
+from tinyagent.execution.sandbox.files import existing_file, send_file
+from tinyagent.execution.sandbox.host_folders import HostFolder
+from tinyagent.execution.sandbox.injected import Injected
+from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.templates import (
+    Spec,
     TemplateHandle,
     engines_for,
     modules_for,
     running_template,
     template_for,
 )
-from tinyagent.execution.sandbox.worker.codec.values import encode
-from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 from tinyagent.execution.trust import (
     ExecutionLimits,
     TrustLevel,
-    describe_guarantees,
-    describe_local,
     imports_at,
-    lacking,
     needed_promises,
 )
 
+if TYPE_CHECKING:
+    from tinyagent.core.execution import Change
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
+    from tinyagent.execution.packages.store import PackageSet
+    from tinyagent.execution.workspace.session import SessionWorkspace
+    from tinyagent.execution.workspace.workspace import Workspace
+
 MAX_CODE = 1_000_000
 """Characters of one step."""
-_PIECE = 1 << 20
+_CHECKPOINTS = 8
 
 
 class ProcessOptions(TypedDict, total=False):
@@ -52,6 +67,11 @@ class ProcessOptions(TypedDict, total=False):
     engine: str | None
     without: Iterable[str]
     require: Iterable[str]
+    workspace: str | Path | Workspace | None
+    packages: Iterable[str]
+    lock: str | Path | None
+    network: Iterable[str | Allow]
+    secrets: Mapping[str, Bearer | ApiKey]
 
 
 class ProcessExecutor:
@@ -68,12 +88,22 @@ class ProcessExecutor:
             at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself. 0: steps run in the session itself.
+            and one whose process is lost loses only itself. 0: steps run in the session itself;
+            the default with `packages`, because the threads that some keep survive no fork.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
             `"S1"`.
         require: promises that must be enforced in addition to those of the trust level.
+        workspace: a folder that the code sees a copy of, as its working folder; `commit` writes
+            what it has changed there.
+        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
+            those installed here: wheels only, fetched once, checked by hashes.
+        lock: a requirements file with the versions and hashes of all packages; written if it does
+            not exist.
+        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
+            LOCAL, whose code reaches every host.
+        secrets: keys that the host adds to requests, by the names of their hosts.
 
     Raises:
         ConfigurationError: an option is wrong, or a file does not exist.
@@ -84,40 +114,30 @@ class ProcessExecutor:
         trust_level: TrustLevel | str = TrustLevel.ISOLATED,
         **options: Unpack[ProcessOptions],
     ) -> None:
-        self.trust_level = _level(trust_level)
-        self._refuse_locks(options)
+        self.trust_level = read_level(trust_level)
+        refuse_without_locks(self.trust_level, options)
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
         self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        self._imports = sorted(imports_at(self.trust_level, self._extra))
-        self._files = [_existing(path) for path in options.get("files", ())]
-        self._checkpoints = options.get("checkpoints", 8)
-        if self._checkpoints < 0:
-            raise ConfigurationError(f"checkpoints must be 0 or more, got {self._checkpoints}")
-        self._needed = needed_promises(
-            self.trust_level,
-            options.get("without", ()),
-            options.get("require", ()),
-            self._checkpoints,
+        imports_at(self.trust_level, self._extra)  # refuses "*" at LOCAL
+        self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
+        self._files = [existing_file(path) for path in options.get("files", ())]
+        checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
+        if checkpoints < 0:
+            raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
+        needed = needed_promises(
+            self.trust_level, options.get("without", ()), options.get("require", ()), checkpoints
         )
+        self._demands = Demands(self.trust_level, needed, checkpoints)
         self._engines = engines_for(self.trust_level, options.get("engine"))
-        self._tools: dict[str, Callable[..., Any]] = {}
-        self._values: dict[str, tuple[int, Any]] = {}
-        self._injections = 0
+        self._injected = Injected()
         self._session: SandboxSession | None = None
         self._steps = 0
         self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
-
-    def _refuse_locks(self, options: ProcessOptions) -> None:
-        if self.trust_level is not TrustLevel.LOCAL:
-            return
-        for name in ("engine", "without", "require"):
-            if options.get(name):
-                raise ConfigurationError(
-                    f"trust level 'local' has no locks, so it has no option {name}"
-                )
+        self._workspace = workspace_of(options.get("workspace"), has_files=bool(self._files))
+        self._network = network_of(options, self.limits.max_network_bytes)
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -126,7 +146,16 @@ class ProcessExecutor:
         Raises:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
-        return self._described(self._start(()))
+        return self._demands.described(self._start(()))
+
+    @property
+    def packages(self) -> PackageSet | None:
+        """The packages of its own, with their lock, fetched if needed; None if it has none.
+
+        Raises:
+            ConfigurationError: a package is refused.
+        """
+        return None if self._wanted is None else self._wanted.prepare()
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
@@ -138,15 +167,7 @@ class ProcessExecutor:
             ConfigurationError: the name is not an identifier or is reserved, or the value is too
                 large to cross.
         """
-        check_name(name)
-        self._tools.pop(name, None)
-        self._values.pop(name, None)
-        if callable(value):
-            self._tools[name] = value
-        else:
-            _encoded(name, value, bytearray())
-            self._injections += 1
-            self._values[name] = (self._injections, value)
+        self._injected.add(name, value)
 
     async def run(
         self, code: str, *, on_output: Callable[[str], None] | None = None
@@ -181,8 +202,43 @@ class ProcessExecutor:
             session.rewind(steps)
 
     async def reset(self) -> None:
-        """Forget all variables and files of the code; injected values and tools stay."""
+        """Forget all variables and files of the code; injected values and tools stay.
+
+        What the last result has shown of a workspace can be committed until the next step.
+        """
         self.kill()
+
+    async def commit(self, paths: Iterable[str] | None = None) -> tuple[Change, ...]:
+        """Write what the code has changed in its workspace to the folder: all of it or nothing.
+
+        What is written is what the last result has shown.
+
+        Args:
+            paths: of the changes to write, or of folders; None writes all that are not withheld.
+
+        Returns:
+            What was written.
+
+        Raises:
+            CallerError: there is no workspace, no code has run in it, or a step is running.
+            ConfigurationError: no change has such a path, or a commit never writes it.
+            WorkspaceConflict: the folder has changed there meanwhile; nothing is written.
+        """
+        return await self._idle_workspace().commit(paths)
+
+    async def discard(self) -> None:
+        """Forget what the code has changed in its workspace, and its variables; as `reset`.
+
+        Raises:
+            CallerError: there is no workspace, or a step is running.
+        """
+        self._idle_workspace().discard()
+        self.kill()
+
+    def _idle_workspace(self) -> SessionWorkspace:
+        if self._workspace is None or self._is_running:
+            raise CallerError("there is no workspace, or a step is running in it")
+        return self._workspace
 
     def kill(self) -> None:
         """End the running step at once, and forget all variables."""
@@ -191,11 +247,15 @@ class ProcessExecutor:
         if self._session is not None:
             self._session.close()
             self._finalizer.detach()
+        if self._network is not None:
+            self._network.close()
 
     async def aclose(self) -> None:
         """End the session and release everything; a later `run` starts a new one."""
         self.kill()
         self._session = None
+        if self._workspace is not None:
+            self._workspace.discard()
 
     async def __aenter__(self) -> Self:
         """The executor itself."""
@@ -225,31 +285,27 @@ class ProcessExecutor:
                 session.close()
         self._steps += 1
         try:
-            order = self._order(code, session.known)
+            order = self._injected.order(self._steps, code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            return await session.run(order, turn, self._answer)
+            step = session.run(order, turn, self._injected.answer)
+            result = await (step if self._network is None else self._network.serve(step))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
-
-    def _order(self, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
-        blobs = bytearray()
-        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
-        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
-        brings = frozenset((name, number) for name, (number, _) in new.items())
-        token = secrets.token_hex(8)
-        return StepOrder(self._steps, code, tuple(self._tools), values, bytes(blobs), brings, token)
-
-    async def _answer(self, call: Frame) -> ToolReply:
-        return await answer_call(self._tools, call)
+        if self._workspace is not None:
+            result = await self._workspace.finish(session, result)
+        return result
 
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
-        preload = modules_for(self._extra, code)
+        preload = modules_for(self._extra, code, packages=self._wanted is not None)
+        if self._network is not None:
+            preload = self._network.preload(preload)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
         room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        checkpoints = self._checkpoints_of(template)
+        checkpoints = self._demands.checkpoints_of(template)
+        modules = None if self._wanted is None else self._wanted.prepare().modules
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -259,25 +315,51 @@ class ProcessExecutor:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": self._imports,
+            "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
         }
-        number, sock = template.spawn(order)
-        session = SandboxSession(template, number, sock, self.limits, checkpoints)
-        self._finalizer = weakref.finalize(self, session.close)
+        if self._network is not None:
+            self._network.describe(order)
+
+        def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
+            number, sock = template.spawn(order, folders)
+            session = SandboxSession(template, number, sock, self.limits, checkpoints)
+            self._finalizer = weakref.finalize(self, session.close)
+            if self._network is not None:
+                session.take_descriptors(self._network.take)
+            return session
+
+        if self._workspace is not None:
+            return await self._workspace.start(order, start, layered=self._layers(template))
+        session = start(order)
         try:
             for path in self._files:
-                await _send(session, path)
+                await send_file(session, path)
         except BaseException:
             session.close()
             raise
         return session
 
+    def _layers(self, template: TemplateHandle) -> bool:
+        """Whether sessions of this template can have a workspace without a copy of it."""
+        is_own = template.spec.engine == KernelEngine()
+        has_warden = self._demands.checkpoints_of(template) > 0
+        return is_own and has_warden and bool(template.report["namespaces"])
+
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
-        template = running_template(self._engines[0], preload)
-        if template is None or self._lacking(template):
+        if self._wanted is not None and self._wanted.prepared is None:
+            return None
+        template = running_template(self._spec(self._engines[0], preload))
+        if template is None or self._demands.lacking(template):
             return None
         return template
+
+    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
+        keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
+        packages = self.packages
+        folder = "" if packages is None else str(packages.folder)
+        network = self._network is not None
+        return Spec(engine, preload, keeper=keeper, packages=folder, network=network)
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can keep what the trust level promises."""
@@ -286,11 +368,11 @@ class ProcessExecutor:
             reason = engine.missing()
             if not reason:
                 try:
-                    template = template_for(engine, preload)
+                    template = template_for(self._spec(engine, preload))
                 except SandboxUnavailable as error:
                     reason = str(error)
                 else:
-                    reason = self._lacking(template)
+                    reason = self._demands.lacking(template)
                     if not reason:
                         return template
             reasons.append(f"{engine.name}: {reason}")
@@ -298,71 +380,9 @@ class ProcessExecutor:
             f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
         )
 
-    def _lacking(self, template: TemplateHandle) -> str:
-        """Why the template cannot run this code, and how to change that; "" if it can."""
-        if self.trust_level is TrustLevel.LOCAL:
-            return ""
-        engine, report = template.spec.engine.name, template.report
-        reason = lacking(self._described(template), self._needed)
-        one_lock = not report["landlock"] and engine == "kernel"
-        if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
-            reason = "this kernel has no Landlock; use another engine"
-        if not reason and not (report["namespaces"] or report["landlock"] or report["user"]):
-            return (
-                "code of root runs as nobody here, who may not read Python's files: install Python"
-                " where all users may read it, or start as an ordinary user"
-            )
-        return f"{reason}; to get it: {'; '.join(how_to_get(report))}" if reason else ""
-
-    def _described(self, template: TemplateHandle) -> Sequence[Guarantee]:
-        checkpoints = self._checkpoints_of(template)
-        if self.trust_level is TrustLevel.LOCAL:
-            return describe_local(checkpoints)
-        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
-
-    def _checkpoints_of(self, template: TemplateHandle) -> int:
-        """How many earlier states a session of this template can keep.
-
-        Behind locks, steps in forks need a process namespace, or nothing could end what they start.
-        They also need the kernel to ask before each fork, or nothing would limit their memory.
-        """
-        report = template.report
-        are_bounded = report["namespaces"] and report["forks"]
-        return self._checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
-
-
-def _level(name: TrustLevel | str) -> TrustLevel:
-    try:
-        return TrustLevel(name)
-    except ValueError:
-        levels = ", ".join(TrustLevel)
-        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
-
 
 def _nothing() -> None:
     """Do nothing: there is no session to close."""
-
-
-def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
-    try:
-        return encode(value, blobs)
-    except WireError as fault:
-        raise ConfigurationError(f"inject {name!r}: {fault}") from None
-
-
-def _existing(path: str | Path) -> Path:
-    file = Path(path)
-    if not file.is_file():
-        raise ConfigurationError(f"files: there is no file {str(file)!r}")
-    return file
-
-
-async def _send(session: SandboxSession, path: Path) -> None:
-    with path.open("rb") as file:
-        piece = file.read(_PIECE)
-        await session.write(path.name, piece, append=False)
-        while piece := file.read(_PIECE):
-            await session.write(path.name, piece, append=True)
 
 
 def get_executor(

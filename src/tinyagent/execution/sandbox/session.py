@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -136,7 +137,11 @@ class SandboxSession:
         """How many steps back it can go."""
         return len(self._chain) - (2 if self._forgot else 1)
 
-    async def _wait_until_ready(self) -> None:
+    def take_descriptors(self, take: Callable[[Sequence[int]], None]) -> None:
+        """Call `take` with what the session hands over once it is ready."""
+        self._chain[0].channel.take_descriptors(take)
+
+    async def wait_until_ready(self) -> None:
         """Wait until the session has applied its locks; its first order has been sent already.
 
         Raises:
@@ -144,7 +149,7 @@ class SandboxSession:
         """
         if self._is_ready:
             return
-        frame = await self._receive(_READY_SECONDS)
+        frame = await self.receive(_READY_SECONDS)
         if not self.is_open:  # it was killed meanwhile
             return
         if frame is None or frame.kind is not Kind.READY:
@@ -155,9 +160,9 @@ class SandboxSession:
             raise SandboxUnavailable(f"a sandbox session does not start: {reason}")
         self._is_ready = True
 
-    async def write(self, name: str, data: bytes, *, append: bool) -> None:
-        """Put a piece of a file into its working folder; before the first step only."""
-        self._chain[0].channel.send(pack(Frame(Kind.FILE, {"name": name, "append": append}, data)))
+    async def put(self, frame: Frame) -> None:
+        """Send a frame to its first process, between steps only."""
+        self._chain[0].channel.send(pack(frame))
         await self._chain[0].channel.drain()
 
     async def run(
@@ -205,7 +210,7 @@ class SandboxSession:
         if self._is_ready and not self._forget_frames(first.channel):
             return self._lose(turn, "the session does not stop sending")
         first.channel.send(order.packed(fork=False))
-        await self._wait_until_ready()
+        await self.wait_until_ready()
         follower = Follower(turn, self._service(order, answer), first.channel)
         ending = await self._follow(follower, Bounds(self._limits.timeout_seconds))
         if ending is StepEnding.DONE and turn.is_done:
@@ -240,7 +245,7 @@ class SandboxSession:
             with theirs:
                 async with asyncio.timeout(self._patience(holder)):
                     await holder.channel.send_with(theirs, message)
-            await self._wait_until_ready()
+            await self.wait_until_ready()
             ending = await self._follow(follower, self._bounds(holder))
         except TimeoutError:  # it does not listen
             follower.waited = FORK_SECONDS
@@ -299,7 +304,7 @@ class SandboxSession:
             return turn.result()
         if ending is StepEnding.NEVER_STARTED:
             return None
-        has_settled = await self._settle()
+        has_settled = await self.settle()
         fields: dict[str, Any] = {}
         if ending is StepEnding.TIMED_OUT:
             is_late = "the session did not start the step in time"
@@ -347,16 +352,16 @@ class SandboxSession:
         """
         if self._chain[-1].pid:
             self._send_end(wake=True)
-        return await self._settle(1 if self._waits_for_wake else 0)
+        return await self.settle(1 if self._waits_for_wake else 0)
 
-    async def _settle(self, sweeps: int = 0) -> bool:
+    async def settle(self, sweeps: int = 0) -> bool:
         """Wait until all processes that had to end have ended; if not, close the session: False.
 
         Args:
             sweeps: how many sweeps may still be running.
         """
         while self.is_open and self._sweeps_due > sweeps:
-            frame = await self._receive(_SWEEP_SECONDS)
+            frame = await self.receive(_SWEEP_SECONDS)
             if frame is None:
                 self.close()
                 return False
@@ -365,7 +370,7 @@ class SandboxSession:
                 self._sweeps_due -= not frame.body["memory"]
         return self.is_open
 
-    async def _receive(self, seconds: float) -> Frame | Packet | None:
+    async def receive(self, seconds: float) -> Frame | Packet | None:
         """The next frame of the first process; None if it sends none in time, or is gone."""
         channel = self._chain[0].channel
         wake = asyncio.Event()

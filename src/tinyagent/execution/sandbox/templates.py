@@ -11,15 +11,16 @@ import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import Engine, last_words
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine, PlainEngine
+from tinyagent.execution.sandbox.host_folders import HostFolder, Offer
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, pack
 from tinyagent.execution.sandbox.worker.folders import remove_folder
 from tinyagent.execution.trust import TrustLevel
@@ -35,14 +36,21 @@ _DATA = ("numpy", "pandas")
 _WANTS_DATA = re.compile(r"^\s*(?:import|from)\s+(?:numpy|pandas|matplotlib)\b", re.MULTILINE)
 
 
-def modules_for(extra_imports: Iterable[str], first_code: str) -> tuple[str, ...]:
+def modules_for(
+    extra_imports: Iterable[str], first_code: str, *, packages: bool = False
+) -> tuple[str, ...]:
     """The modules to load before the fork: NumPy and pandas only if they will be used.
 
     Args:
         extra_imports: modules that the caller allows by name.
         first_code: the session's first step; what a later step imports is loaded then.
+        packages: whether the session has packages of its own. Their code runs in sessions only,
+            behind the locks, so the template loads none of it.
     """
     extra = tuple(sorted({name for name in extra_imports if name != "*"}))
+    if packages:
+        own = (name for name in extra if name.partition(".")[0] in sys.stdlib_module_names)
+        return (*ALWAYS, *own)
     data = _DATA if _WANTS_DATA.search(first_code) or set(_DATA) & set(extra) else ()
     return (*ALWAYS, *data, *(name for name in extra if name not in data))
 
@@ -77,11 +85,17 @@ class Spec:
         preload: modules that it imports before it forks sessions.
         without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
             that lack them.
+        keeper: whether its sessions may get folders of the host.
+        packages: a folder of packages, in place of those that are installed on the host.
+        network: whether its sessions have a network of their own.
     """
 
     engine: Engine
     preload: tuple[str, ...]
     without: frozenset[str] = frozenset()
+    keeper: bool = False
+    packages: str = ""
+    network: bool = False
 
 
 class TemplateHandle:
@@ -95,7 +109,7 @@ class TemplateHandle:
         self.spec = spec
         self._ids = itertools.count(1)
         self._lock = threading.Lock()
-        self._process, self._control = spec.engine.start()
+        self._process, self._control = spec.engine.start(spec.packages)
         self.report: dict[str, Any] = {}
         try:
             self.report = self._first_report(spec)
@@ -103,20 +117,24 @@ class TemplateHandle:
             self._control.close()
             raise
 
-    def spawn(self, order: dict[str, Any]) -> tuple[int, socket.socket]:
+    def spawn(
+        self, order: dict[str, Any], folders: Sequence[HostFolder] = ()
+    ) -> tuple[int, socket.socket]:
         """Start a session; returns its number and the host's end of its socket.
 
         Args:
             order: its limits and imports.
+            folders: of the host, which it sees; only if `Spec.keeper` says so, at most three.
 
         Raises:
-            OSError: the template is gone.
+            OSError: the template is gone, or a folder cannot be mounted.
         """
         ours, theirs = socket.socketpair()
         number = next(self._ids)
         try:
-            with theirs:
-                self._send({**order, "id": number}, theirs)
+            with theirs, closing(Offer(folders, self._process.pid)) as offer:
+                body = {**order, "id": number, "folders": offer.requests}
+                self._send(body, [theirs.fileno(), *offer.descriptors])
         except OSError:
             ours.close()
             raise
@@ -160,12 +178,12 @@ class TemplateHandle:
         self._control.close()
         self._process.returncode = 0  # not this process's child
 
-    def _send(self, body: dict[str, Any], descriptor: socket.socket | None = None) -> None:
+    def _send(self, body: dict[str, Any], descriptors: Sequence[int] = ()) -> None:
         data = pack(Frame(Kind.ORDER, body))
         with self._lock:
             sent = 0
-            if descriptor is not None:
-                sent = socket.send_fds(self._control, [data], [descriptor.fileno()])
+            if descriptors:
+                sent = socket.send_fds(self._control, [data], descriptors)
             self._control.sendall(data[sent:])
 
     def _first_report(self, spec: Spec) -> dict[str, Any]:
@@ -173,6 +191,9 @@ class TemplateHandle:
             "locks": spec.engine.locks,
             "preload": spec.preload,
             "without": sorted(spec.without),
+            "packages": spec.packages,
+            "network": spec.network,
+            "keeper": spec.keeper and os.geteuid() != 0,
             "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""
         }
         self._control.settimeout(_START_SECONDS)
@@ -195,17 +216,18 @@ class TemplateHandle:
         )
 
 
-_templates: dict[tuple[Engine, tuple[str, ...]], TemplateHandle] = {}
+_templates: dict[Spec, TemplateHandle] = {}
+"""The running templates, by what was asked for: they may lack what the kernel refuses."""
 _starting = threading.Lock()
 
 
-def running_template(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle | None:
+def running_template(spec: Spec) -> TemplateHandle | None:
     """The template of this kind, if it runs already."""
-    template = _templates.get((engine, preload))
+    template = _templates.get(spec)
     return template if template is not None and template.is_alive else None
 
 
-def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
+def template_for(spec: Spec) -> TemplateHandle:
     """The running template of this kind; starts it if needed (0.1 s; 0.5 s with pandas).
 
     If the kernel refuses namespaces, the template has none, and its report says so.
@@ -213,9 +235,8 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
     Raises:
         SandboxUnavailable: it does not start.
     """
-    key = (engine, preload)
     with _starting:
-        template = _templates.get(key)
+        template = _templates.get(spec)
         if template is not None and template.is_alive:
             return template
         without = frozenset[str]()
@@ -223,12 +244,12 @@ def template_for(engine: Engine, preload: tuple[str, ...]) -> TemplateHandle:
             without = template.spec.without
             template.close()
         try:
-            template = TemplateHandle(Spec(engine, preload, without))
+            template = TemplateHandle(replace(spec, without=without))
         except SandboxUnavailable:
-            if without or not engine.locks:
+            if without or not spec.engine.locks:
                 raise
-            template = TemplateHandle(Spec(engine, preload, frozenset({"namespaces"})))
-        _templates[key] = template
+            template = TemplateHandle(replace(spec, without=frozenset({"namespaces"})))
+        _templates[spec] = template
         return template
 
 

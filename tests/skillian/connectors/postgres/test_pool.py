@@ -221,3 +221,15 @@ def _running_in(folder: Path) -> list[str]:
 
 async def _run(connector: PostgresConnector, statement: str) -> None:
     await connector.run(statement, {})
+
+
+async def test_who_holds_a_state_still_gets_a_connection(
+    postgres_connector: PostgresConnector,
+) -> None:
+    async def one() -> None:
+        async with postgres_connector.one_state() as state:
+            await asyncio.sleep(0.05)  # until as many as possible have theirs
+            await state.run("SELECT 1", {})
+
+    async with asyncio.timeout(20):  # a statement waits 30 s for a connection
+        await asyncio.gather(*(one() for _ in range(2 * pool.MAX_CONNECTIONS)))

@@ -12,7 +12,6 @@ from skillian.data.query.filters import (
     check_size,
     condition_sql,
     parse_filter,
-    written_filter,
 )
 from skillian.data.sql import BoundValues, bare
 from skillian.errors import InvalidInputError
@@ -83,28 +82,6 @@ def test_an_invalid_filter_is_refused_by_name(given: Any, kind: ColumnType, mess
 def test_a_condition_is_reported_with_its_typed_values() -> None:
     [condition] = parse_filter("x", 1001, TEXT)
     assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
-
-
-@pytest.mark.parametrize(
-    ("operator", "text", "meant"),
-    [
-        ("in", " 1001, 1002 ,", ["1001", "1002"]),
-        ("in", "", []),
-        ("not_in", "a", {"ne": ["a"]}),
-        ("gte", " 5 ", {"gte": "5"}),
-        ("lt", "a, b", {"lt": "a, b"}),
-        ("between", "2024001 .. 2024003", {"between": ["2024001", "2024003"]}),
-        ("empty", "ignored", None),
-        ("not_empty", "", {"ne": None}),
-    ],
-)
-def test_a_filter_is_written_by_a_person(operator: str, text: str, meant: object) -> None:
-    assert written_filter(operator, text) == meant
-
-
-def test_an_operator_that_is_not_there_is_refused() -> None:
-    with pytest.raises(InvalidInputError, match="unknown operator 'like'"):
-        written_filter("like", "x")
 
 
 @pytest.mark.parametrize(

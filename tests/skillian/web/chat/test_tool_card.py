@@ -85,7 +85,7 @@ async def test_rows_are_a_table_and_the_rest_is_json(service: Service) -> None:
         open_card(user)
         await sees(user, "SQL")
         assert '<th scope="col">&lt;k&gt;</th>' in html(user)
-        assert '<td class="number">1.5</td>' in html(user)
+        assert '<td class="number"><exact-number value="1.5">1.5</exact-number></td>' in html(user)
         with user:
             for closed in user.find(ui.expansion).elements:
                 closed.open()

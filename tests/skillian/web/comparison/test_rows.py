@@ -4,12 +4,21 @@ from typing import Any
 
 from nicegui import ui
 from nicegui.testing import User
-from tests.skillian.web.views import by_test_id, compared, sees, viewed
+from tests.skillian.web.views import (
+    by_test_id,
+    compared,
+    labels,
+    only,
+    open_tab,
+    sees,
+    viewed,
+    written,
+)
 
 from skillian.api.service import Service
 from skillian.web.comparison.rows import rows_view
 from skillian.web.comparison.view import comparison_view
-from skillian.web.shell.elements import Amount, Heading
+from skillian.web.shell.elements import Amount, Heading, Time
 
 
 async def rows_compared(service: Service, **options: Any) -> str:
@@ -25,41 +34,70 @@ def tables(user: User) -> str:
     )
 
 
+def tab_names(user: User) -> list[str]:
+    """The names of the tabs, in their order."""
+    tabs = [each for each in user.find(ui.element).elements if each.props.get("role") == "tab"]
+    return [name for tab in sorted(tabs, key=lambda each: each.id) for name in labels(tab)]
+
+
 def headings(user: User) -> list[str]:
     return [each.text for each in sorted(user.find(Heading).elements, key=lambda each: each.id)]
 
 
-async def test_the_verdict_the_counts_and_each_kind_of_difference(customers: Service) -> None:
+async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Service) -> None:
     key = await rows_compared(customers, key=["id"])
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Rows differ")
-        await user.should_see("24 rows differ, 2 rows are only in customers")
-        amounts = {each.props["value"] for each in user.find(Amount).elements}
-        assert {"60", "33", "24", "2", "1"} <= amounts
+        verdict = (
+            "24 rows differ, 2 rows are only in customers, 1 row is only in customers_copy,"
+            " 3 rows have a key that is repeated."
+        )
+        shown = written(user)
+        assert verdict in shown
+        for scope in ("whole rows by id", "all rows", "Limits: only equal cells match"):
+            assert scope in shown
+        amounts = sorted(user.find(Amount).elements, key=lambda each: each.id)
+        assert [each.props["value"] for each in amounts] == ["60", "60", "30"]
+        assert only(user, Time).props["value"].endswith("+00:00")
         bar = by_test_id(user, "status-bar").props["aria-label"]
         assert bar == (
-            "Rows by class: matched 33, differing 24, only in A 2, only in B 1, repeated key 3"
+            "Rows by class: matched 33, differing 24, only in customers 2,"
+            " only in customers_copy 1, repeated key 3"
         )
+        assert "10 of 24 differ. ≠ marks a cell that differs" in shown
+        assert '<span class="sign">≠</span>' in tables(user)
+        assert '<td><span class="soft">=</span></td>' in tables(user)
+        open_tab(user, "Rows")
         assert headings(user) == [
-            "customers and customers_copy", "Columns", "Rows that differ", "Rows only in A",
-            "Rows only in B", "Repeated keys", "Schema",
+            "customers and customers_copy", "Rows only in customers",
+            "Rows only in customers_copy", "Repeated keys",
         ]  # fmt: skip
-        for note in ("10 of 24; ≠ marks a cell that differs", "All 2", "All 1"):
-            await user.should_see(note)
+        open_tab(user, "Schema")
+        assert "segment" in tables(user)
+        assert "grade" in tables(user)
+        open_tab(user, "Columns")
         shown = tables(user)
     frequent = (
         '<span class="value">Germany</span> <span class="soft">→</span>'
-        ' <span class="value">DE</span> <span class="soft">× 19</span>'  # noqa: RUF001
+        ' <span class="value">DE</span> <span class="soft">× '  # noqa: RUF001
+        '<exact-number value="19">19</exact-number></span>'
     )
     for part in (
-        "33.33 %", "0.01", "VARCHAR", "segment", "grade", frequent,
-        '<span class="no-value">NULL</span>', '<span class="sign">≠</span>',
-        '<td><span class="soft">=</span></td>',
+        '<exact-number value="33.33" unit="%">', '<exact-number value="0.01">', "VARCHAR", frequent,
+        '<span class="no-value">NULL</span>', '<exact-number value="112.51">112.51</exact-number>',
     ):  # fmt: skip
         assert part in shown
     assert '<span class="value">Zo\\xeb</span>' in shown
     assert '<span class="value">Zoe\\u0308</span>' in shown
     assert "<img" not in shown
+
+
+async def test_filters_and_rules_are_part_of_the_verdict(customers: Service) -> None:
+    rules = {"types": {"number": {"absolute": "0.01"}}}
+    key = await rows_compared(customers, key=["id"], filters={"country": "Spain"}, rules=rules)
+    async with viewed(lambda: comparison_view(customers, key)) as user:
+        await sees(user, "SQL")
+        assert "country is Spain\nLimits: credit within 0.01\n" in written(user)
 
 
 async def test_downloads_are_reports(customers: Service) -> None:
@@ -73,30 +111,33 @@ async def test_downloads_are_reports(customers: Service) -> None:
     assert links == {f"/comparisons/{key}/report.{suffix}" for suffix in ("html", "json")}
 
 
-async def test_equal_tables_show_no_differences(customers: Service) -> None:
+async def test_equal_tables_have_only_tabs_with_content(customers: Service) -> None:
     key = await rows_compared(customers, b="customers")
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Equal")
-        await user.should_see("No row differs: all 60 rows of")
-        assert headings(user) == ["customers and customers", "Columns"]
-        await user.should_see("How this was computed")
+        assert headings(user) == ["customers (a) and customers (b)"]
+        assert "All 60 rows match." in written(user)
+        assert tab_names(user) == ["Columns", "SQL"]
         await user.should_see("Without mismatches: name, country, credit, since, segment")
+        open_tab(user, "SQL")
+        await sees(user, "Computed in the database.")
 
 
 async def test_rows_without_a_key_are_shown_with_their_counts(customers: Service) -> None:
     key = await rows_compared(customers, multiset=True, ignore=["segment", "grade"])
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Rows differ")
-        await user.should_not_see("Differing")
-        assert headings(user)[1:] == ["Rows only in A", "Rows only in B"]
-        assert '<th scope="col">Rows in B</th>' in tables(user)
+        assert "whole rows, without a key" in written(user)
+        assert tab_names(user) == ["Rows", "SQL"]
+        assert headings(user)[1:] == ["Rows only in customers", "Rows only in customers_copy"]
+        assert '<th scope="col">Rows in customers_copy</th>' in tables(user)
 
 
 async def test_equal_rows_with_other_columns_are_not_equal_tables(customers: Service) -> None:
     key = await rows_compared(customers, key=["id"], filters={"id": 14})
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Columns differ")
-        await user.should_see("the only row of customers and customers_copy matches.")
+        assert "The only row of both sides matches." in written(user)
 
 
 async def test_names_and_values_are_texts(customers: Service) -> None:
@@ -118,11 +159,16 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
             row["cells"] = {bad: {"a": bad, "b": None}}
     result["proof"] |= {"statement": bad, "queries": {bad: bad}}
 
+    result["filters"] = [{"dimension": bad, "operator": "in", "values": [bad]}]
+    result["notes"] = [bad] * 5
+
     async def view() -> None:
         rows_view(result, 1)
 
     async with viewed(view) as user:
         await sees(user, "Schema")
+        for name in ("Columns", "Schema", "Rows", "SQL"):
+            open_tab(user, name)
         html = "".join(str(each.content) for each in user.find(ui.html).elements)
     assert "<img" not in html
     assert "&lt;img" in html

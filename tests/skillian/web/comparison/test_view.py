@@ -5,19 +5,30 @@ from pathlib import Path
 from typing import Any
 
 from nicegui import ui
+from nicegui.testing import User
 from pydantic import SecretStr
-from tests.skillian.web.views import by_test_id, compared, fire, only, point, sees, viewed
+from tests.skillian.web.views import (
+    by_test_id,
+    compared,
+    fire,
+    only,
+    open_tab,
+    point,
+    sees,
+    viewed,
+    written,
+)
 from tests.support.waits import soon
 
 from skillian.api.service import Service
 from skillian.app import open_service
 from skillian.settings import Settings
 from skillian.web.comparison.view import comparison_view
-from skillian.web.shell.elements import Amount
+from skillian.web.shell.elements import Amount, Time
 
 SCRIPTS = {
     ":cellClass", ":cellRenderer", ":datasource", ":format", ":formatter", ":onCellClicked",
-    ":onCellKeyDown", ":valueFormatter",
+    ":onCellKeyDown", ":tooltipValueGetter", ":valueFormatter",
 }  # fmt: skip
 
 
@@ -31,18 +42,45 @@ def keys(value: Any) -> Iterator[str]:
             yield from keys(each)
 
 
+def labels_of(user: User) -> list[str]:
+    return [label.text for label in user.find(ui.label).elements]
+
+
 async def test_numbers_are_shown_with_all_of_their_digits(service: Service) -> None:
     key = await compared(service)
     async with viewed(lambda: comparison_view(service, key)) as user:
         await sees(user, "fi_reporting and bpc_reporting")
-        await user.should_see("83.3 %")
         amounts = {element.props["value"] for element in user.find(Amount).elements}
-        assert {"36", "6586678.06", "6446372.27", "-140305.79", "524823.53"} <= amounts
+        assert {"6586678.06", "6446372.27", "-140305.79"} <= amounts
+        shown = written(user)
+        for part in (
+            "amount by company, period", "all rows", "524823.53 without regard to sign",
+            "Limits: match up to 0.01 and 0.01, minor up to 1.00 and 1",
+            "6 of 36 groups differ: 4 major, 1 minor, 1 only in fi_reporting.",
+        ):  # fmt: skip
+            assert part in shown
+        assert (
+            only(user, Time).props["value"]
+            == service.data.comparison.remembered(key).proof.snapshot
+        )
         assert "major 4" in by_test_id(user, "status-bar").props["aria-label"]
         assert (
             "company 1001, period 2024004"
             in by_test_id(user, "differences-chart").props["aria-label"]
         )
+
+
+async def test_no_sentence_repeats_a_number_of_the_verdict(service: Service) -> None:
+    key = await compared(service)
+    result = service.data.comparison.remembered(key)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        labels = [label.text for label in user.find(ui.label).elements]
+    assert len(result.findings) > 2
+    assert set(result.findings) <= set(labels)
+    assert not {*result.interpretation} - {*result.findings} & {*labels}
+    sentences = [label for label in labels if label.endswith(".")]
+    assert len(sentences) == len({*sentences})
 
 
 async def test_a_click_on_a_bar_opens_the_rows_of_both_sides(service: Service) -> None:
@@ -52,13 +90,31 @@ async def test_a_click_on_a_bar_opens_the_rows_of_both_sides(service: Service) -
         chart = by_test_id(user, "differences-chart")
         for forged in (99, "0", -1, None):
             fire(chart, "componentClick", point(forged))
-        await user.should_not_see("A · fi_reporting")
+        await user.should_not_see("Rows behind")
         fire(chart, "componentClick", point(0))
         await sees(user, "Rows behind company 1001, period 2024004")
-        await user.should_see("A · fi_reporting")
-        await user.should_see("B · bpc_reporting")
-        tables = [table.rows for table in user.find(ui.table).elements]
-        assert sorted(map(len, tables)) == [40, 80]
+        counts = (
+            "fi_reporting: 40 rows, bpc_reporting: 80 rows; 40 only in bpc_reporting, 40 equal."
+        )
+        assert counts in written(user)
+        assert written(user).count("◨ only in bpc_reporting") == 40
+        [show] = [
+            each for each in user.find(ui.button).elements
+            if any("Show the" in str(part.props.get("innerHTML")) for part in each.descendants())
+        ]  # fmt: skip
+        fire(show, "click", None)
+        await soon(lambda: written(user).count("= match") == 40, 60)
+
+
+async def test_cells_that_differ_are_marked_next_to_their_counterparts(service: Service) -> None:
+    key = await compared(service)
+    async with viewed(lambda: comparison_view(service, key)) as user:
+        await sees(user, ui.aggrid)
+        open_tab(user, "Rows")
+        await soon(lambda: "Show the 40 equal rows too" in written(user), 60)
+        with user:
+            only(user, ui.select).set_value("company 1001, period 2024009")
+        await soon(lambda: "≠ differs" in written(user), 60)
 
 
 async def test_a_row_of_the_grid_opens_its_group_and_a_forged_one_is_refused(
@@ -68,7 +124,7 @@ async def test_a_row_of_the_grid_opens_its_group_and_a_forged_one_is_refused(
     async with viewed(lambda: comparison_view(service, key)) as user:
         await sees(user, ui.aggrid)
         fire(only(user, ui.aggrid), "open", {"company": "1001", "period": "2024007"})
-        await sees(user, "This source has no rows in this group.")
+        await soon(lambda: "bpc_reporting: 0 rows; 40 only in fi_reporting" in written(user), 60)
         for forged in ({"company": "1001"}, {"company": {"gt": 1}, "period": 1}, ["x"], None):
             fire(only(user, ui.aggrid), "open", forged)
         await soon(lambda: len(user.notify.messages) == 2, 60)
@@ -86,18 +142,25 @@ async def test_the_grid_requests_the_selected_classes(service: Service) -> None:
             "statuses": ["minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
         }
         assert [column["headerName"] for column in options["columnDefs"]] == [
-            "Class", "company", "period", "amount A (EUR)", "amount B (EUR)",
-            "amount B \u2212 A (EUR)", "amount %", "Rows A : B", "",
+            "Class", "company", "period", "amount, EUR", "Rows", "",
         ]  # fmt: skip
+        assert [column["headerName"] for column in options["columnDefs"][3]["children"]] == [
+            "fi_reporting", "bpc_reporting", "Gap", "Gap %",
+        ]  # fmt: skip
+        assert "6 of 36 groups are shown" in written(user)
+        for forged in ("all", None, {}):
+            fire(only(user, ui.aggrid), "counted", forged)
+        fire(only(user, ui.aggrid), "counted", 10**9)
+        await soon(lambda: "36 of 36 groups are shown" in written(user), 60)
 
 
 async def test_why_names_the_members_and_breaks_the_gap_down_further(service: Service) -> None:
     key = await compared(service, filters={"company": "1001"})
     async with viewed(lambda: comparison_view(service, key)) as user:
         await sees(user, ui.aggrid)
-        user.find("Why?").click()
+        open_tab(user, "Why")
         await sees(user, "amount by period")
-        await user.should_see("37.2 %")
+        assert "88.7 of the gap of 516192.23 in amount: period 2024004" in written(user)
         user.find("cost_centre").click()
         await sees(user, "amount by period and cost_centre")
 
@@ -106,7 +169,8 @@ async def test_the_heat_map_follows_the_selected_dimensions(service: Service) ->
     key = await compared(service, align_on=["company", "period", "account"])
     async with viewed(lambda: comparison_view(service, key)) as user:
         await sees(user, ui.aggrid)
-        await sees(user, "+ B is higher")
+        open_tab(user, "Why")
+        await sees(user, "+ bpc_reporting is higher")
         assert "by company and period" in by_test_id(user, "heat-map").props["aria-label"]
         [rows] = [each for each in user.find(ui.select).elements if each.props["label"] == "Rows"]
         with user:
@@ -140,9 +204,11 @@ async def test_names_and_values_are_never_keys_or_markup(hostile: Service) -> No
     async with viewed(lambda: comparison_view(hostile, key)) as user:
         await sees(user, ui.aggrid)
         fire(only(user, ui.aggrid), "open", {":key": None, "a.b": "{{ 1 }}"})
-        await sees(user, "B · :b")
-        user.find("Why?").click()
+        await soon(lambda: "Rows are matched" in str(labels_of(user)), 60)
+        open_tab(user, "Why")
         await sees(user, "Why they differ")
+        open_tab(user, "Rows")
+        open_tab(user, "SQL")
         for element in user.find(ui.element).elements:
             scripts = {name for name in keys(dict(element.props)) if name.startswith(":")}
             assert scripts <= SCRIPTS, element
@@ -154,10 +220,12 @@ async def test_equal_sources_and_an_empty_comparison(service: Service) -> None:
     equal = await compared(service, filters={"company": "1002"})
     empty = await compared(service, filters={"company": "nobody"})
     async with viewed(lambda: comparison_view(service, equal)) as user:
-        await sees(user, ui.aggrid)
-        assert [button.props["disable"] for button in user.find("Why?").elements] == [True]
+        await sees(user, "They match")
+        assert "All 12 groups match." in written(user)
+        await user.should_not_see("Why")
     async with viewed(lambda: comparison_view(service, empty)) as user:
-        await sees(user, "fi_reporting and bpc_reporting")
+        await sees(user, "Nothing to compare")
+        assert "Neither fi_reporting nor bpc_reporting has a row" in written(user)
         await user.should_not_see(ui.aggrid)
 
 
@@ -171,7 +239,7 @@ async def test_a_comparison_of_another_process_is_computed_again(
         open_service(settings) as second,
         viewed(lambda: comparison_view(second, key)) as user,
     ):
-        await sees(user, "83.3 %")
+        await sees(user, "They differ")
 
 
 async def test_an_unknown_comparison_is_reported(service: Service) -> None:

@@ -98,9 +98,22 @@ async def test_a_table_escapes_values_and_marks_numbers() -> None:
     html = await html_of(lambda: text.table(["<a>", "b", "c", "d"], rows, "Rows of <x>"))
     assert "<b>" not in html
     assert "<caption>Rows of &lt;x&gt;</caption>" in html
-    assert '<td class="number">-12.50</td>' in html
-    assert '<td class="">1.2.3</td>' in html
-    assert '<td class="soft">-</td>' in html
+    assert '<td class="number"><exact-number value="-12.50">-12.50</exact-number></td>' in html
+    assert "<td>1.2.3</td>" in html
+    assert '<td class="number">3</td>' in html
+    assert '<td class="soft">–</td>' in html  # noqa: RUF001 - a dash
+
+
+async def test_amounts_are_elements_that_the_browser_writes_in_its_locale() -> None:
+    cell = text.amount("-1.50", '"EUR"<', signed=True)
+    assert cell == (
+        '<exact-number value="-1.50" unit="&quot;EUR&quot;&lt;" signed>-1.50</exact-number>'
+    )
+    assert text.percentage("< 0.01 %") == "&lt; 0.01 %"
+    assert text.percentage("12.5 %") == text.amount("12.5", "%")
+    assert "–" in text.amount(None)  # noqa: RUF001 - a dash
+    html = await html_of(lambda: text.sentence("<b>", text.amount(3), " rows"))
+    assert html.startswith('&lt;b&gt;<exact-number value="3">3</exact-number> rows')
 
 
 def values(cell: text.Cell) -> list[str]:

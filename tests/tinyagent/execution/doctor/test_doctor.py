@@ -25,6 +25,7 @@ from tinyagent.execution.doctor.examine import Examination, ProbeVerdict, Trial,
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, PROBES
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox import executor as process
+from tinyagent.execution.sandbox.demands import Demands
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, Engine
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
@@ -74,7 +75,7 @@ def without_locks(monkeypatch: pytest.MonkeyPatch, canaries: Canaries) -> Genera
     made = TemplateHandle(Spec(KernelEngine(), (), NO_LOCK))
     monkeypatch.setattr(process, "template_for", lambda *_: made)
     monkeypatch.setattr(process, "running_template", lambda *_: made)
-    monkeypatch.setattr(ProcessExecutor, "_lacking", lambda *_: "")
+    monkeypatch.setattr(Demands, "lacking", lambda *_: "")
     yield
     made.close()
 

@@ -22,6 +22,7 @@ DONE: dict[str, Any] = {
 }
 EXITED = {"pid": 1, "status": 9}
 SWEPT = {"killed": 0, "memory": True}
+ENTRY = {"name": 1, "kind": "file", "executable": False, "known": False, "last": True}
 VALID: list[tuple[Kind, dict[str, Any]]] = [
     (Kind.READY, {}),
     (Kind.FORKED, {"pid": 1}),
@@ -37,6 +38,8 @@ VALID: list[tuple[Kind, dict[str, Any]]] = [
     (Kind.EXITED, EXITED),
     (Kind.SWEPT, SWEPT),
     (Kind.FAILED, {"error": "no"}),
+    (Kind.ENTRY, ENTRY),
+    (Kind.SCANNED, {}),
 ]
 TEXTS: list[Any] = [None, 1, b"x", ["x"], {}, "x" * (MAX_TEXT + 1), "\ud800"]
 NAMES: list[Any] = ["", "a b", "1a", "a.b", "a" * 1001, None, 1, ["a"], "\ud800"]
@@ -64,6 +67,9 @@ WRONG: list[tuple[Kind, dict[str, Any], str, list[Any]]] = [
     (Kind.DONE, DONE, "remarks", [None, "ab", {}, [1], ["\ud800"], ["x"] * 1001]),
     (Kind.EXITED, EXITED, "pid", [0, *NUMBERS]),
     (Kind.EXITED, EXITED, "status", [65536, *NUMBERS]),
+    (Kind.ENTRY, ENTRY, "name", [65537, *NUMBERS]),
+    (Kind.ENTRY, ENTRY, "kind", ["", "link", None, 1, ["file"]]),
+    (Kind.ENTRY, ENTRY, "last", [None, 0, 1, "true"]),
     (Kind.SWEPT, SWEPT, "killed", NUMBERS),
     (Kind.SWEPT, SWEPT, "memory", [None, 0, 1, "false"]),
     (Kind.FAILED, {"error": ""}, "error", TEXTS),
@@ -101,7 +107,7 @@ def test_what_only_the_host_sends_is_refused(kind: Kind) -> None:
 
 
 def test_data_comes_only_where_there_is_some() -> None:
-    carrying = {Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE}
+    carrying = {Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE, Kind.ENTRY}
     for kind, body in VALID:
         if kind in carrying:
             check(Frame(kind, body, b"x"))

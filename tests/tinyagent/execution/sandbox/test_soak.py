@@ -57,7 +57,7 @@ def locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ge
     """Sessions are of a template of the test's own."""
     preload = modules_for((), "")
     template = TemplateHandle(Spec(KernelEngine(), preload, LOCKS[request.param]))
-    monkeypatch.setitem(templates._templates, (KernelEngine(), preload), template)
+    monkeypatch.setitem(templates._templates, Spec(KernelEngine(), preload), template)
     yield
     template.close()
 
@@ -129,7 +129,7 @@ HOST = """
 
     preload = modules_for((), "")
     spec = templates.Spec(KernelEngine(), preload, frozenset(sys.argv[1:]))
-    templates._templates[(spec.engine, preload)] = templates.TemplateHandle(spec)
+    templates._templates[templates.Spec(spec.engine, preload)] = templates.TemplateHandle(spec)
 
     async def main():
         running = asyncio.Semaphore(0)

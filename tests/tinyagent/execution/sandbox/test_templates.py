@@ -66,7 +66,7 @@ def weak(
         template.close()
         pytest.skip("code of root would run as root here: it is refused (test_missing_locks.py)")
     for known in (preload, ()):
-        monkeypatch.setitem(templates._templates, (KernelEngine(), known), template)
+        monkeypatch.setitem(templates._templates, Spec(KernelEngine(), known), template)
     yield template
     template.close()
 
@@ -90,12 +90,12 @@ def test_it_reports_what_is_in_force(own: TemplateHandle) -> None:
 
 def test_the_same_kind_is_started_once() -> None:
     engine = KernelEngine()
-    one = template_for(engine, ALWAYS)
-    assert template_for(KernelEngine(), ALWAYS) is one
-    assert template_for(engine, ("json",)) is not one
+    one = template_for(Spec(engine, ALWAYS))
+    assert template_for(Spec(KernelEngine(), ALWAYS)) is one
+    assert template_for(Spec(engine, ("json",))) is not one
     one.close()
     assert not one.is_alive
-    assert template_for(engine, ALWAYS) is not one
+    assert template_for(Spec(engine, ALWAYS)) is not one
 
 
 def test_a_session_is_forked_killed_and_collected(own: TemplateHandle) -> None:

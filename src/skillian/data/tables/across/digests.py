@@ -12,6 +12,7 @@ only for rare values, such as years before 1, are left as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from sqlglot import exp
 
@@ -24,11 +25,12 @@ DIALECTS = frozenset({"duckdb", "postgres", "mysql"})
 """The dialects whose databases compute the same digests."""
 
 _FREE: frozenset[CellKind] = frozenset({"text", "json", "nested", "other"})
-"""The kinds whose text may hold any character, and is preceded by its length."""
+"""The kinds whose text may hold any character, and is preceded by its number of bytes."""
 _PLAIN = "CAST(v AS TEXT)"
 _MYSQL_TEXT = "CAST(v AS CHAR)"
 _ZEROS = "RTRIM(RTRIM(CAST(v AS TEXT), '0'), '.')"
 _MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
+_MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {_MYSQL_ZEROS} ELSE {_MYSQL_TEXT} END"
 # By kind and dialect; the text of the same dialect on both sides may be any (see `_same_engine`).
 _TEXTS: Mapping[tuple[CellKind, str], str] = {
     ("integer", "duckdb"): _PLAIN,
@@ -42,13 +44,11 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
     ("boolean", "postgres"): "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END",
     ("boolean", "mysql"): "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END",
     ("date", "duckdb"): _PLAIN,
-    ("date", "postgres"): "TO_CHAR(v, 'YYYY-MM-DD')",
+    ("date", "postgres"): _PLAIN,
     ("date", "mysql"): _MYSQL_TEXT,
-    ("timestamp", "duckdb"): "CASE WHEN ISFINITE(v) THEN CAST(EPOCH_US(v) AS TEXT)"
-    " ELSE CAST(v AS TEXT) END",
-    ("timestamp", "postgres"): "CASE WHEN ISFINITE(v)"
-    " THEN CAST(CAST(EXTRACT(EPOCH FROM v) * 1000000 AS BIGINT) AS TEXT) ELSE CAST(v AS TEXT) END",
-    ("timestamp", "mysql"): "CAST(TIMESTAMPDIFF(MICROSECOND, '1970-01-01 00:00:00', v) AS CHAR)",
+    ("timestamp", "duckdb"): _PLAIN,
+    ("timestamp", "postgres"): _PLAIN,
+    ("timestamp", "mysql"): _MYSQL_FRACTION,
     ("binary", "duckdb"): "LOWER(HEX(v))",
     ("binary", "postgres"): "ENCODE(v, 'hex')",
     ("binary", "mysql"): "LOWER(HEX(v))",
@@ -62,18 +62,40 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
     " ELSE LOWER(HEX(CAST(CAST(CAST(v AS DOUBLE) AS BIT) AS BLOB))) END",
     ("float", "postgres"): "CASE WHEN v = 0 THEN '0' WHEN v = 'NaN' THEN 'nan'"
     " ELSE ENCODE(FLOAT8SEND(v), 'hex') END",
-    ("time", "mysql"): f"CASE WHEN v LIKE '%.%' THEN {_MYSQL_ZEROS} ELSE {_MYSQL_TEXT} END",
+    ("time", "mysql"): _MYSQL_FRACTION,
 }
+# A cast to BIT drops the digits beyond its length.
 _DIGEST = {
     "duckdb": "CAST('0x' || SUBSTRING(MD5(v), 1, 15) AS BIGINT)",
-    "postgres": "CAST(CAST('x' || SUBSTRING(MD5(v), 1, 15) AS BIT(60)) AS BIGINT)",
+    "postgres": "CAST(CAST('x' || MD5(v) AS BIT(60)) AS BIGINT)",
     "mysql": "CAST(CONV(SUBSTRING(MD5(v), 1, 15), 16, 10) AS DECIMAL(20, 0))",
 }
 _LENGTH = {
-    "duckdb": "CAST(LENGTH(v) AS TEXT)",
-    "postgres": "CAST(CHAR_LENGTH(v) AS TEXT)",
-    "mysql": "CAST(CHAR_LENGTH(v) AS CHAR)",
+    "duckdb": "CAST(STRLEN(v) AS TEXT)",
+    "postgres": "CAST(OCTET_LENGTH(v) AS TEXT)",
+    "mysql": "CAST(LENGTH(v) AS CHAR)",
 }
+
+
+class Cell(NamedTuple):
+    """A cell of a row.
+
+    Attributes:
+        kind: Its type.
+        value: The expression of its value.
+        fixed: Whether it is a decimal of the same scale in both databases: its zeros are kept.
+    """
+
+    kind: CellType
+    value: exp.Expr
+    fixed: bool = False
+
+
+def cell_of(pair: ColumnPair, side: int, value: exp.Expr) -> Cell:
+    """Return the cell of a pair of columns on a side."""
+    a, b = pair.cells.a, pair.cells.b
+    fixed = a.kind == b.kind == "decimal" and a.scale is not None and a.scale == b.scale
+    return Cell((a, b)[side], value, fixed)
 
 
 def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
@@ -89,25 +111,30 @@ def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
     return ""
 
 
-def cell_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
+def cell_text(cell: Cell, dialect: str) -> exp.Expr:
     """Return the text of a cell, NULL for NULL."""
-    return filled(_template(kind, dialect) or _PLAIN, dialect, v=value)
+    if cell.fixed:
+        template = _MYSQL_TEXT if dialect == "mysql" else _PLAIN
+    else:
+        template = _template(cell.kind, dialect) or _PLAIN
+    return filled(template, dialect, v=cell.value)
 
 
-def digest(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr:
+def digest(cells: Sequence[Cell], dialect: str) -> exp.Expr:
     """Return the digest of a row's cells, an integer below 2 ** 60."""
     parts: list[exp.Expr] = []
-    for kind, value in cells:
-        text = cell_text(kind, value, dialect)
-        if kind.kind in _FREE:
+    for cell in cells:
+        text = cell_text(cell, dialect)
+        missing = sql.text("-")
+        if cell.kind.kind in _FREE:
             length = filled(_LENGTH[dialect], dialect, v=text)
-            written = exp.Concat(expressions=[length, sql.text(":"), text], coalesce=False)
-            case = exp.case().when(sql.is_null(value), sql.text("-"), copy=False)
-            text = exp.Paren(this=case.else_(written, copy=False))
-        else:
-            text = exp.Coalesce(this=text, expressions=[sql.text("-")])
-        parts += [text, sql.text(";")]
-    row = exp.Concat(expressions=parts, coalesce=False)
+            parts += [exp.Coalesce(this=length, expressions=[missing]), sql.text(":")]
+            missing = sql.text("")
+        parts += [exp.Coalesce(this=text, expressions=[missing]), sql.text(";")]
+    if dialect == "duckdb":  # whose `||` copies the text so far for each part
+        row: exp.Expr = exp.Anonymous(this="CONCAT", expressions=parts)
+    else:
+        row = exp.Concat(expressions=parts, coalesce=False)
     return filled(_DIGEST[dialect], dialect, v=row)
 
 

@@ -23,7 +23,7 @@ from skillian.data import sql
 from skillian.data.comparison.place import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
-from skillian.data.tables.across.digests import DIALECTS, digest, no_common_text
+from skillian.data.tables.across.digests import DIALECTS, cell_of, digest, no_common_text
 from skillian.data.tables.columns import ColumnPair
 
 SMALL = 100_000
@@ -223,16 +223,18 @@ class SegmentSearch:
         async def one(index: int) -> Sums:
             dialect = self._sides[index].connector.dialect
             value = self._ranged(index)
-            kinds = [(pair.cells.a, pair.cells.b)[index] for pair in self._pairs]
             columns = [sql.named(_part(value, low, width), "part")]
             columns += [
                 sql.named(self._value(index, position), f"c{position}")
-                for position in range(len(kinds))
+                for position in range(len(self._pairs))
             ]
             rows = self._sides[index].rows(columns)
             if ranges is not None:
                 rows.where(sql.any_of(_within(value, each) for each in ranges), copy=False)
-            cells = [(kind, sql.bare(f"c{position}")) for position, kind in enumerate(kinds)]
+            cells = [
+                cell_of(pair, index, sql.bare(f"c{position}"))
+                for position, pair in enumerate(self._pairs)
+            ]
             select = exp.Select(
                 expressions=[
                     sql.bare("part"),
@@ -294,8 +296,10 @@ class SegmentSearch:
         if self._found.position is not None:
             return self._value(index, self._found.position)
         dialect = self._sides[index].connector.dialect
-        kinds = [(pair.cells.a, pair.cells.b)[index] for pair in self._pairs[: self._keys]]
-        cells = [(kind, self._value(index, position)) for position, kind in enumerate(kinds)]
+        cells = [
+            cell_of(pair, index, self._value(index, position))
+            for position, pair in enumerate(self._pairs[: self._keys])
+        ]
         return digest(cells, dialect)
 
     async def _ask(self, index: int, tree: exp.Select) -> list[Mapping[str, Any]]:

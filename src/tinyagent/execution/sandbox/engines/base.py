@@ -29,6 +29,8 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
     "NUMEXPR_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
+    "POLARS_SKIP_CPU_CHECK": "1",  # which generates machine code: the filter refuses it
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 """The code's environment variables, besides those that name its working folder."""
@@ -61,8 +63,11 @@ class Engine(Protocol):
         """What must be installed before it can be used; "" if nothing is missing."""
         ...
 
-    def start(self) -> Started:
+    def start(self, packages: str) -> Started:
         """Start a template.
+
+        Args:
+            packages: a folder that the template reads in addition; "" for none.
 
         Raises:
             SandboxUnavailable: it cannot be started.

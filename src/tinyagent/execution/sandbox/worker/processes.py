@@ -13,7 +13,7 @@ import socket
 import struct
 import sys
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from socket import socketpair
 from typing import Any, NamedTuple
@@ -90,6 +90,7 @@ class NoLocks:
 
     descriptors: frozenset[int] = frozenset()
     kept_descriptors: frozenset[int] = frozenset()
+    upper = None
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session: no lock."""
@@ -128,8 +129,23 @@ class NoLocks:
         if os.getppid() != parent:
             os._exit(0)
 
-    def lock_up(self, limits: SessionLimits, number: int) -> str:
+    def mount(self, folder: dict[str, Any]) -> int:
+        """Refused: without locks, code sees the host's folders as they are.
+
+        Raises:
+            OSError: always.
+        """
+        raise OSError(f"{folder['path']}: nothing is mounted without namespaces")
+
+    def lock_up(
+        self,
+        limits: SessionLimits,
+        number: int,
+        trees: Mapping[str, int],
+        masks: Sequence[bytes] | None = None,
+    ) -> str:
         """Make and enter the working folder; on Linux, bound the memory of each process."""
+        del trees, masks  # none: nothing is mounted
         if _ON_LINUX:
             with open("/proc/self/statm", encoding="ascii") as file:
                 used = int(file.read().split()[5]) * resource.getpagesize()

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from .codec.wire import Frame, FrameReader, Kind, pack
 from .folders import remove_folder
 from .kernel.locks import KernelLocks
+from .kernel.network import NetworkOrder
 from .processes import (
     TICK_SECONDS,
     NoLocks,
@@ -30,8 +31,10 @@ from .processes import (
     watch_process,
 )
 from .session.link import HostGone, Link
+from .session.names import ask_the_host
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
+from .session.view import enter_view
 
 _PAUSE_MS = 5  # without a request: until then, the new session needs the processor
 _TICK_MS = int(TICK_SECONDS * 1000)
@@ -129,19 +132,31 @@ class Template:
             if pid is not None:
                 os.kill(pid, signal.SIGSTOP if order["stop"] else signal.SIGCONT)
         else:
-            self._spawn(order, self._link.descriptors.popleft())
+            count = 1 + sum("path" not in folder for folder in order["folders"])
+            self._spawn(order, [self._link.descriptors.popleft() for _ in range(count)])
 
-    def _spawn(self, order: dict[str, Any], descriptor: int) -> None:
+    def _spawn(self, order: dict[str, Any], descriptors: list[int]) -> None:
+        """Make the waiting process a session.
+
+        Args:
+            order: of the host. Of each of its `folders`, the host sends the mount along, or names
+                the `path` for the keeper.
+            descriptors: the session's end of its socket, and the mounts.
+        """
         try:
+            for place, folder in enumerate(order["folders"], start=1):
+                if "path" in folder:
+                    descriptors.insert(place, self._locks.mount(folder))
             waiting = self._waiting or self._fork_ahead()
             self._waiting, self._may_fork_ahead = None, True
             self._sessions[order["id"]] = waiting.pid
             with waiting.orders:
-                socket.send_fds(waiting.orders, [pack(Frame(Kind.ORDER, order))], [descriptor])
+                socket.send_fds(waiting.orders, [pack(Frame(Kind.ORDER, order))], descriptors)
         except OSError as error:
-            _report_failure(descriptor, error)
+            _report_failure(descriptors[0], error)
         finally:
-            os.close(descriptor)
+            for descriptor in descriptors:
+                os.close(descriptor)
 
     def _fork_ahead(self) -> ReadyProcess:
         parent = os.getpid()
@@ -207,8 +222,10 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
         Namespace(Rules("", frozenset("*"), 0))  # touches the pages that the real one will write to
         order = orders.receive().body
         link = Link(socket.socket(fileno=orders.descriptors[0]))
+        names = [folder["name"] for folder in order["folders"]]
+        trees = dict(zip(names, list(orders.descriptors)[1:], strict=True))
         name_process("session")
-        _start_session(order, link, locks).serve()
+        _start_session(order, link, locks, trees).serve()
     except BaseException as error:  # noqa: BLE001 - reported to the host
         with suppress(HostGone):  # the template is gone
             if not orders.descriptors:
@@ -218,12 +235,31 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
         os._exit(0)
 
 
-def _start_session(order: dict[str, Any], link: Link, locks: Locks) -> SessionProcess:
+def _start_session(
+    order: dict[str, Any], link: Link, locks: Locks, trees: dict[str, int]
+) -> SessionProcess:
     limits = SessionLimits(**order["limits"])
-    folder = locks.lock_up(limits, order["id"])
-    close_all_but({link.sock.fileno(), *locks.kept_descriptors})
-    rules = Rules(folder, frozenset(order["imports"]), limits.max_output_bytes)
-    return SessionProcess(link, rules, locks.harden, locks.warden(limits))
+    workspace = order.get("workspace")
+    masks = workspace and workspace["masks"]
+    masked = None if masks is None else [path.encode("latin-1") for path in masks]
+    if "network" in order:
+        _connect(NetworkOrder(**order["network"]), link, locks)
+    folder = locks.lock_up(limits, order["id"], trees, masked)
+    close_all_but({link.sock.fileno(), *link.passing, *locks.kept_descriptors})
+    view = enter_view(folder, locks.upper) if workspace else None
+    # What changes in a workspace is reported as its changes.
+    delivered = "" if view is not None else folder
+    rules = Rules(delivered, frozenset(order["imports"]), limits.max_output_bytes)
+    return SessionProcess(link, rules, locks.harden, locks.warden(limits), view)
+
+
+def _connect(order: NetworkOrder, link: Link, locks: Locks) -> None:
+    """Prepare the session's network."""
+    if isinstance(locks, NoLocks):
+        raise PermissionError("without locks there is no network of the session's own")
+    link.passing = locks.connect(order)
+    known = frozenset({*order.addresses, *order.hosts.values()})
+    ask_the_host((order.names, order.ports[0]), known)
 
 
 def _report_failure(descriptor: int, error: BaseException) -> None:

@@ -54,7 +54,7 @@ class Running(NamedTuple):
         """A session that may not start."""
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
-        order = {"id": number, "limits": {**_LIMITS, **limits}, "imports": ["*"]}
+        order = {"id": number, "limits": {**_LIMITS, **limits}, "imports": ["*"], "folders": []}
         with theirs:
             data = pack(Frame(Kind.ORDER, order))
             socket.send_fds(self.control, [data], [theirs.fileno()])

@@ -36,6 +36,8 @@ class Kind(IntEnum):
     END = 4
     PAUSE = 5
     ORDER = 6
+    SEED = 7
+    SCAN = 8
     READY = 16
     FORKED = 17
     OUTPUT = 18
@@ -47,6 +49,8 @@ class Kind(IntEnum):
     SWEPT = 24
     FAILED = 25
     REPORT = 26
+    ENTRY = 27
+    SCANNED = 28
 
 
 _KINDS = {kind.value: kind for kind in Kind}

@@ -26,6 +26,27 @@ def _tolerant(copy: Callable[..., None]) -> Callable[..., None]:
     return tolerant
 
 
+def rename_by_copy() -> None:
+    """Make `os.rename` and `os.replace` move folders of a lower layer, which the kernel refuses."""
+    os.rename = _copying(os.rename)
+    os.replace = _copying(os.replace)
+
+
+def _copying(rename: Callable[..., None]) -> Callable[..., None]:
+    def move(src: Any, dst: Any, **options: Any) -> None:
+        try:
+            rename(src, dst, **options)
+        except OSError as error:
+            if error.errno != errno.EXDEV or options or not os.path.isdir(src):
+                raise
+            if os.path.lexists(dst):
+                os.rmdir(dst)  # as `rename` does, it replaces only an empty folder
+            shutil.copytree(src, dst, symlinks=True)
+            shutil.rmtree(src)
+
+    return move
+
+
 class PipeEnd:
     """One end of a pipe with the methods of a socket that asyncio's event loop uses.
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
 import socket
+import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
 from ..folders import enter_folder, make_home
+from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, seccomp
+from . import landlock, linux, mounts, namespaces, network, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
+from .keeper import Keeper
 from .warden import Warden
 
 _SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
@@ -32,6 +36,8 @@ class PreparedLocks(NamedTuple):
         readable: descriptors of the folders that Landlock leaves readable.
         landlock: the version of Landlock; 0 for none.
         filters: the system-call filters, without and with `fork`; None where there are none.
+        keeper: hands over folders of the host; None where no session gets any from it.
+        network: whether sessions have a network.
     """
 
     proc: int
@@ -39,6 +45,8 @@ class PreparedLocks(NamedTuple):
     readable: tuple[int, ...]
     landlock: int
     filters: tuple[bytes, bytes] | None
+    keeper: Keeper | None
+    network: bool = False
 
 
 def part_from_others() -> int:
@@ -50,10 +58,32 @@ def part_from_others() -> int:
     return mounts.open_own_proc()
 
 
-def settle_in(cell: PreparedLocks, limits: SessionLimits) -> None:
-    """Make the working folder in memory, and enter a user namespace: no mount comes after."""
+def settle_in(
+    cell: PreparedLocks,
+    limits: SessionLimits,
+    trees: Mapping[str, int],
+    masks: Sequence[bytes] | None,
+) -> int | None:
+    """Make the working folder in memory, and enter a user namespace: no mount comes after.
+
+    Args:
+        cell: what the template has prepared.
+        limits: of the session.
+        trees: detached mounts of the host's folders, by the names they get in the working folder.
+        masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+
+    Returns:
+        The overlay's upper layer, if there is one.
+    """
     mounts.make_working_folder(limits.max_file_bytes)
+    others = dict(trees)
+    upper = None if masks is None else overlay.mount(others.pop(overlay.WORKSPACE), masks)
+    for name, tree in others.items():
+        place = os.path.join(mounts.SANDBOX, name)
+        os.mkdir(place)
+        mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
+    return upper
 
 
 def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
@@ -76,10 +106,11 @@ def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
         _lower(kind, most)
 
 
-def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
+def lock(cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()) -> None:
     """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's /proc, which stays readable; no path leads there.
+    `own_proc` is the warden's /proc, which stays readable; no path leads there. In a session with a
+    network, `ports` can be reached by TCP.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
@@ -87,7 +118,7 @@ def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
     if cell.landlock:
         own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         seen = () if own_proc is None else (own_proc,)
-        landlock.restrict((*cell.readable, *seen), (own,))
+        landlock.restrict((*cell.readable, *seen), (own,), ports)
         os.close(own)
 
 
@@ -156,7 +187,8 @@ class KernelLocks:
     """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
     Args:
-        order: modules to load (`preload`), and locks not to use (`without`).
+        order: modules to load (`preload`), locks not to use (`without`), and whether sessions have
+            a network (`network`).
 
     Raises:
         OSError: the kernel refuses a lock.
@@ -170,6 +202,9 @@ class KernelLocks:
             make_home(mounts.SANDBOX)
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
+        self._ports: list[int] = []
+        self.upper: int | None = None
+        """The upper layer of this session's workspace, if it is an overlay."""
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -180,6 +215,16 @@ class KernelLocks:
             "seccomp": filters,
             "forks": filters and _can(seccomp.listen_to_forks),
         }
+
+    def mount(self, folder: dict[str, Any]) -> int:
+        """A detached mount of a folder of the host, as `Keeper.mount` makes it.
+
+        Raises:
+            OSError: there is no keeper, or it refuses.
+        """
+        if self.cell.keeper is None:
+            raise OSError("this sandbox shows no folders of the host")
+        return self.cell.keeper.mount(folder)
 
     def fork(self) -> int:
         """Fork a process that may become a session, in a new process namespace."""
@@ -212,14 +257,41 @@ class KernelLocks:
         stand_alone(self.cell.proc)
         if self.cell.namespaces:
             self._own_proc = part_from_others()
+            if self.cell.network:
+                network.enter(self.cell.proc)
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
 
-    def lock_up(self, limits: SessionLimits, number: int) -> str:
-        """Enter a new working folder, and lock everything else away; returns the folder."""
+    def connect(self, order: network.NetworkOrder) -> list[int]:
+        """Prepare the session's network; gives its listening sockets, which go to the host.
+
+        Raises:
+            OSError: there are no namespaces, or the kernel refuses.
+        """
+        if not (self.cell.namespaces and self.cell.network):
+            raise OSError(errno.EPERM, "a network needs namespaces")
+        network.show_files(order)
+        self._ports = order.ports
+        return network.listen(order)
+
+    def lock_up(
+        self,
+        limits: SessionLimits,
+        number: int,
+        trees: Mapping[str, int],
+        masks: Sequence[bytes] | None = None,
+    ) -> str:
+        """Enter a new working folder, and lock everything else away; returns the folder.
+
+        Args:
+            limits: of the session.
+            number: the session's.
+            trees: detached mounts of the host's folders, by their names in the working folder.
+            masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+        """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            settle_in(self.cell, limits)
+            self.upper = settle_in(self.cell, limits, trees, masks)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
@@ -227,13 +299,13 @@ class KernelLocks:
         if not limits.checkpoints:
             self._own_proc = None
         limit_resources(self.cell, limits)
-        lock(self.cell, folder, self._own_proc)
+        lock(self.cell, folder, self._own_proc, self._ports)
         return folder
 
     @property
     def kept_descriptors(self) -> set[int]:
         """The descriptors that a locked session still needs."""
-        return set() if self._own_proc is None else {self._own_proc}
+        return {each for each in (self._own_proc, self.upper) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None if steps do not run in forks."""
@@ -251,17 +323,26 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
     apart = "namespaces" not in without
+    has_network = apart and bool(order.get("network"))
     if apart:
         namespaces.enter()
         namespaces.fork_inside()
-    load(order["preload"])
-    paths = mounts.python_paths()
-    if apart:
         mounts.keep_to_ourselves()
-        trees = mounts.hold(paths)
+    keeper = Keeper() if apart and order.get("keeper") else None
+    packages: str = order.get("packages", "")
+    if packages:
+        forget_host_packages()
+    load(order["preload"])
+    paths = mounts.python_paths(packages=not packages)
+    if apart:
+        trees = mounts.hold(paths, packages)
         namespaces.drop_root()
         mounts.enter_root(trees)
         paths = ["/", "/dev/null"]  # which may be written, too
+    elif packages:
+        paths.append(packages)
+    if packages:  # it exists now: a folder that does not is remembered as such
+        sys.path.append(mounts.PACKAGES if apart else packages)
     files = 0 if "landlock" in without else landlock.abi()
     if not apart and not files and os.geteuid() == 0 and _can(namespaces.become_nobody):
         namespaces.become_nobody()
@@ -270,16 +351,18 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=files,
-        filters=None if "seccomp" in without else _filters(stack),
+        filters=None if "seccomp" in without else _filters(stack, network=has_network),
+        keeper=keeper,
+        network=has_network,
     )
 
 
-def _filters(stack: int) -> tuple[bytes, bytes] | None:
+def _filters(stack: int, *, network: bool) -> tuple[bytes, bytes] | None:
     """The system-call filters without and with `fork`; None if the kernel accepts none."""
     try:
         filters = (
-            seccomp.program(forks=False, stack=stack),
-            seccomp.program(forks=True, stack=stack),
+            seccomp.program(forks=False, network=network, stack=stack),
+            seccomp.program(forks=True, network=network, stack=stack),
         )
     except OSError:  # a machine whose system calls are not known
         return None

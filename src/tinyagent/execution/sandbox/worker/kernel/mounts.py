@@ -18,6 +18,8 @@ from . import linux
 
 SANDBOX = "/sandbox"
 """The working folder of each session."""
+PACKAGES = "/packages"
+"""Where a template for locked packages has them."""
 PROC = SANDBOX
 """Where the template has its /proc: each session's working folder covers it."""
 
@@ -26,8 +28,10 @@ _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
 _AT_FDCWD = -100
 _AT_RECURSIVE = 0x8000
 _OPEN_TREE_CLONE = 1
+_AT_EMPTY_PATH = 0x1000
 _MOVE_MOUNT_F_EMPTY_PATH = 4
-_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID = 1, 2
+_MOUNT_ATTR_RDONLY, _MOUNT_ATTR_NOSUID, _MOUNT_ATTR_NODEV = 1, 2, 4
+_MOUNT_ATTR_IDMAP = 0x10_0000
 _FILES = linux.MS_NOSUID | linux.MS_NODEV
 
 DEVICES = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
@@ -41,10 +45,16 @@ class Tree(NamedTuple):
     is_folder: bool
 
 
-def python_paths() -> list[str]:
-    """The folders and files that CPython and its packages are read from at run time."""
-    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
-    places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
+def python_paths(*, packages: bool = True) -> list[str]:
+    """The folders and files that CPython and its packages are read from at run time.
+
+    Args:
+        packages: whether the packages installed on the host are wanted.
+    """
+    places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
+    if packages:
+        places += [sysconfig.get_path(name) for name in ("purelib", "platlib")]
+        places += [entry for entry in sys.path if os.path.isdir(entry) and "-packages" in entry]
     machine = sysconfig.get_config_var("MULTIARCH")
     places += [f"/lib/{machine}", f"/usr/lib/{machine}"] if machine else ["/lib", "/usr/lib"]
     places += ["/lib64", "/usr/lib64", "/usr/lib/locale", sysconfig.get_config_var("LIBDIR")]
@@ -61,17 +71,62 @@ def _outermost(paths: Iterable[str]) -> list[str]:
     return outermost
 
 
-def hold(paths: Iterable[str]) -> list[Tree]:
-    """Hold the paths by descriptors, with the caller's present rights."""
+def hold(paths: Iterable[str], packages: str = "") -> list[Tree]:
+    """Hold the paths by descriptors, with the caller's present rights.
+
+    `packages` is the folder that is to be at `PACKAGES`; "" for none.
+    """
+    places = {**{path: path for path in paths}, **({PACKAGES: packages} if packages else {})}
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE
     return [
         Tree(
-            path,
+            place,
             linux.syscall("open_tree", _AT_FDCWD, os.fsencode(path), flags),
             os.path.isdir(path),
         )
-        for path in paths
+        for place, path in places.items()
     ]
+
+
+def open_folder(path: linux.Path) -> int:
+    """A descriptor that stands for a folder of the host; a link is not followed.
+
+    Raises:
+        OSError: there is no such folder.
+    """
+    return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+
+def clone(folder: int, *, read_only: bool, users: int | None = None) -> int:
+    """A detached mount of an open folder and what is mounted below it; no device works there.
+
+    Args:
+        folder: as `open_folder` returns it, of a mount of this mount namespace.
+        read_only: whether nothing can be changed through it.
+        users: a user namespace whose map of users applies to the owners of files (Linux 5.12).
+
+    Raises:
+        OSError: the kernel refuses.
+    """
+    flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
+    tree = linux.syscall("open_tree", folder, b"", flags)
+    add = _MOUNT_ATTR_NOSUID | _MOUNT_ATTR_NODEV
+    add |= _MOUNT_ATTR_RDONLY if read_only else 0
+    add |= 0 if users is None else _MOUNT_ATTR_IDMAP
+    attributes = struct.pack("=4Q", add, 0, 0, users or 0)
+    try:
+        _set(tree, "", _AT_RECURSIVE | _AT_EMPTY_PATH, attributes)
+    except OSError:
+        os.close(tree)
+        raise
+    return tree
+
+
+def attach(tree: int, target: str) -> None:
+    """Put a detached mount at a place of this mount namespace, and close its descriptor."""
+    there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
+    linux.syscall("move_mount", tree, b"", *there)
+    os.close(tree)
 
 
 def enter_root(trees: Iterable[Tree]) -> None:
@@ -88,9 +143,7 @@ def enter_root(trees: Iterable[Tree]) -> None:
         os.makedirs(folder, exist_ok=True)
         if not tree.is_folder:
             os.close(os.open(target, os.O_CREAT | os.O_WRONLY, 0o644))
-        there = (_AT_FDCWD, os.fsencode(target), _MOVE_MOUNT_F_EMPTY_PATH)
-        linux.syscall("move_mount", tree.descriptor, b"", *there)
-        os.close(tree.descriptor)
+        attach(tree.descriptor, target)
     linux.pivot_root(".", ".")
     linux.umount2(".")
     os.chdir("/")
@@ -131,7 +184,15 @@ def make_working_folder(max_bytes: int) -> None:
     linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
 
 
+def make_read_only(path: str) -> None:
+    """Let nothing be written below a mount."""
+    _set_attributes(path, 0, _MOUNT_ATTR_RDONLY, 0)
+
+
 def _set_attributes(path: str, flags: int, add: int, clear: int) -> None:
-    attributes = struct.pack("=4Q", add, clear, 0, 0)
+    _set(_AT_FDCWD, path, flags, struct.pack("=4Q", add, clear, 0, 0))
+
+
+def _set(folder: int, path: str, flags: int, attributes: bytes) -> None:
     size = len(attributes)
-    linux.syscall("mount_setattr", _AT_FDCWD, os.fsencode(path), flags, attributes, size)
+    linux.syscall("mount_setattr", folder, os.fsencode(path), flags, attributes, size)

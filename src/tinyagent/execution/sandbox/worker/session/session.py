@@ -21,6 +21,7 @@ from ..kernel.warden import Warden
 from ..processes import TICK_SECONDS, StepProcesses, watch_process
 from .link import HostGone, Link, readable
 from .step import Namespace, Rules, run_step
+from .view import View
 
 _FORK_TRIES = 10
 _STOP_SECONDS = 1.0  # the warden has stopped a process whose step has ended well before that
@@ -35,6 +36,7 @@ class SessionProcess:
         harden: applies the last lock; called before any code runs, with the way to the warden in a
             fork that has one.
         warden: only in the first process, and only if steps run in forks.
+        view: of a workspace, if there is one.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class SessionProcess:
         rules: Rules,
         harden: Callable[[socket.socket | None], None],
         warden: Warden | StepProcesses | None,
+        view: View | None = None,
     ) -> None:
         self._link = link
         self._rules = rules
         self._harden: Callable[[socket.socket | None], None] | None = harden
         self._handover: socket.socket | None = None
         self._warden = warden
+        self._view = view
         self._namespace = Namespace(rules)
         self._children: dict[int, int] = {}
         self._is_stopped = warden is not None and warden.stops_states
@@ -68,6 +72,10 @@ class SessionProcess:
             self._run(frame)
         elif frame.kind is Kind.FILE:
             self._write(frame)
+        elif frame.kind is Kind.SEED and self._view is not None:
+            self._view.seed(frame.body, frame.blob)
+        elif frame.kind is Kind.SCAN and self._view is not None:
+            self._view.report(self._link.send)
         elif frame.kind is Kind.PAUSE and self._warden is not None:
             self._warden.pause(stop=frame.body["stop"])
         elif frame.kind is Kind.END and self._warden is not None:
@@ -157,6 +165,9 @@ class SessionProcess:
         self._link.move(descriptor)
         for pid in list(self._children):
             self._unwatch(pid)
+        if self._view is not None:
+            self._view.close()
+            self._view = None
         if self._warden is not None:
             self._handover = self._warden.leave()
             self._warden = None

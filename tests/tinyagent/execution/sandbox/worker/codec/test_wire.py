@@ -107,7 +107,7 @@ def test_what_is_not_a_json_object_is_refused(text: str | bytes) -> None:
         FrameReader().feed(framed(text))
 
 
-@pytest.mark.parametrize("kind", [0, 7, 15, 27, 255])
+@pytest.mark.parametrize("kind", [0, 9, 15, 29, 255])
 def test_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(WireError, match=f"unknown kind, {kind}"):
         FrameReader().feed(framed("{}", kind=kind))
@@ -200,5 +200,6 @@ class _NoDeeperThan500(json.JSONDecoder):
 
 def test_a_kind_says_who_may_send_it() -> None:
     to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE, Kind.ORDER}
+    to_session |= {Kind.SEED, Kind.SCAN}
     assert {kind for kind in Kind if kind < 16} == to_session
     assert sys.modules["tinyagent.execution.sandbox.worker.codec.wire"] is wire

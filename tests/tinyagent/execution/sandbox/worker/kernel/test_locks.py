@@ -25,6 +25,7 @@ CELL = """
         readable=tuple(os.open(path, os.O_PATH) for path in paths),
         landlock=landlock.abi(),
         filters=(seccomp.program(forks=False), seccomp.program(forks=True)),
+        keeper=None,
     )
 
     def outcome(function, *arguments):

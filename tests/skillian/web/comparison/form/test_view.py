@@ -1,11 +1,14 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from nicegui import ui
 from nicegui.testing import User
+from pydantic import SecretStr
 from tests.skillian.web.views import fire, only, sees, viewed
 from tests.skillian.web.visits import visit
 from tests.support.waits import soon
@@ -15,11 +18,14 @@ from skillian.api.comparisons import Comparisons
 from skillian.api.jobs import ComparisonJobs
 from skillian.api.runs import Runs
 from skillian.api.service import Service
+from skillian.app import open_service
 from skillian.chat.turns import LocalTurns
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import UnavailableError
-from skillian.web.comparison.form import compare_form
+from skillian.settings import Settings
+from skillian.web.comparison.form.view import compare_form
+from skillian.web.start.view import start_view
 
 
 def field(user: User, label: str, nth: int = 0) -> Any:
@@ -47,10 +53,13 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
         user.find("Add a filter").click()
         user.find("Add a filter").click()
         with user:
-            field(user, "Value").value = "1001, 1002"
             field(user, "Dimension", 1).value = "period"
             field(user, "Condition", 1).value = "between"
-            field(user, "Value", 1).value = "2024001 .. 2024003"
+            field(user, "from").value = "2024001"
+            field(user, "to").value = "2024003"
+        await soon(lambda: [*field(user, "Values").options] == ["1001", "1002", "1003"], 60)
+        with user:
+            field(user, "Values").value = ["1001", "1002"]
             field(user, "A match differs by at most: amount").value = "0"
         submit(user)
         await soon(lambda: len(user.back_history) == 2, 60)
@@ -76,7 +85,9 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["segment", "grade", "country"]
             field(user, "Dimension").value = "country"
-            field(user, "Value").value = "Spain"
+        await soon(lambda: "Spain" in field(user, "Values").options, 60)
+        with user:
+            field(user, "Values").value = ["Spain"]
         submit(user)
         await soon(lambda: len(user.back_history) == 2, 60)
         key = user.back_history[-1].removeprefix("/compare/")
@@ -188,7 +199,7 @@ async def test_each_error_is_shown_at_its_field(service: Service) -> None:
         submit(user)
         await soon(lambda: field(user, "Group by").error is not None, 60)
         assert field(user, "Group by").error == "Choose at least one dimension."
-        assert field(user, "Value").error == "Enter a value."
+        assert field(user, "Values").error == "Choose or enter a value."
         assert "decimal" in field(user, "A minor difference is at most: amount").error
         assert len(user.back_history) == 1
 
@@ -200,10 +211,11 @@ async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -
         with user:
             field(user, "Dimension").value = "period"
             field(user, "Condition").value = "between"
-            field(user, "Value").value = "2024009 .. 2024001"
+            field(user, "from").value = "2024009"
+            field(user, "to").value = "2024001"
         submit(user)
-        await soon(lambda: field(user, "Value").error is not None, 60)
-        assert "from low to high" in field(user, "Value").error
+        await soon(lambda: field(user, "from").error is not None, 60)
+        assert "from low to high" in field(user, "from").error
 
 
 async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Service) -> None:
@@ -220,11 +232,73 @@ async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Ser
         await sees(user, "Compare two sources")
         for index in range(2):
             user.find("Add a filter").click()
+            await soon(lambda at=index: bool(field(user, "Values", at).options), 60)
             with user:
-                field(user, "Value", index).value = "1001"
+                field(user, "Values", index).value = ["1001"]
         submit(user)
-        await soon(lambda: field(user, "Value", 1).error is not None, 60)
-        assert "another filter on company" in field(user, "Value", 1).error
+        await soon(lambda: field(user, "Values", 1).error is not None, 60)
+        assert "another filter on company" in field(user, "Values", 1).error
+
+
+async def test_a_value_that_is_not_known_is_typed(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        user.find("Add a filter").click()
+        await soon(lambda: bool(field(user, "Values").options), 60)
+        fire(field(user, "Values"), "inputValue", "10")
+        fire(field(user, "Values"), "inputValue", "1009, Inc")
+        fire(field(user, "Values"), "blur", None)
+        await soon(lambda: field(user, "Values").value == ["1009, Inc"], 60)
+        fire(field(user, "Values"), "inputValue", "1003")
+        submit(user)
+        await soon(lambda: len(user.back_history) == 2, 60)
+        key = user.back_history[-1].removeprefix("/compare/")
+    [condition] = service.data.comparison.remembered(key).proof.filters
+    assert condition.values == ("1009, Inc", "1003")
+
+
+async def test_the_same_source_twice_is_refused(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        await sees(user, "Compare two sources")
+        with user:
+            field(user, "Source B").value = "fi_reporting"
+        assert field(user, "Source B").error == "A and B are the same. Choose two."
+        submit(user)
+        with user:
+            field(user, "Source B").value = "bpc_reporting"
+        assert field(user, "Source B").error is None
+        assert len(user.back_history) == 1
+
+
+async def test_the_configured_limits_are_shown(service: Service) -> None:
+    async with viewed(lambda: compare_form(visit(service))) as user:
+        text = "Configured for amount: a match up to 0.01 and 0.01 %, minor up to 1.00 and 1 %"
+        await sees(user, text)
+        placeholder = field(user, "A minor difference is at most: amount").props["placeholder"]
+        assert placeholder == "1.00"
+        with user:
+            field(user, "Measures").value = ["documents"]
+        await sees(user, text.replace("amount", "documents"))
+
+
+def without(sources: Path, name: str) -> Path:
+    """Write the declarations without one of the sources."""
+    declared = yaml.safe_load(sources.read_text(encoding="utf-8"))
+    del declared["sources"][name]
+    fewer = sources.parent / "fewer.yaml"
+    fewer.write_text(yaml.safe_dump(declared), encoding="utf-8")
+    return fewer
+
+
+async def test_one_source_cannot_be_compared(demo: Path, tmp_path: Path) -> None:
+    alone = without(demo, "bpc_reporting")
+    url = SecretStr(f"sqlite:///{tmp_path / 'sessions.db'}")
+    async with open_service(Settings(sources=alone, database_url=url)) as service:
+        async with viewed(lambda: compare_form(visit(service))) as user:
+            await sees(user, "A comparison needs two sources.")
+            await user.should_see("Compare two files")
+        async with viewed(lambda: start_view(visit(service))) as user:
+            await sees(user, "Declare two sources in sources.yaml to compare them here.")
 
 
 async def test_names_that_look_like_code_are_compared(hostile: Service) -> None:

@@ -16,7 +16,7 @@ from skillian.data.query.catalogue import Catalogue
 from skillian.data.schema.diff import pair_columns
 from skillian.display import printable
 from skillian.errors import ToolError
-from skillian.web.comparison.fields import select
+from skillian.web.comparison.form.fields import select
 from skillian.web.shell.elements import set_options
 
 _KEY_NOTE = "Without key columns, the primary key or another unique key is found and named."

@@ -1,0 +1,114 @@
+"""The form that starts a comparison as a background job. Each error is shown next to its field."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nicegui import ui
+
+from skillian.data.declare.saved import SavedComparison
+from skillian.web.comparison.form.fields import LimitFields, select
+from skillian.web.comparison.form.filter_fields import FilterFields
+from skillian.web.comparison.form.job import SAME, JobControls
+from skillian.web.comparison.form.row_fields import RowFields
+from skillian.web.shell.activity import start_task
+from skillian.web.shell.elements import Heading, set_options
+from skillian.web.shell.frame import START, Visit
+
+FEW_SOURCES = "A comparison needs two sources. Declare them in sources.yaml, or compare two files."
+
+
+async def compare_form(visit: Visit) -> None:
+    """Show the form; the result opens on another page."""
+    with ui.element("div").classes("stack"):
+        Heading("Compare two sources", 1)
+        if len(visit.service.data.registry.names) > 1:
+            _Form(visit)
+        else:
+            ui.label(FEW_SOURCES)
+            ui.link("Compare two files", START)
+
+
+class _Form:
+    """The fields, and the comparison that they start."""
+
+    def __init__(self, visit: Visit) -> None:
+        self._visit = visit
+        names = list(visit.service.data.registry.names)
+        with ui.element("form").classes("compare-form stack") as form:
+            form.props["aria-label"] = "Compare two sources"
+            with ui.element("div").classes("form-grid"):
+                self._a = select("Source A, the baseline", names, names[0])
+                self._b = select("Source B", names, names[1]).without_auto_validation()
+                self._measures = select("Measures", [], [], multiple=True)
+                self._measures.props["hint"] = "None: whole rows are compared."
+                self._align_on = select("Group by", [], [], multiple=True)
+            self._rows = RowFields(visit.service.data.catalogue)
+            self._filters = FilterFields(visit.service)
+            self._limits = LimitFields()
+            JobControls(visit, "Compare", self._read, self._show_error, form)
+        self._a.on_value_change(self._update_options)
+        self._b.on_value_change(self._update_options)
+        self._measures.on_value_change(self._update_kind)
+        self._update_options()
+
+    def _update_options(self) -> None:
+        """Offer what the two selected sources have in common."""
+        shared = self._visit.service.data.registry.shared(self._a.value, self._b.value)
+        set_options(self._measures, shared.measures, list(shared.measures[:1]))
+        set_options(self._align_on, shared.dimensions, list(shared.align_on))
+        self._filters.set_sources(self._a.value, self._b.value, shared.dimensions)
+        self._b.error = SAME if self._a.value == self._b.value else None
+        self._update_kind()
+
+    def _update_kind(self) -> None:
+        """Show the fields of measures or those of whole rows."""
+        has_measures = bool(self._measures.value)
+        self._align_on.set_visibility(has_measures)
+        self._limits.room.set_visibility(has_measures)
+        self._rows.room.set_visibility(not has_measures)
+        self._show_limits()
+        if not has_measures:
+            start_task(self._rows.offer(self._a.value, self._b.value), "columns", self._rows.room)
+
+    def _show_limits(self) -> None:
+        pair = frozenset((self._a.value, self._b.value))
+        settings = self._visit.service.data.registry.comparison
+        self._limits.set_configured(
+            {name: settings.thresholds_for(pair, name).settled() for name in self._measures.value}
+        )
+
+    def _read(self) -> SavedComparison | None:
+        """The comparison that the fields describe; None if a field shows an error."""
+        if self._b.error:
+            return None
+        filters = self._filters.read()
+        how = self._read_measures() if self._measures.value else self._rows.read()
+        if filters is None or how is None:
+            return None
+        return SavedComparison(
+            name="comparison", a=self._a.value, b=self._b.value, filters=filters, **how
+        )
+
+    def _read_measures(self) -> dict[str, Any] | None:
+        """The fields of a comparison of measures; None if a field shows an error."""
+        self._measures.error = None
+        self._align_on.error = None if self._align_on.value else "Choose at least one dimension."
+        limits = self._limits.read()
+        if limits is None or self._align_on.error:
+            return None
+        return {
+            "measures": tuple(self._measures.value),
+            "align_on": tuple(self._align_on.value),
+            "thresholds": limits,
+        }
+
+    def _show_error(self, message: str, is_about_input: bool) -> bool:  # noqa: FBT001 - a callback
+        """Show an error next to the field that it is about; False if there is none."""
+        if is_about_input and self._filters.show_error(message):
+            return True
+        for field in (self._measures, self._align_on, *self._rows.choices):
+            if any(repr(name) in message for name in field.value):
+                field.error = message
+                return True
+        return False

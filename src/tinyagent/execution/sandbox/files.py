@@ -1,0 +1,32 @@
+"""Files of the host that are copied into a session's working folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.sandbox.session import SandboxSession
+from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
+
+_PIECE = 1 << 20
+
+
+def existing_file(path: str | Path) -> Path:
+    """The path of a file.
+
+    Raises:
+        ConfigurationError: there is no such file.
+    """
+    file = Path(path)
+    if not file.is_file():
+        raise ConfigurationError(f"files: there is no file {str(file)!r}")
+    return file
+
+
+async def send_file(session: SandboxSession, path: Path) -> None:
+    """Copy a file into the session's folder, before its first step."""
+    with path.open("rb") as file:
+        append = False
+        while (piece := file.read(_PIECE)) or not append:
+            await session.put(Frame(Kind.FILE, {"name": path.name, "append": append}, piece))
+            append = True

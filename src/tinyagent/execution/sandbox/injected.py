@@ -1,0 +1,63 @@
+"""What the host makes available to the code: functions that it calls, and data."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.sandbox.calls import ToolReply, answer_call, check_name
+from tinyagent.execution.sandbox.session import StepOrder
+from tinyagent.execution.sandbox.worker.codec.values import encode
+from tinyagent.execution.sandbox.worker.codec.wire import Frame, WireError
+
+
+class Injected:
+    """The tools and the data of an executor, by their names in the code."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Callable[..., Any]] = {}
+        self._values: dict[str, tuple[int, Any]] = {}
+        self._count = 0
+
+    def add(self, name: str, value: Any) -> None:
+        """Add a tool or a value, in place of an earlier one of this name.
+
+        Raises:
+            ConfigurationError: the name is not an identifier or is reserved, or the value is too
+                large to cross.
+        """
+        check_name(name)
+        self._tools.pop(name, None)
+        self._values.pop(name, None)
+        if callable(value):
+            self._tools[name] = value
+        else:
+            _encoded(name, value, bytearray())
+            self._count += 1
+            self._values[name] = (self._count, value)
+
+    def order(self, step: int, code: str, known: frozenset[tuple[str, int]]) -> StepOrder:
+        """The order of a step, with the data that the session does not know yet.
+
+        Raises:
+            ConfigurationError: a value cannot cross any more.
+        """
+        blobs = bytearray()
+        new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
+        values = {name: _encoded(name, value, blobs) for name, (_, value) in new.items()}
+        brings = frozenset((name, number) for name, (number, _) in new.items())
+        token = secrets.token_hex(8)
+        return StepOrder(step, code, tuple(self._tools), values, bytes(blobs), brings, token)
+
+    async def answer(self, call: Frame) -> ToolReply:
+        """Do a tool call."""
+        return await answer_call(self._tools, call)
+
+
+def _encoded(name: str, value: Any, blobs: bytearray) -> Any:
+    try:
+        return encode(value, blobs)
+    except WireError as fault:
+        raise ConfigurationError(f"inject {name!r}: {fault}") from None

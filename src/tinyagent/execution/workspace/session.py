@@ -1,0 +1,181 @@
+"""A workspace and the session that works on it: filling the view, and reading what has changed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.execution import Change, ExecutionResult
+from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.sandbox.host_folders import HostFolder
+from tinyagent.execution.sandbox.session import SandboxSession
+from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
+from tinyagent.execution.workspace.manifest import read_pieces
+from tinyagent.execution.workspace.report import Report
+from tinyagent.execution.workspace.workspace import OpenWorkspace, Workspace
+
+Spawn = Callable[[dict[str, Any], Sequence[HostFolder]], SandboxSession]
+
+_NAME = "workspace"
+_REPORT_SECONDS = 30.0
+_SLICE_SECONDS = 0.005
+_LOST = "what it had changed in the workspace is lost"
+
+
+class SessionWorkspace:
+    """The workspace of an executor, for one session after the other.
+
+    Args:
+        workspace: the folder.
+
+    Raises:
+        ConfigurationError: it does not exist.
+    """
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._open: OpenWorkspace | None = None
+        self._room = 0
+        self.uses_layers = True
+        """Whether to try an overlay before a copy."""
+        if not workspace.path.is_dir():
+            raise ConfigurationError(f"workspace: there is no folder {str(workspace.path)!r}")
+
+    async def start(self, order: dict[str, Any], spawn: Spawn, *, layered: bool) -> SandboxSession:
+        """Start a session that sees the folder as it is now.
+
+        Args:
+            order: what the session is started with.
+            spawn: starts it.
+            layered: whether it may get an overlay of the folder itself; otherwise, and where the
+                kernel refuses that, it gets a copy.
+
+        Raises:
+            ConfigurationError: the folder cannot be read, or it holds too much.
+            SandboxUnavailable: the session does not start.
+            WorkspaceConflict: an earlier commit was cut off and cannot be finished.
+        """
+        self.discard()
+        opened: OpenWorkspace = await run_in_thread(self._workspace.open)
+        self._open = opened
+        self._room = order["limits"]["max_file_bytes"]
+        if layered and self.uses_layers and opened.is_owned():
+            with suppress(OSError, SandboxUnavailable, WireError):
+                return await self._start_layered(opened, order, spawn)
+            self.uses_layers = False
+        return await self._start_copy(opened, order, spawn)
+
+    async def _start_layered(
+        self, opened: OpenWorkspace, order: dict[str, Any], spawn: Spawn
+    ) -> SandboxSession:
+        masks = [path.decode("latin-1") for path in sorted(opened.manifest.unshown)]
+        folder = HostFolder(opened.path.resolve(), _NAME, read_only=True, owned=True)
+        session = spawn({**order, "workspace": {"masks": masks}}, [folder])
+        try:
+            await session.wait_until_ready()
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    async def _start_copy(
+        self, opened: OpenWorkspace, order: dict[str, Any], spawn: Spawn
+    ) -> SandboxSession:
+        self._room += opened.manifest.size()
+        limits = {**order["limits"], "max_file_bytes": self._room}
+        session = spawn({**order, "limits": limits, "workspace": {"masks": None}}, ())
+        try:
+            await session.wait_until_ready()
+            for frame in _copy(opened):
+                await session.put(frame)
+                await asyncio.sleep(0)
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    async def finish(self, session: SandboxSession, result: ExecutionResult) -> ExecutionResult:
+        """The result of a step, with what is different in the workspace after it."""
+        opened = self._opened()
+        report = opened.new_report(self._room)
+        if not session.is_open or not await _read_report(session, report):
+            self.discard()
+            error = f"{result.error}; {_LOST}" if result.error else _LOST
+            return replace(result, state_lost=True, error=None if result.is_final else error)
+        changes: tuple[Change, ...] = await run_in_thread(opened.settle, report=report)
+        return replace(result, changes=changes)
+
+    async def commit(self, paths: Iterable[str] | None) -> tuple[Change, ...]:
+        """Write changes to the folder; raises as `OpenWorkspace.commit`."""
+        written: tuple[Change, ...] = await run_in_thread(self._opened().commit, paths=paths)
+        return written
+
+    def discard(self) -> None:
+        """Forget what has changed."""
+        if self._open is not None:
+            self._open.close()
+            self._open = None
+
+    def _opened(self) -> OpenWorkspace:
+        if self._open is None:
+            raise CallerError("no code has run in the workspace, or its session has ended")
+        return self._open
+
+
+def _copy(workspace: OpenWorkspace) -> Generator[Frame]:
+    entries = sorted(workspace.manifest.entries.items())
+    modes: list[Frame] = []
+    for path, entry in entries:
+        kind = "folder" if entry.is_folder else "file"
+        if entry.is_folder:
+            yield _seed(kind, path)
+        else:
+            yield from _file(workspace, path)
+        modes.append(_seed("mode", path, mode=entry.mode & 0o777))
+    yield from reversed(modes)  # a folder that may not be written comes after what is in it
+    yield _seed("end", b"")
+
+
+def _file(workspace: OpenWorkspace, path: bytes) -> Generator[Frame]:
+    yield _seed("file", path)
+    try:
+        for piece in read_pieces(workspace.root, path, workspace.manifest.entries[path]):
+            yield _seed("file", path, piece)
+    except OSError as error:
+        raise ConfigurationError(
+            f"workspace: {path.decode()!r} cannot be copied: {error}"
+        ) from None
+
+
+def _seed(kind: str, path: bytes, data: bytes = b"", *, mode: int = 0) -> Frame:
+    return Frame(Kind.SEED, {"kind": kind, "name": len(path), "mode": mode}, path + data)
+
+
+async def _read_report(session: SandboxSession, report: Report) -> bool:
+    """Let the session report what has changed in its view; False: it did not, and is closed."""
+    loop = asyncio.get_running_loop()
+    if not await session.settle():
+        return False
+    await session.put(Frame(Kind.SCAN, {}))
+    began = loop.time()
+    while True:
+        frame = await session.receive(_REPORT_SECONDS)
+        kind = frame.kind if isinstance(frame, Frame) else None
+        if kind is Kind.SCANNED and report.is_whole:
+            return True
+        try:
+            is_sound = frame is not None and kind is not Kind.SCANNED
+            if isinstance(frame, Frame) and kind is Kind.ENTRY:
+                report.take(frame.body, frame.blob)
+        except WireError:
+            is_sound = False
+        if not is_sound:
+            session.close()
+            return False
+        if loop.time() - began > _SLICE_SECONDS:  # other tasks get their turn
+            await asyncio.sleep(0)
+            began = loop.time()

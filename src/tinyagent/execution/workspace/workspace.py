@@ -1,0 +1,244 @@
+"""Workspace: a folder of the host, what the code saw in it, and what the code has changed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tinyagent.core.errors import ConfigurationError, WorkspaceConflict
+from tinyagent.core.execution import Change
+from tinyagent.execution.workspace.commit import alone, commit
+from tinyagent.execution.workspace.compare import Difference, Folder, differences, shown
+from tinyagent.execution.workspace.manifest import (
+    Manifest,
+    PathState,
+    content_of,
+    digest_of,
+    scan,
+    state,
+)
+from tinyagent.execution.workspace.names import HIDDEN, HiddenNames, visible
+from tinyagent.execution.workspace.report import Found, Report, Spool
+from tinyagent.execution.workspace.texts import MAX_TEXT_BYTES, text_diff
+
+_MAX_DIFFS = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Workspace:
+    """A folder that code works on: it sees a copy, and what it changes there can be committed.
+
+    Args:
+        folder: the folder, which stays as it is until `commit`.
+        hidden: names that the code is not shown and that a commit does not write, as in `fnmatch`;
+            a pattern with `/` is for the end of a path.
+    """
+
+    folder: str | Path
+    hidden: Iterable[str] = HIDDEN
+
+    @property
+    def path(self) -> Path:
+        """The folder's path, which stays the same if the process changes its own folder."""
+        return Path(self.folder).absolute()
+
+    def open(self) -> OpenWorkspace:
+        """Read what is in the folder now.
+
+        Raises:
+            ConfigurationError: it is not a folder that can be read, or it holds too much.
+            WorkspaceConflict: an earlier commit was cut off and cannot be finished.
+        """
+        return OpenWorkspace(self.path, HiddenNames(self.hidden))
+
+
+class OpenWorkspace:
+    """A workspace while a session works on it.
+
+    Args:
+        path: the folder.
+        hidden: names that are not shown.
+    """
+
+    def __init__(self, path: Path, hidden: HiddenNames) -> None:
+        self.path = path
+        self._hidden = hidden
+        try:
+            self.root = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except OSError as error:
+            raise ConfigurationError(
+                f"workspace: {str(path)!r} is not a folder that can be read:"
+                f" {error.strerror or error}"
+            ) from None
+        self._spool = Spool()
+        self._found: dict[bytes, Found] = {}
+        self._differences: list[Difference] = []
+        self._digests: dict[bytes, tuple[PathState, str]] = {}
+        self._diffs: dict[tuple[str, str, str], str] = {}
+        try:
+            with alone(self.root):
+                self.manifest: Manifest = scan(self.root, hidden)
+        except OSError as error:
+            self.close()
+            raise ConfigurationError(f"workspace: {str(path)!r} cannot be read: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Forget what the code has changed."""
+        os.close(self.root)
+        self._spool.close()
+
+    def is_owned(self) -> bool:
+        """Whether this user owns all that is shown: files of others cannot be changed in layers."""
+        return self.manifest.owners() <= {(os.geteuid(), os.getegid())}
+
+    def new_report(self, max_bytes: int) -> Report:
+        """What collects the next report of the session.
+
+        Args:
+            max_bytes: the size of the session's working folder.
+        """
+        if self._spool.end > 2 * max_bytes:
+            self._compact()
+        most = max(max_bytes >> 12, 256) + len(self.manifest.entries)
+        return Report(self._spool, self._found, max_bytes, most)
+
+    def settle(self, report: Report) -> tuple[Change, ...]:
+        """Compare what was reported with the folder; returns the changes."""
+        self._found = report.found
+        return self._compare()
+
+    def commit(self, paths: Iterable[str] | None) -> tuple[Change, ...]:
+        """Write changes to the folder, all of these or none.
+
+        Args:
+            paths: of the changes, or of folders above them; None: all that are not withheld.
+
+        Raises:
+            ConfigurationError: no change has such a path, or it is withheld.
+            WorkspaceConflict: the folder is not as the code saw it, or cannot be written.
+        """
+        chosen = self._chosen(paths)
+        if not chosen:
+            return ()
+        self._check_folder()
+        commit(self.root, chosen, self._spool)
+        written = {item.key for item in chosen}
+        for item in sorted(chosen, key=lambda item: item.after is not None):
+            self._note(item)  # what is gone first: a file may have taken its place
+        self._differences = [item for item in self._differences if item.key not in written]
+        return shown(chosen)
+
+    def _chosen(self, paths: Iterable[str] | None) -> list[Difference]:
+        free = [item for item in self._differences if not item.change.withheld]
+        if paths is None:
+            return free
+        chosen: set[bytes] = set()
+        for path in [paths] if isinstance(paths, str) else paths:
+            named = [item for item in self._differences if _is_named(item, path)]
+            held = [item.change for item in named if item.change.withheld]
+            if held and len(held) == len(named):
+                raise ConfigurationError(
+                    f"{visible(path)!r} cannot be committed: {held[0].withheld}"
+                )
+            if not named:
+                raise ConfigurationError(f"there is no change of {visible(path)!r} to commit")
+            chosen |= {item.key for item in named if not item.change.withheld}
+        above = {parent + b"/" for key in chosen for parent in _parents(key)}
+        return [
+            item
+            for item in free
+            if item.key in chosen or (item.key in above and item.after is not None)
+        ]
+
+    def _check_folder(self) -> None:
+        """Check that the path still leads to the folder that the code saw."""
+        try:
+            now, then = self.path.stat(), os.fstat(self.root)
+        except OSError as error:
+            raise WorkspaceConflict(
+                f"the workspace {str(self.path)!r} is gone: {error.strerror}"
+            ) from None
+        if (now.st_dev, now.st_ino) != (then.st_dev, then.st_ino):
+            raise WorkspaceConflict(f"another folder has taken the place of {str(self.path)!r}")
+
+    def _note(self, item: Difference) -> None:
+        """Take what was written for what the code saw."""
+        path = item.key.rstrip(b"/")
+        now = None if item.after is None else state(self.root, path)
+        if now is None:
+            self.manifest.entries.pop(path, None)
+        else:
+            self.manifest.entries[path] = now
+            if item.after is not None:
+                self._digests[path] = now, item.after.digest
+
+    def _compare(self) -> tuple[Change, ...]:
+        folder = Folder(self.manifest, self._hidden, self._digest, self._is_same)
+        room = _MAX_DIFFS
+        each: list[Difference] = []
+        for item in differences(folder, self._found):
+            text = self._diff(item) if room > 0 else ""
+            room -= len(text)
+            each.append(replace(item, change=replace(item.change, diff=text)))
+        self._differences = each
+        return shown(each)
+
+    def _is_same(self, path: bytes, before: PathState | None) -> bool:
+        now = state(self.root, path)
+        return now is None if before is None else before.is_same(now)
+
+    def _digest(self, path: bytes, before: PathState) -> str:
+        known = self._digests.get(path)
+        if known is not None and known[0] == before:
+            return known[1] if self._is_same(path, before) else ""
+        digest = digest_of(self.root, path, before)
+        if digest:
+            self._digests[path] = before, digest
+        return digest
+
+    def _diff(self, item: Difference) -> str:
+        """The lines that differ, for a text of moderate size."""
+        change, before, after = item.change, item.before, item.after
+        if change.withheld or change.conflict or change.path.endswith("/"):
+            return ""
+        sizes = [each.size for each in (before, after) if each is not None]
+        if max(sizes, default=0) > MAX_TEXT_BYTES or change.kind == "renamed":
+            return ""
+        old = b"" if before is None else content_of(self.root, item.key, before)
+        new = b"" if after is None else self._spool.read(after.start, after.size)
+        if old is None:
+            return ""
+        known = (change.path, "" if before is None else self._digest(item.key, before))
+        key = (*known, change.digest)
+        if key not in self._diffs:
+            self._diffs[key] = text_diff(change.path, old, new, change.kind)
+        return self._diffs[key]
+
+    def _compact(self) -> None:
+        """Copy the contents that are still known to a new spool."""
+        fresh = Spool()
+        kept: dict[bytes, Found] = {}
+        for path, item in self._found.items():
+            kept[path] = item._replace(start=fresh.end)
+            fresh.append(self._spool.read(item.start, item.size))
+        self._spool.close()
+        self._spool, self._found = fresh, kept
+
+
+def _is_named(item: Difference, path: str) -> bool:
+    """Whether the path names the change, or a folder above it."""
+    folder = path.rstrip("/") + "/"
+    names = (item.change.path, item.change.old_path)
+    return any(name in {path, folder} or name.startswith(folder) for name in names if name)
+
+
+def _parents(key: bytes) -> Iterable[bytes]:
+    path = key.rstrip(b"/")
+    while b"/" in path:
+        path = path.rpartition(b"/")[0]
+        yield path

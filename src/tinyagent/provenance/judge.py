@@ -1,0 +1,135 @@
+"""The verdict on one call: each value of each argument against the rules of its sinks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tinyagent.core.messages import ArgumentOrigin, ToolCall
+from tinyagent.core.provenance import Between, Domains, Form, Label, OneOf, Rule, Sink
+from tinyagent.provenance.evidence import Evidence
+from tinyagent.provenance.policy import sources_of
+from tinyagent.provenance.vouching import Leaf, leaves, normal
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Why a call is not allowed (empty if it is), and where each value comes from.
+
+    `vouched` are the paths of the values that the user's request or a result vouches for.
+    """
+
+    reason: str
+    origins: tuple[ArgumentOrigin, ...]
+    vouched: frozenset[str] = field(default_factory=frozenset[str])
+
+
+def judge(
+    call: ToolCall, sinks: Sequence[Sink], evidence: Evidence, context: Label, *, tainted: bool
+) -> Verdict:
+    """Check a call against the rules of its sinks.
+
+    Args:
+        call: the call as it will be made.
+        sinks: all must allow it; without one it is allowed.
+        evidence: what may vouch for its values.
+        context: the label of all that the model had read when it wrote the call.
+        tainted: whether some of that is not trusted.
+
+    Raises:
+        ValueError: an argument is nested too deeply.
+    """
+    origins: list[ArgumentOrigin] = []
+    reasons: list[str] = []
+    for sink in sinks:
+        if sink.control == "trusted" and tainted:
+            read = ", ".join(sorted(context.sources)[:_NAMED])
+            reasons.append(f"it may only be called before anything untrusted is read ({read})")
+        readers = _readers(sink, call.arguments)
+        for name, argument in call.arguments.items():
+            rule = sink.rule(name)
+            receives = frozenset[str]() if name == sink.readers else readers
+            for leaf in leaves(argument, name):
+                origin = _origin(leaf, rule, evidence, context, receives, tainted=tainted)
+                origins.append(origin)
+                if origin.fault:
+                    reasons.append(origin.fault)
+    reasons += _overused(origins, evidence)
+    vouched = frozenset(origin.path for origin in origins if origin.vouched_by)
+    return Verdict("; ".join(dict.fromkeys(reasons[:_NAMED])), tuple(origins), vouched)
+
+
+def _origin(
+    leaf: Leaf,
+    rule: Rule,
+    evidence: Evidence,
+    context: Label,
+    readers: frozenset[str],
+    *,
+    tainted: bool,
+) -> ArgumentOrigin:
+    """Where one value comes from, and what is wrong with that."""
+    value = leaf.value
+    if value is None or value == "" or rule == "any":
+        return ArgumentOrigin(leaf.path, value)
+    if isinstance(rule, OneOf | Between | Domains | Form):
+        fault = "" if rule.accepts(value) else f"`{leaf.path}` is not {_described(rule)}"
+        if fault or not sources_of(rule):
+            return ArgumentOrigin(leaf.path, value, fault=fault)
+    if not context.allows(readers):  # then only what the user said may go out
+        is_said = evidence.vouches("user", value)
+        fault = "" if is_said else _unreadable(leaf, context, readers)
+        return ArgumentOrigin(leaf.path, value, "user" if is_said else "", fault)
+    if not tainted or rule == "readable":
+        return ArgumentOrigin(leaf.path, value)
+    sources = sources_of(rule)
+    by = next((source for source in sources if evidence.vouches(source, value)), "")
+    if by:
+        return ArgumentOrigin(leaf.path, value, by)
+    found = evidence.sources_of(value) if isinstance(value, str) else ()
+    where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
+    may = " or ".join("the user's request" if name == "user" else name for name in sources)
+    return ArgumentOrigin(leaf.path, value, fault=f"`{leaf.path}` {where}; it may come from {may}")
+
+
+def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
+    """Words that vouch for more arguments than the request has them."""
+    users: dict[str, set[str]] = {}
+    for origin in origins:
+        if origin.vouched_by == "user" and isinstance(origin.value, str):
+            argument = origin.path.partition(".")[0].partition("[")[0]
+            users.setdefault(normal(origin.value), set()).add(argument)
+    for value, arguments in users.items():
+        if len(arguments) > 1 and len(arguments) > evidence.times_said(value):
+            names = " and ".join(f"`{name}`" for name in sorted(arguments))
+            yield f"{names} have the same words of the user's request"
+
+
+def _readers(sink: Sink, arguments: Mapping[str, object]) -> frozenset[str]:
+    """Who receives what a sink carries out."""
+    if sink.readers == "public":
+        return frozenset({"public"})
+    named = leaves(arguments.get(sink.readers), sink.readers)
+    return frozenset(normal(str(leaf.value)) for leaf in named if leaf.value not in (None, ""))
+
+
+def _unreadable(leaf: Leaf, context: Label, readers: frozenset[str]) -> str:
+    allowed = ", ".join(sorted(context.readers or ())) or "nobody"
+    return (
+        f"`{leaf.path}` is made of what only {allowed} may read, and"
+        f" {', '.join(sorted(readers)) or 'nobody'} would receive it"
+    )
+
+
+def _described(rule: OneOf | Between | Domains | Form) -> str:
+    match rule:
+        case OneOf(values):
+            return f"one of: {', '.join(map(str, values))}"
+        case Between(low, high):
+            return f"a number from {low:g} to {high:g}"
+        case Form(name):
+            return f"of the form of {'an' if name == 'email' else 'a'} {name}"
+        case Domains(hosts):
+            return f"an https URL on one of: {', '.join(hosts)}"
