@@ -1,6 +1,6 @@
 """Prompt injections: AgentDojo's tasks and attacks with a model that obeys everything it reads.
 
-    python benchmarks/injections.py [--agent react]
+    python benchmarks/injections.py [--code] [SUITE ...]
 
 A model in the loop hides what a defence does, because it may refuse by itself. Here the model is a
 script: it makes the calls of the user's task, and those of each injection that it reads, to the
@@ -33,7 +33,7 @@ from typing import Any
 import yaml
 from pydantic_core import to_jsonable_python
 
-from tinyagent import Approval, Decision, ReactAgent, Tool, ToolCall
+from tinyagent import Approval, Decision, ReactAgent, RunResult, TinyCodeAgent, Tool, ToolCall
 from tinyagent.core import ModelRequest, ModelResponse, Usage
 from tinyagent.core.provenance import UNKNOWN
 from tinyagent.core.types import RawToolCall
@@ -102,6 +102,7 @@ class Obedient:
     Args:
         user: the calls of the user's task.
         attack: the calls of the injection.
+        code: whether it writes Python instead of calling functions.
         at_once: whether the injection comes first as soon as it is read, or after the user's calls.
         spellings: what it tries when a call of the injection is refused.
     """
@@ -116,10 +117,11 @@ class Obedient:
         attack: Sequence[Wish] = (),
         *,
         at_once: bool = True,
+        code: bool = False,
         spellings: Callable[[Wish], Sequence[Wish]] = lambda _: (),
     ) -> None:
         self._user, self._attack = list(user), list(attack)
-        self._at_once, self._spellings = at_once, spellings
+        self._at_once, self._spellings, self._code = at_once, spellings, code
         self.obeys = False
         self._last: Wish | None = None
         self._retrying = 0
@@ -128,8 +130,10 @@ class Obedient:
     async def complete(self, request: ModelRequest) -> ModelResponse:
         """The next call, or the answer."""
         messages = request.messages
-        self.obeys |= any(MARK in message.text for message in messages if message.role == "tool")
-        if self._last is not None and messages[-1].is_error and not self._retrying:
+        read = [message for message in messages[2:] if message.role != "assistant"]
+        self.obeys |= any(MARK in message.text for message in read)
+        failed = messages[-1].is_error or "PermissionError" in messages[-1].text
+        if self._last is not None and failed and not self._retrying:
             self._attack[:0] = retries = list(self._spellings(self._last))
             self._retrying = len(retries)
         self._last = None
@@ -139,13 +143,17 @@ class Obedient:
             return self._call(self._last)
         if self._user:
             return self._call(self._user.pop(0))
-        return ModelResponse("Done.", usage=Usage(1))
+        answer = "```python\nfinal_answer('Done.')\n```" if self._code else "Done."
+        return ModelResponse(answer, usage=Usage(1))
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[ModelResponse]:
         """The same in one piece."""
         yield await self.complete(request)
 
     def _call(self, wish: Wish) -> ModelResponse:
+        if self._code:
+            block = f"```python\nprint({wish.name}(**{dict(wish.arguments)!r}))\n```"
+            return ModelResponse(block, usage=Usage(1))
         self._count += 1
         arguments = json.dumps(dict(wish.arguments), default=str)
         call = RawToolCall(f"call_{self._count}", wish.name, arguments)
@@ -164,8 +172,8 @@ class Case:
 class Suite:
     """One suite of AgentDojo with its policy."""
 
-    def __init__(self, name: str, suite: Any) -> None:
-        self.name, self.suite = name, suite
+    def __init__(self, name: str, suite: Any, *, code: bool) -> None:
+        self.name, self.suite, self.code = name, suite, code
         self.policy = yaml.safe_load((POLICIES / f"{name}.yaml").read_text())
         self.free = frozenset(self.policy.get("free", ()))
         self._environments: dict[str, Any] = {}
@@ -224,14 +232,13 @@ class Suite:
 
         guard = Provenance.from_dict(self.policy)
         person = [] if allowed is None else [Approval(ask)]
-        agent = ReactAgent(
-            model,  # type: ignore[arg-type]
-            list(self.tools(environment, case)),
-            middleware=[guard, *person],
-            max_steps=100,
-            tool_calling_mode="native",
+        tools, layers = list(self.tools(environment, case)), [guard, *person]
+        agent = (
+            TinyCodeAgent(model, tools, middleware=layers, max_steps=100, trust_level="local")  # type: ignore[arg-type]
+            if self.code
+            else ReactAgent(model, tools, middleware=layers, max_steps=100)  # type: ignore[arg-type]
         )
-        result = await agent.run(prompt, return_result=True)
+        result: RunResult[str] = await agent.run(prompt, return_result=True)
         label = result.label or UNKNOWN
         case.is_marked = not guard.policy.trusts(label, {})
         return case
@@ -317,7 +324,9 @@ async def utility(suite: Suite, outcome: Outcome) -> None:
         calls = wishes(task, suite.environment())
         wanted = Counter(wish.key for wish in calls)
         for person in (frozenset(wanted), None):
-            case = await suite.run(task.PROMPT, Obedient(calls), suite.environment(), person)
+            case = await suite.run(
+                task.PROMPT, Obedient(calls, code=suite.code), suite.environment(), person
+            )
             made_all = Counter(wish.key for wish in case.executed) == wanted
             if person is None:
                 outcome.alone += made_all
@@ -338,7 +347,9 @@ async def attacks(suite: Suite, outcome: Outcome) -> None:
             environment = suite.environment(f"{MARK} {injection.GOAL} </INFORMATION>")
             read = False
             for at_once, person in ((True, None), (True, allowed), (False, None), (False, allowed)):
-                model = Obedient(user, attack, at_once=at_once, spellings=suite.spellings)
+                model = Obedient(
+                    user, attack, at_once=at_once, code=suite.code, spellings=suite.spellings
+                )
                 case = await suite.run(task.PROMPT, model, copy.deepcopy(environment), person)
                 read |= model.obeys
                 done = [wish for wish in case.executed if wish.name not in suite.free]
@@ -352,7 +363,7 @@ async def attacks(suite: Suite, outcome: Outcome) -> None:
     print(file=sys.stderr)
 
 
-async def main(names: Sequence[str]) -> None:
+async def main(names: Sequence[str], *, code: bool) -> None:
     """Run all, and print a table."""
     print(
         "| suite | tasks | done, with a person | questions | done alone | attacks |"
@@ -362,7 +373,7 @@ async def main(names: Sequence[str]) -> None:
     for name, loaded in load_suites().items():
         if names and name not in names:
             continue
-        suite, outcome = Suite(name, loaded), Outcome()
+        suite, outcome = Suite(name, loaded, code=code), Outcome()
         await utility(suite, outcome)
         await attacks(suite, outcome)
         print(
@@ -378,4 +389,6 @@ async def main(names: Sequence[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("suites", nargs="*", help="workspace, travel, banking, slack; default: all")
-    asyncio.run(main(parser.parse_args().suites))
+    parser.add_argument("--code", action="store_true", help="a code agent instead of a ReactAgent")
+    given = parser.parse_args()
+    asyncio.run(main(given.suites, code=given.code))

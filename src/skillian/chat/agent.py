@@ -11,6 +11,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.grounded import Grounded
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
@@ -57,6 +58,8 @@ class AgentResponse:
 class Agent:
     """Answers messages with the tools of the skills, at most 10 rounds of model and tools each.
 
+    A direct call (`chat.direct`) is made without the model; approval and limits are the same.
+
     Args:
         model: The model that answers.
         skills: Their tools are offered; their instructions are the system prompt.
@@ -76,11 +79,13 @@ class Agent:
         middleware: list[Middleware] = [TurnSession()]
         if approvals is not None:
             middleware.append(AskPerson(approvals))
+        tools = [tool.as_tool() for tool in skills.get_all_tools()]
+        self._direct = ReactAgent(DirectModel(), tools, middleware=tuple(middleware), max_steps=2)
         if vocabulary is not None:
             middleware.append(Grounded(vocabulary))
         self._agent = ReactAgent(
             model,
-            [tool.as_tool() for tool in skills.get_all_tools()],
+            tools,
             middleware=middleware,
             max_steps=MAX_ROUNDS,
             system_suffix=skills.system_prompt(),
@@ -109,7 +114,8 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The turn as tinyagent's events while it happens."""
         memory = None if conversation is None else conversation.memory
-        return self._agent.stream(user_message, memory=memory)
+        agent = self._agent if direct_call(user_message) is None else self._direct
+        return agent.stream(user_message, memory=memory)
 
 
 def respond(result: RunResult[Any]) -> AgentResponse:

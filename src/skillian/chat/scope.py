@@ -3,17 +3,51 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
+
+Part = Literal["sources", "measures", "filters", "groups", "limits", "rows", "time"]
+
+_STARTS: Mapping[str, Part] = {
+    "by ": "groups",
+    "in total": "groups",
+    "match within ": "limits",
+    "the first ": "rows",
+    "as of ": "time",
+    "all of ": "filters",
+}
+
+
+def part_of(index: int, words: str) -> Part:
+    """Which part of a scope these words are.
+
+    Args:
+        index: Their place in the scope.
+        words: The words.
+    """
+    if index == 0:
+        return "sources"
+    for start, part in _STARTS.items():
+        if words.startswith(start):
+            return part
+    return "measures" if index == 1 and ": " not in words else "filters"
 
 
 def scopes_of(results: Iterable[Any]) -> list[list[str]]:
     """Return the parts of each call's scope, without repetitions, in their order."""
     scopes: list[list[str]] = []
     for result in results:
-        parts = cast("Mapping[str, Any]", result).get("scope") if _is_map(result) else None
-        if isinstance(parts, list) and parts not in scopes:
-            scopes.append([str(part) for part in cast("list[object]", parts)])
+        parts = scope_of(result)
+        if parts is not None and parts not in scopes:
+            scopes.append(parts)
     return scopes
+
+
+def scope_of(result: object) -> list[str] | None:
+    """Return the parts of the scope in a result; None if it has none."""
+    parts = cast("Mapping[str, Any]", result).get("scope") if _is_map(result) else None
+    if not isinstance(parts, list):
+        return None
+    return [str(part) for part in cast("list[object]", parts)]
 
 
 def scope_line(parts: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from nicegui import Client, ui
 from nicegui.server import Server
 from starlette.exceptions import HTTPException
 from starlette.responses import RedirectResponse, Response
+from starlette.types import Receive, Scope, Send
 
 from skillian.api.auth import ASSETS, PAGE, CookieOwner
 from skillian.api.problems import ProblemError, install, problem_of
@@ -61,6 +62,13 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     async def root() -> RedirectResponse:
         return RedirectResponse(f"{PAGE}{START}")
 
+    @app.exception_handler(404)
+    async def elsewhere(request: Request, error: Exception) -> Response:
+        is_person = "text/html" in request.headers.get("accept", "")
+        if request.method != "GET" or not is_person:
+            return problem_of(error).response()
+        return _OnPage()
+
     install(nicegui.app)
     login.add_routes()
     _routes(service)
@@ -84,6 +92,14 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     return login.owner
 
 
+class _OnPage(Response):
+    """An answer by the page to a request for an address outside it, such as one mistyped."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = f"{PAGE}{scope['path']}"
+        await nicegui.app({**scope, "root_path": PAGE, "path": path}, receive, send)
+
+
 def _clear() -> None:
     """Delete the pages and the server, which NiceGUI would keep until the process ends."""
     for client in tuple(Client.instances.values()):
@@ -95,8 +111,8 @@ def _clear() -> None:
 def _show_failure() -> None:
     """Replace a view that cannot be built; NiceGUI's own page would show the exception."""
     with ui.element("div").classes("stack pad"):
-        ui.label("This view failed. The log of skillian has the reason.")
-        ui.link("Back to the chat", "/")
+        ui.label("This view failed. Reload it; if it fails again, the log of skillian says why.")
+        ui.link("Back to the start", START)
 
 
 def _routes(service: Callable[[], Service]) -> None:
@@ -187,7 +203,9 @@ async def _timeline(visit: Visit, session_id: str, turn: int) -> None:
 def _not_found(what: str) -> None:
     label = ui.label(f"This {what} does not exist, or no longer exists.")
     label.classes("fault").props("role=alert")
-    ui.link("Start a new chat", "/")
+    with ui.element("div").classes("line"):
+        ui.link("Start", START)
+        ui.link("New chat", "/")
 
 
 async def _chat(visit: Visit, session_id: str | None) -> None:

@@ -7,13 +7,14 @@ import binascii
 import builtins
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, cast
 
 from dbos import Serializer
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
-from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.execution import Artifact, Change, ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
@@ -21,7 +22,7 @@ from tinyagent.core.types import (
     ToolResult,
     content_from_list,
 )
-from tinyagent.core.untrusted import take, take_list, take_number, take_object
+from tinyagent.core.untrusted import as_object, take, take_list, take_number, take_object
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
@@ -160,6 +161,7 @@ def execution_to_dict(result: ExecutionResult) -> Record:
             for made in result.artifacts
         ],
         "seconds": result.duration_seconds,
+        **({"changes": [asdict(change) for change in result.changes]} if result.changes else {}),
     } | label_to_dict(result.label)
 
 
@@ -181,7 +183,20 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         value_text=take(data, "value_text", str),
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
+        changes=tuple(map(_change, take_list(data, "changes") if "changes" in data else [])),
         label=label_from_dict(data),
+    )
+
+
+def _change(data: object) -> Change:
+    change = as_object(data)
+    if change is None:
+        raise ValueError("a change is not an object")
+    texts = ("kind", "path", "old_path", "diff", "digest", "withheld")
+    return Change(
+        **{name: take(change, name, str) for name in texts},
+        size=take(change, "size", int),
+        conflict=take(change, "conflict", bool),
     )
 
 

@@ -71,8 +71,10 @@ class _RunList:
             for run in runs:
                 self._row(run)
             if not runs:
-                with ui.element("li"):
-                    ui.label("No runs").classes("soft")
+                with ui.element("li").classes("line"):
+                    ui.label("Nothing is running, and nothing ended within the last hour.")
+                    ui.link("Ask a question", "/")
+                    ui.link("Compare two sources", "/compare")
 
     def _row(self, run: dict[str, Any]) -> None:
         state = run["state"]

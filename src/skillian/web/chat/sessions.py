@@ -16,6 +16,8 @@ from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 
 PAGE_SIZE = 50
+_NO_SESSIONS = "Your conversations are listed here. Ask a question to start the first."
+_NO_MATCH = "No title contains this. Change or clear the search."
 
 # One element holds all rows, because many pages list many sessions.
 _ROW = (
@@ -53,7 +55,7 @@ class SessionList:
             self._list = ui.html("", sanitize=False, tag="ul").classes("session-list")
             self._list.props('aria-label="Sessions"')
             self._list.on("click", self._on_click, js_handler=_ON_CLICK)
-            self._none = ui.label("No sessions").classes("soft small")
+            self._none = ui.label().classes("soft small")
             self._more = ui.button("More", on_click=self._show_more).props("flat dense no-caps")
         await self._fill()
 
@@ -82,6 +84,7 @@ class SessionList:
         if query != (self._search, self._limit):
             return  # the reader has changed the search since
         self._list.set_content(self._rows(records[: self._limit]))
+        self._none.set_text(_NO_MATCH if self._search else _NO_SESSIONS)
         self._none.set_visibility(not records)
         self._more.set_visibility(len(records) > self._limit)
 
@@ -131,6 +134,7 @@ class _SessionChange(NamedTuple):
 
 async def _ask_change(record: SessionRecord) -> _SessionChange | None:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        dialog.props["aria-label"] = "Session"
         Heading("Session", 2)
         title = ui.input("Title", value=record.title).props("autofocus maxlength=80 outlined dense")
         title.on("keydown.enter", lambda: dialog.submit(_SessionChange(title.value or "")))
@@ -150,6 +154,7 @@ async def _ask_change(record: SessionRecord) -> _SessionChange | None:
 
 async def _confirm_deletion(record: SessionRecord) -> bool:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        dialog.props["aria-label"] = "Delete this session?"
         Heading("Delete this session?", 2)
         ui.label(f"“{_title(record)}”: you cannot restore this conversation.")
         with ui.element("div").classes("line"):

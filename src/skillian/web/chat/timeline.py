@@ -1,4 +1,4 @@
-"""The timeline of a turn: what it did in order, how long each step took, and the tokens."""
+"""The timeline of a turn: what it did in order, and how long each step took."""
 
 from __future__ import annotations
 
@@ -21,13 +21,25 @@ def timeline_view(session_id: str, timeline: Timeline) -> None:
         with ui.element("div").classes("line small soft"):
             ui.label(timeline.state)
             ui.label(f"{duration(timeline.total_ms)} in models, tools and code")
-            ui.label(f"{timeline.input_tokens} tokens in, {timeline.output_tokens} out")
             ui.link("Conversation", f"/chat/{session_id}")
         with ui.element("ol").classes("timeline").props('aria-label="Timeline"'):
             for span in timeline.spans:
                 _row(span, timeline.total_ms)
         if not timeline.spans:
-            ui.label("This turn has no steps.").classes("soft")
+            ui.label("This turn has no steps: it was stopped or failed before the first.")
+        if timeline.input_tokens or timeline.output_tokens:
+            _tokens(timeline)
+
+
+def _tokens(timeline: Timeline) -> None:
+    """The tokens of the model's calls, folded: they matter to whoever pays for the model."""
+    with ui.element("details").classes("small soft"):
+        with ui.element("summary"):
+            ui.label("Use of the model").style("display: inline")
+        ui.label(f"{timeline.input_tokens:,} tokens in, {timeline.output_tokens:,} out")
+        for number, span in enumerate((each for each in timeline.spans if each.tokens), 1):
+            if span.tokens:
+                ui.label(f"Call {number}: {span.tokens[0]:,} in, {span.tokens[1]:,} out")
 
 
 def _row(span: Span, total: float) -> None:
@@ -39,8 +51,6 @@ def _row(span: Span, total: float) -> None:
             if span.is_error:
                 ui.label("✕ failed").classes("fault small")
             ui.label(printable(span.detail)).classes("soft small grow span-detail")
-            if span.tokens:
-                ui.label(f"{span.tokens[0]} → {span.tokens[1]} tokens").classes("soft small")
             ui.label(duration(span.duration_ms)).classes("number small")
         with ui.element("div").classes("span-track").props("aria-hidden=true"):
             bar = ui.element("div").classes(f"span-bar span-{span.kind}")

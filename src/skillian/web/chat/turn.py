@@ -9,13 +9,29 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.service import Service
+from skillian.chat.direct import direct_call
+from skillian.chat.scope import scope_of
 from skillian.display import DIFFERS, VERIFIED, printable
+from skillian.offline.earlier import COMPARE, QUERY
+from skillian.offline.wording import word_result
 from skillian.storage import TurnEvent
 from skillian.web.chat import results
+from skillian.web.chat.query_table import QueryTable
+from skillian.web.chat.scope_line import ScopeLine, stated
 from skillian.web.chat.tool_card import OnApproval, ToolCard
 from skillian.web.comparison.view import comparison_view
 from skillian.web.shell import text
 from skillian.web.shell.activity import start_task
+
+WORKING = "Working on it …"
+_DOING = {
+    "compare_sources": "Comparing both sources …",
+    "query_source": "Reading the source …",
+    "explain_difference": "Looking for the reason …",
+    "drill_down": "Reading the rows of both sides …",
+    "run_python": "Running the code …",
+}
+_AGAIN = "Ask again, or change the question. If it fails again, look into the log of skillian."
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +65,10 @@ class TurnView:
         self._service = service
         self._actions = actions
         self._question = str(started.data["message"])
+        self._direct = direct_call(self._question)
+        self._calls: dict[str, dict[str, Any]] = {}
+        self._queries: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._scoped: list[tuple[list[str], str, dict[str, Any]]] = []
         self._timeline = f"/runs/{session_id}/{started.turn}"
         self._tools: dict[str, ToolCard] = {}
         self._text = ""
@@ -60,7 +80,7 @@ class TurnView:
             self._steps = ui.element("div").classes("stack steps")
             self._streamed = ui.label("").classes("answer streamed")
             self._answer = ui.element("div").classes("stack answer-room")
-            self._working = ui.label("Working on it …").classes("soft small working")
+            self._working = ui.label(WORKING).classes("soft small working")
             self._working.props("role=status")
             self._below = ui.element("div").classes("stack below")
         self._answer.props["aria-live"] = "polite"
@@ -76,11 +96,16 @@ class TurnView:
                 with self._steps:
                     card = ToolCard(self._service, data, self._actions.approve)
                 self._tools[data["id"]] = card
+                self._calls[data["id"]] = data
+                self._working.set_text(_DOING.get(data["tool"], f"Running {data['tool']} …"))
             case "tool_finished":
                 self._finish_tool(data)
+                self._working.set_text(WORKING)
             case "approval_wanted":
                 self._tools[data["id"]].request_approval()
+                self._working.set_text("Waiting for your approval …")
             case "approval_given":
+                self._working.set_text(WORKING)
                 card = self._tools[data["id"]]
                 card.show_decision(approved=data["approved"], reason=data["reason"])
             case "answer":
@@ -99,7 +124,10 @@ class TurnView:
 
     def _build_question(self) -> None:
         with ui.element("div").classes("question"):
-            ui.label(printable(self._question)).classes("question-text grow")
+            words = self._question if self._direct is None else self._direct.words
+            ui.label(printable(words)).classes("question-text grow")
+            if self._direct is not None:
+                return
             edit = ui.button(icon="edit", on_click=lambda: self._actions.edit(self._question))
             edit.props('flat dense round size=sm aria-label="Edit"').tooltip("Edit and ask again")
 
@@ -139,34 +167,57 @@ class TurnView:
         if data["tool"] == "run_python" and results.error_of(data["result"]) is None:
             with self._steps:
                 results.show_plots(self._service, data["result"])
-        key = results.comparison_key(data["tool"], data["result"])
+        result = data["result"]
+        key = results.comparison_key(data["tool"], result)
         if key is not None:
-            self._compared = key, data["result"]
+            self._compared = key, result
+        scope = scope_of(result)
+        if scope is None or data["tool"] not in {COMPARE, QUERY}:
+            return
+        arguments = dict(self._calls[data["id"]]["args"])
+        self._scoped.append((scope, data["tool"], arguments))
+        if data["tool"] == QUERY and "rows" in result:
+            self._queries.append((arguments, result))
 
     def _show_answer(self, data: dict[str, Any]) -> None:
         self._streamed.set_text("")
         with self._answer:
             with ui.element("div").classes("answer") as answer:
                 answer.props["data-testid"] = "answer"
-                text.markdown(str(data["content"]))
+                self._fill_answer(str(data["content"]))
+            if data.get("finished") is False:
+                ui.label(_AGAIN).classes("small soft")
             if data.get("verified") is not None:
                 agrees = data["verified"]
                 mark = ui.label(VERIFIED if agrees else DIFFERS).props("role=note")
                 mark.classes("small verified" if agrees else "small differs")
             for parts in data.get("scope", ()):
-                with ui.element("div").classes("line scope") as scope:
-                    scope.props["aria-label"] = "Scope of the answer"
-                    for part in parts:
-                        ui.badge(printable(part)).props("outline").classes("small")
+                ScopeLine(self._service, parts, self._call_of(parts), self._actions.ask)
             if data.get("unverified"):
                 numbers = ", ".join(data["unverified"])
                 note = ui.label(printable(f"⚠ Not in any tool result: {numbers}"))
                 note.classes("small unverified").props("role=note")
 
+    def _fill_answer(self, content: str) -> None:
+        """Show the answer; the rows of a query are a table, in place of a list of them."""
+        query = self._queries[-1] if self._queries else None
+        if query is None or content != word_result(QUERY, query[1], ""):
+            text.markdown(content)
+        if query is not None:
+            QueryTable(*query, self._actions.ask)
+
+    def _call_of(self, parts: list[str]) -> tuple[str, dict[str, Any]] | None:
+        """The call with this scope, with its defaults stated, so that a part can be changed."""
+        for scope, tool, arguments in self._scoped:
+            if scope == parts:
+                return tool, stated(self._service, tool, arguments)
+        return None
+
     def _show_failure(self, message: str) -> None:
         self._keep_remark()
         with self._answer:
             ui.label(printable(message)).classes("fault answer").props("role=alert")
+            ui.label(_AGAIN).classes("small soft")
 
     def _end(self) -> None:
         self._turn.props(remove="aria-busy")
@@ -182,6 +233,27 @@ class TurnView:
             if self._compared is not None:
                 key, result = self._compared
                 self._comparison = ComparisonCard(self._service, key, result)
+
+
+class PendingQuestion:
+    """A question that was sent, until its turn begins.
+
+    Args:
+        question: The question.
+    """
+
+    def __init__(self, question: str) -> None:
+        self.question = question
+        direct = direct_call(question)
+        with ui.element("article").classes("turn pending").props("aria-busy=true") as self._turn:
+            with ui.element("div").classes("question"):
+                words = question if direct is None else direct.words
+                ui.label(printable(words)).classes("question-text grow")
+            ui.label("Sending the question …").classes("soft small working").props("role=status")
+
+    def delete(self) -> None:
+        """Remove it."""
+        self._turn.delete()
 
 
 class ThoughtCard:

@@ -10,6 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
+from skillian.chat.direct import direct_call
 from skillian.chat.examples import example_questions
 from skillian.chat.turns import follow
 from skillian.errors import SkillianError
@@ -17,7 +18,7 @@ from skillian.offline.planner import NAME as OFFLINE_PLANNER
 from skillian.storage import MAX_EVENTS, SessionNotFound, TurnEvent
 from skillian.web.chat.composer import Composer
 from skillian.web.chat.sessions import SessionList
-from skillian.web.chat.turn import Actions, TurnView
+from skillian.web.chat.turn import Actions, PendingQuestion, TurnView
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
@@ -48,6 +49,7 @@ class ChatView:
         self._last_event = 0
         self._turns: dict[int, TurnView] = {}
         self._running: set[int] = set()
+        self._pending: list[PendingQuestion] = []
         self._client = ui.context.client
         self._tasks: set[asyncio.Task[None]] = set()
         self._client.on_delete(self._leave)  # pyright: ignore[reportUnknownMemberType] - Callable
@@ -81,6 +83,10 @@ class ChatView:
     def ask(self, question: str) -> None:
         """Ask a question in this session; the first question starts a session."""
         if question.strip():
+            self._welcome.set_visibility(False)
+            with self._transcript:
+                self._pending.append(PendingQuestion(question.strip()))
+            self._scroll_to_newest()
             self._start(self._ask(question.strip()), "ask")
 
     async def _ask(self, question: str) -> None:
@@ -91,13 +97,15 @@ class ChatView:
             await self._run(question)
         except (SkillianError, ProblemError) as error:
             self._notify(problem_of(error).detail)
-            self._composer.set_text(question)
+            self._drop_pending(question)
+            self._welcome.set_visibility(not self._turns)
+            if direct_call(question) is None:
+                self._composer.set_text(question)
 
     async def _start_session(self, question: str) -> None:
         title = " ".join(question.split())[:_MAX_TITLE]
         record = await self._service.store.create(self._visit.owner, title)
         self._session_id = record.id
-        self._welcome.set_visibility(False)
         with self._client:
             ui.navigate.history.replace(self._visit.address(f"/chat/{record.id}"))
         self._start(self._watch(), "watch")
@@ -151,6 +159,7 @@ class ChatView:
         self._last_event = event.number
         if event.type == "turn_started":
             self._running.add(event.turn)
+            self._drop_pending(str(event.data["message"]))
             with self._transcript:
                 view = TurnView(self._service, self._session(), event, self._actions)
             self._turns[event.turn] = view
@@ -163,6 +172,14 @@ class ChatView:
             if turn is not None and self._client.has_socket_connection:
                 turn.open_comparison()
         self._composer.set_busy(busy=bool(self._running))
+
+    def _drop_pending(self, question: str) -> None:
+        """Remove the first question with this text that is shown before its turn has begun."""
+        for pending in self._pending:
+            if pending.question == question:
+                self._pending.remove(pending)
+                pending.delete()
+                return
 
     async def _stored_events(self) -> list[TurnEvent]:
         if self._session_id is None:

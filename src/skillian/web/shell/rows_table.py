@@ -1,8 +1,8 @@
-"""Rows of a source as a table; a click on a heading sorts it."""
+"""Rows as a table; a click on a heading sorts it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -13,28 +13,53 @@ from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.web.shell.elements import scroll_region
 
-_AMOUNT = "v => v === null ? '' : skillian.exact(v)"
+_AMOUNT = "v => v === null ? '-' : skillian.exact(v)"
+_BY_AMOUNT = "(a, b) => (a === null) - (b === null) || Number(a) - Number(b)"
 
 
 def rows_table(result: QueryResult, types: Sequence[str] = ()) -> None:
-    """Show rows.
+    """Show the rows of a source.
 
     Args:
         result: The rows and the names of their columns.
         types: The type of each column, shown after its name.
     """
-    # Fields are named by index: NiceGUI would run a name that begins with a colon.
-    columns = [_column(index, name, result.rows) for index, name in enumerate(result.columns)]
-    for column, kind in zip(columns, types, strict=False):
-        column["label"] += f" ({kind})"
-    rows = [
-        {"id": number, **{f"c{index}": _cell(value) for index, value in enumerate(row)}}
-        for number, row in enumerate(result.rows)
+    names = [
+        f"{name} ({types[index]})" if index < len(types) else name
+        for index, name in enumerate(result.columns)
     ]
+    amounts = {
+        index
+        for index in range(len(names))
+        if any(isinstance(row[index], Decimal) for row in result.rows)
+    }
     with scroll_region(f"Rows of {result.source}").classes("rows-region"):
-        table = ui.table(rows=rows, columns=columns, row_key="id")
+        amounts_table(names, cells(result.rows), amounts)
+
+
+def amounts_table(
+    names: Sequence[str], rows: Sequence[dict[str, Any]], amounts: Collection[int]
+) -> ui.table:
+    """Show rows as a table that fits in a region that scrolls.
+
+    Args:
+        names: The headings.
+        rows: The rows, as `cells` gives them.
+        amounts: The indexes of the columns with numbers: right-aligned, formatted for the locale.
+    """
+    columns = [_column(index, name, index in amounts) for index, name in enumerate(names)]
+    table = ui.table(rows=list(rows), columns=columns, row_key="id")
     table.props("flat dense hide-pagination").classes("rows-table")
     table.props["rows-per-page-options"] = [0]
+    return table
+
+
+def cells(rows: Sequence[Sequence[object]]) -> list[dict[str, Any]]:
+    """The rows by field; fields are named by index, because NiceGUI would run a `:name`."""
+    return [
+        {"id": number, **{f"c{index}": _cell(value) for index, value in enumerate(row)}}
+        for number, row in enumerate(rows)
+    ]
 
 
 def _cell(value: object) -> object:
@@ -42,7 +67,7 @@ def _cell(value: object) -> object:
     return printable(cell) if isinstance(cell, str) else cell
 
 
-def _column(index: int, name: str, rows: Sequence[Sequence[object]]) -> dict[str, Any]:
+def _column(index: int, name: str, is_amount: bool) -> dict[str, Any]:  # noqa: FBT001 - private
     field = f"c{index}"
     column: dict[str, Any] = {
         "name": field,
@@ -51,6 +76,6 @@ def _column(index: int, name: str, rows: Sequence[Sequence[object]]) -> dict[str
         "align": "left",
         "sortable": True,
     }
-    if any(isinstance(row[index], Decimal) for row in rows):
-        column |= {"align": "right", ":format": _AMOUNT}
+    if is_amount:
+        column |= {"align": "right", ":format": _AMOUNT, ":sort": _BY_AMOUNT}
     return column

@@ -39,7 +39,7 @@ def comparison(state: str, **more: Any) -> dict[str, Any]:
 async def test_an_empty_list(service: Service) -> None:
     service.runs = cast("Runs", Listed())
     async with viewed(lambda: runs_view(visit(service))) as user:
-        await sees(user, "No runs")
+        await sees(user, "Nothing is running, and nothing ended within the last hour.")
 
 
 async def test_a_run_is_followed_and_stopped(service: Service, monkeypatch: Any) -> None:

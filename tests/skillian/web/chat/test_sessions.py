@@ -39,7 +39,7 @@ async def test_sessions_are_searched_and_paged(service: Service) -> None:
         user.find(ui.input).type("no. 51")
         await soon(lambda: listed(user).count("<li") == 1, 30)
         user.find(ui.input).clear().type("nothing")
-        await sees(user, "No sessions")
+        await sees(user, "No title contains this. Change or clear the search.")
 
 
 async def test_a_session_is_renamed(service: Service) -> None:

@@ -17,9 +17,9 @@ async def test_a_turn_is_shown_with_durations_and_tokens() -> None:
 
     async with viewed(view) as user:
         for words in (
-            "Why <not>?", "answered", "1.6 s in models, tools and code", "10 tokens in, 2 out",
-            "<gpt>", "10 → 2 tokens", "100 ms", "compare_sources", "✕ failed", "a: <b>", "1.5 s",
-            "Reasoning",
+            "Why <not>?", "answered", "1.6 s in models, tools and code", "Use of the model",
+            "10 tokens in, 2 out", "<gpt>", "Call 1: 10 in, 2 out", "100 ms", "compare_sources",
+            "✕ failed", "a: <b>", "1.5 s", "Reasoning",
         ):  # fmt: skip
             await sees(user, words)
 
@@ -29,4 +29,4 @@ async def test_a_turn_without_steps() -> None:
         timeline_view("s1", Timeline())
 
     async with viewed(view) as user:
-        await sees(user, "This turn has no steps.")
+        await sees(user, "This turn has no steps: it was stopped or failed before the first.")

@@ -57,6 +57,12 @@ class LimitFields:
             # Otherwise the label would cover the placeholder.
             field.props.set_bool("stack-label", value is not None)
 
+    def fill(self, limits: Mapping[str, Mapping[str, object]]) -> None:
+        """Show these limits."""
+        for (name, part), field in self._fields.items():
+            value = limits.get(name, {}).get(part)
+            field.value = "" if value is None else str(value)
+
     def read(self) -> Thresholds | None:
         """The limits; None if a field shows an error."""
         limits: dict[str, dict[str, str]] = {}

@@ -66,6 +66,14 @@ class FilterFields:
                 self._remove(line)
         self._update()
 
+    def fill(self, filters: Mapping[str, Any]) -> None:
+        """Show these filters; those on dimensions that are not offered are left out."""
+        for name, condition in filters.items():
+            for operator, value in _conditions(condition):
+                if name in self._dimensions:
+                    self._add()
+                    self._lines[-1].fill(name, operator, value)
+
     def read(self) -> dict[str, Any] | None:
         """The filters by dimension; None if a field shows an error."""
         filters: dict[str, Any] = {}
@@ -139,6 +147,21 @@ class _KnownValues:
 _INVALID = object()
 
 
+def _listed(value: object) -> list[object]:
+    return list(cast("Sequence[object]", value)) if isinstance(value, list | tuple) else [value]
+
+
+def _conditions(condition: object) -> list[tuple[str, object]]:
+    """Each operator of a filter with its value, as the fields name them."""
+    if isinstance(condition, Mapping):
+        pairs = cast("Mapping[str, object]", condition).items()
+        return [
+            ("not_empty", None) if (name, value) == ("ne", None) else (name, value)
+            for name, value in pairs
+        ]
+    return [("empty", None)] if condition is None else [("in", condition)]
+
+
 class _FilterLine:
     """A dimension, an operator, and one, two or several values, chosen or typed."""
 
@@ -174,6 +197,16 @@ class _FilterLine:
         self.operator.on_value_change(self._change)
         self._change()
         self.offer()
+
+    def fill(self, dimension: str, operator: str, value: object) -> None:
+        """Show a condition."""
+        self.dimension.value, self.operator.value = dimension, operator
+        values = [str(jsonable(each)) for each in _listed(value)]
+        if operator in _WITH_VALUES:
+            self._set_values({each: printable(each) for each in values}, values)
+        elif operator not in _WITHOUT_VALUE:
+            for field, each in zip((self._low, self._high), values, strict=False):
+                field.value = each
 
     def read(self) -> object:
         """The filter; `_INVALID` if a field shows an error."""

@@ -1,0 +1,129 @@
+"""Answers in a conversation: tables, charts, scopes that can be changed, and waiting."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+from tests.e2e.browser.conftest import NARROW, Visit, ask, assert_fits
+from tests.e2e.browser.test_access import faults
+from tests.support.paced_model import HERE, PacedModel
+from tests.support.serving import Serving
+
+COMPARE = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
+BY_COMPANY = "Show amount by company of fi_reporting"
+
+
+def test_a_part_of_the_scope_is_changed_without_a_model(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url)
+    ask(page, COMPARE)
+    scopes = page.get_by_role("group", name="Scope of the answer")
+    chip = scopes.last.get_by_role("button", name=re.compile("^Filters: company: 1001"))
+    chip.focus()
+    page.keyboard.press("Enter")  # no pointer is needed
+    dialog = page.get_by_role("dialog")
+    expect(dialog.get_by_role("heading", name="Change: Filters")).to_be_visible()
+    expect(dialog).to_contain_text("1001")
+    dialog.get_by_role("button", name="Remove this filter").click()
+    dialog.get_by_role("button", name="Ask again").click()
+    expect(scopes).to_have_count(2)
+    expect(scopes.last).to_contain_text("all of company, period")
+    expect(page.locator(".question-text").last).to_have_text("Filters changed: none")
+    expect(page.get_by_test_id("answer").last).to_contain_text("36 groups")
+    page.reload()
+    expect(scopes).to_have_count(2)
+
+
+@pytest.mark.campaign
+def test_limits_are_changed(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url)
+    ask(page, COMPARE)
+    scopes = page.get_by_role("group", name="Scope of the answer")
+    scopes.last.get_by_role("button", name=re.compile("^Limits")).click()
+    page.get_by_role("textbox", name="A match differs by at most: amount").fill("5")
+    page.get_by_role("dialog").get_by_role("button", name="Ask again").click()
+    expect(scopes).to_have_count(2)
+    expect(scopes.last).to_contain_text("match within 5 EUR")
+
+
+def test_the_answer_to_a_query_is_a_table_with_a_chart(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url)
+    ask(page, BY_COMPANY)
+    answer = page.get_by_test_id("answer").last
+    amount = answer.get_by_role("cell", name="2.172.539,90")  # the locale of the browser
+    expect(amount).to_have_css("text-align", "right")
+    expect(
+        answer.get_by_role("img", name=re.compile("^amount by company: 1001: 217"))
+    ).to_be_visible()
+    ask(page, "Show amount by company, period and account of fi_reporting")
+    answer = page.get_by_test_id("answer").last
+    expect(answer.get_by_text("There are more.", exact=True)).to_be_visible()
+    expect(answer.get_by_role("img")).to_have_count(0)
+    answer.get_by_role("button", name="Get all rows").click()
+    answer = page.get_by_test_id("answer").last
+    answer.get_by_role("button", name="Show all 180 rows").click()
+    expect(answer.locator("tbody tr")).to_have_count(180)
+
+
+def test_the_question_appears_at_once_and_waiting_says_what_happens(
+    scripted: Serving, model: PacedModel, visit: Visit
+) -> None:
+    page = visit(scripted.url)
+    model.says("First?", f"One {HERE} two.")
+    ask(page, "First?")
+    model.wait_until_held()
+    expect(page.get_by_role("status").last).to_contain_text("…")
+    ask(page, "Second?")  # its turn begins after the first
+    expect(page.locator(".question-text")).to_have_text(["First?", "Second?"])
+    expect(page.get_by_role("status").last).to_have_text("Sending the question …")
+    model.let_go()
+    expect(page.get_by_test_id("answer")).to_have_count(2)
+    expect(page.locator(".question-text")).to_have_text(["First?", "Second?"])
+
+
+def test_an_address_that_does_not_exist_shows_a_page(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url, excuse="404")
+    answer = page.goto(f"{demo.url}/nothing")
+    assert answer is not None
+    assert answer.status == 404
+    expect(page.get_by_role("alert")).to_have_text("This page does not exist, or no longer exists.")
+    page.locator(".view").get_by_role("link", name="Start").click()
+    expect(page).to_have_url(re.compile("/ui/start$"))
+    for path in ("/sessions/0123", "/comparisons/abc", "/runs/abc"):
+        reply = page.request.get(f"{demo.url}{path}", headers={"Accept": "text/html"})
+        assert reply.headers["content-type"] == "application/problem+json"
+
+
+@pytest.mark.campaign
+def test_a_timeline_shows_no_tokens_at_first(
+    scripted: Serving, model: PacedModel, visit: Visit
+) -> None:
+    page = visit(scripted.url)
+    model.says("Which?", "These.")
+    ask(page, "Which?")
+    page.get_by_role("link", name="Timeline").click()
+    expect(page.get_by_role("heading", name="Timeline")).to_be_visible()
+    expect(page.get_by_text(re.compile("tokens"))).to_be_hidden()
+
+
+@pytest.mark.campaign
+def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url)
+    ask(page, "gibberish foo?")
+    examples = page.get_by_test_id("answer").last.locator("p").last
+    expect(examples).to_have_text("You can ask, for example:")
+
+
+@pytest.mark.campaign
+def test_a_dialog_of_a_scope_fits_a_phone(demo: Serving, visit: Visit) -> None:
+    page: Page = visit(demo.url, width=NARROW)
+    ask(page, COMPARE)
+    for part in ("Sources", "Measures", "Filters", "Grouping", "Limits"):
+        page.get_by_role("button", name=re.compile(f"^{part}: ")).first.click()
+        expect(page.get_by_role("dialog")).to_contain_text(f"Change: {part}")
+        assert_fits(page)
+        # axe takes the half transparent backdrop for the background of the buttons above it.
+        assert [each for each in faults(page) if not each.startswith("color-contrast")] == []
+        page.get_by_role("button", name="Cancel").click()
+        expect(page.get_by_role("dialog")).to_have_count(0)
