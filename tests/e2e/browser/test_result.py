@@ -108,6 +108,22 @@ def test_the_row_that_differs_is_next_to_its_counterpart(demo_seed: Seed, visit:
     assert_fits(page)
 
 
+@pytest.mark.parametrize("dark", [True, pytest.param(False, marks=pytest.mark.campaign)])
+def test_a_page_that_is_not_built_yet_says_so_in_its_theme(
+    demo: Serving, visit: Visit, *, dark: bool
+) -> None:
+    page = visit(f"{demo.url}/ui/compare", dark=dark, excuse="ERR_FAILED|is not defined")
+    page.route("**/static/nicegui.js", lambda route: route.abort())
+    page.goto(f"{demo.url}/ui/compare", wait_until="commit")
+    expect(page.get_by_text("Loading the page …")).to_be_visible()
+    shown = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert shown == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
+    page.unroute("**/static/nicegui.js")
+    page.reload()
+    expect(page.get_by_role("button", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_text("Loading the page …")).to_be_hidden()
+
+
 @pytest.mark.campaign
 def test_a_member_under_why_shows_its_groups(demo_seed: Seed, visit: Visit) -> None:
     page = visit(VIEWS["explanation"].address(demo_seed))
