@@ -21,7 +21,6 @@ sources:
     table: actual.csv
     dimensions: {id: {column: id}}
     measures: {amount: {column: amount, aggregation: sum}}
-comparison: {cache_ttl_seconds: 0}
 """
 AMOUNTS = {"source_a": "plan", "source_b": "actual", "measures": ["amount"], "align_on": ["id"]}
 ROWS = {"source_a": "plan", "source_b": "actual", "key": ["id"]}
@@ -87,14 +86,15 @@ async def test_runs_tell_new_known_and_fixed_findings_apart(serve: Serve, tmp_pa
             assert await sent(server, "GET", "/saved", 200) == []
             again = await saved(server, comparison)
             assert (await sent(server, "GET", f"/saved/{again}", 200))["runs"] == []
+            await sent(server, "DELETE", f"/saved/{again}", 204)
 
 
-async def test_a_run_that_fails_is_in_the_history(serve: Serve, tmp_path: Path) -> None:
+async def test_a_run_that_cannot_begin_is_refused(serve: Serve, tmp_path: Path) -> None:
     async with serve(sources=written(tmp_path)) as server:
         one = await saved(server, AMOUNTS)
         (tmp_path / "actual.csv").unlink()
-        report = await run(server, one)
-    assert [each["verdict"] for each in report["runs"]] == ["failed"]
+        refused = await sent(server, "POST", f"/saved/{one}/runs", 422)
+        assert "actual.csv" in refused["detail"]
 
 
 async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ async def test_what_cannot_be_saved_is_refused(serve: Serve, tmp_path: Path) -> 
     async with serve(sources=written(tmp_path)) as server:
         for name, comparison, code in (
             (" ", AMOUNTS, "validation_error"),
-            ("x", {**AMOUNTS, "source_b": "nothing"}, "source_not_found"),
+            ("x", {**AMOUNTS, "source_b": "nothing"}, "not_found"),
         ):
             body = {"name": name, "comparison": comparison}
             assert (await sent(server, "POST", "/saved", 422, body))["code"] == code
