@@ -24,7 +24,7 @@ def tree_of(folder: Path) -> Tree:
         elif path.is_dir():
             tree[f"{name}/"] = None
         else:
-            tree[name] = path.read_bytes()
+            tree[name] = path.read_bytes() if path.is_file() else b"(special)"
     return tree
 
 

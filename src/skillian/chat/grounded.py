@@ -17,7 +17,7 @@ from typing import Any, cast
 from skillian.chat.question_check import CHECKED, Coverage
 from skillian.errors import InvalidInputError, quoted
 from skillian.offline.earlier import read_earlier
-from skillian.offline.periods import day_of, periods_of
+from skillian.offline.periods import period_of, periods_of
 from skillian.offline.planner import NOT_UNDERSTOOD
 from skillian.offline.reading import Reading, read
 from skillian.offline.vocabulary import Vocabulary
@@ -113,11 +113,12 @@ class _GroundedTurn(Middleware):
         if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken):
             return True
         # A day of a named period: "since March 2024".
-        day = day_of(value)
-        return day is not None and any(
-            first <= (*day[:2], day[2] or first[2]) <= last
-            for first, last in (period.days() for period in periods_of(spoken) if period.year)
-        )
+        period = period_of(value)
+        if period is None:
+            return False
+        first, last = period.days()
+        named = (each.days() for each in periods_of(spoken) if each.year)
+        return any(first <= end and start <= last for start, end in named)
 
 
 def _left_out(faults: Sequence[str]) -> InvalidInputError:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date, timedelta
-from decimal import Decimal
 from typing import Any, Literal
 
-from skillian.offline.periods import Period, dated, day_of, values_in
+from skillian.offline.periods import Period, dated, period_of, values_in
 from skillian.offline.tokens import Token
 from skillian.offline.vocabulary import Vocabulary
 
@@ -33,8 +32,7 @@ class Values:
         self._timed = [
             name
             for name, values in vocabulary.values.items()
-            if vocabulary.is_date(name)
-            or (values and all(day_of(each) for each in values.values()))
+            if vocabulary.is_date(name) or (values and _are_periods(values.values()))
         ]
 
     def dimension_of(self, tokens: Sequence[Token], named: str | None) -> str:
@@ -93,7 +91,9 @@ class Values:
 
     def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
         values = self._vocabulary.values.get(dimension, {}).values()
-        years = self._years or {day[0] for value in values if (day := day_of(value))}
+        years = self._years or {
+            known.year for value in values if (known := period_of(value)) and known.year
+        }
         known = dated(period, years)
         if known is None:
             raise NotReadError(f"{token.text} (of which year?)")
@@ -116,6 +116,11 @@ class Values:
         """Whether no source has two of these dimensions: one dimension with several names."""
         sources = self._vocabulary.sources.values()
         return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
+
+
+def _are_periods(values: Collection[str]) -> bool:
+    """Whether values are periods that the database orders by time: all are written alike."""
+    return all(map(period_of, values)) and len({len(value) for value in values}) == 1
 
 
 def _shape(value: str) -> str:
@@ -166,16 +171,3 @@ def _argument(conditions: dict[Operator, list[str]]) -> Any:
 
 def _one_or_all(values: list[str]) -> Any:
     return values[0] if len(values) == 1 else list(values)
-
-
-UNITS = {
-    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
-    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
-    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
-}
-
-
-def exact_number(number: Decimal) -> float | str:
-    """Return a number for JSON, with all of its digits."""
-    text = format(number.normalize(), "f")
-    return float(text) if str(float(text)) == text else text

@@ -16,7 +16,7 @@ from skillian.offline.lexicon import LEXICON
 
 _KINDS = (
     *("source", "measure", "dimension", "value", "number_value", "period", "name", "number"),
-    *("unknown", "unit", "periodic", *LEXICON),
+    *("unknown", "unit", "periodic", "dont", *LEXICON),
 )
 LETTERS: Mapping[str, str] = {kind: chr(0x4E00 + at) for at, kind in enumerate(_KINDS)}
 """A letter for each kind: a question is the text of its tokens' letters."""

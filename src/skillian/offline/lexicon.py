@@ -42,6 +42,6 @@ COURTESIES = [
         r"(?: on)?(?: me| us)?(?: to)?(?: (?:know|see|check|find out))?(?: (?:if|whether|for))?\b"
     ),
     re.compile(rf"\b(?:before|for) (?:my|our|the|today's|tomorrow's|this) {_OCCASION}\b"),
-    re.compile(r"\bwould you\b|\bif you (?:can|could|would|please)\b|\bin case\b"),
+    re.compile(r"\bwould you(?: mind)?\b|\bif you (?:can|could|would|please)\b|\bin case\b"),
 ]
 """Phrases that carry no condition, read before the words."""

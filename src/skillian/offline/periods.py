@@ -13,7 +13,8 @@ _NAMES = (
 )
 _LONG = {name: number for number, name in enumerate(_NAMES, 1)}
 _MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
-_NAME = rf"(?P<name>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})"
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_NAME = rf"(?P<name>{_MONTH})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
 _IN = r"(?:,|\s+of|\s+in)?(?:\s+the\s+year|\s+year)?\s+"
@@ -36,10 +37,40 @@ _FORMS = [
     )
 ]
 _VALUE = re.compile(
-    r"(?P<year>(?:19|20)\d\d)(?:0(?P<fiscal>\d\d)|[-/.]?[mp]?(?P<month>\d\d?)"
-    r"(?:[-/.]?(?P<day>\d\d))?)?(?:[t ][\d:.]+)?"
+    r"(?P<year>(?:19|20)\d\d)(?:[-/ ]?q(?P<quarter>[1-4])|0(?P<fiscal>\d\d)"
+    r"|[-/.]?[mp]?(?P<month>\d\d?)(?:[-/.]?(?P<day>\d\d))?)?(?:[t ][\d:.]+)?"
 )
 _MONTHS_OF_YEAR = 12
+_MAY = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
+"""The verb, and not the month."""
+_ORDER = r"(?:st|nd|rd|th)?"
+_RANGES = [
+    (re.compile(pattern, re.IGNORECASE), written)
+    for pattern, written in (
+        # 10 to 20 April 2024, between 10 and 20 April, 10-20 April
+        (
+            (
+                rf"\b(?P<between>between\s+(?:the\s+)?)?{_DAY}{_ORDER}"
+                r"(?:\s*[-\u2013]\s*|\s+(?(between)and|(?:to|until|till|through))\s+)(?:the\s+)?"
+                rf"(?P<last>[12]\d|3[01]|0?[1-9]){_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
+                rf"(?:,?\s+{_YEAR})?"
+            ),
+            r"\g<between>\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
+        ),
+        # April 10-20, 2024
+        (
+            rf"\b{_NAME}\s+{_DAY}\s*[-\u2013]\s*(?P<last>[12]\d|3[01]|0?[1-9]),?\s+{_YEAR}",
+            r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
+        ),
+        # June-August 2023, Q1-Q3 2024, 2023-2024
+        (
+            rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
+            r"\g<name>\g<year> - ",
+        ),
+        (r"\b(?P<part>[qh][1-4])[-\u2013](?=[qh][1-4]\b)", r"\g<part> - "),
+        (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),
+    )
+]
 Day = tuple[int, int, int]
 
 
@@ -63,13 +94,15 @@ class Period:
         first, last = self.days()
         return "{:04d}-{:02d}-{:02d}".format(*first), "{:04d}-{:02d}-{:02d}".format(*last)
 
-    @property
-    def is_within_a_month(self) -> bool:
-        """Whether it is shorter than a month."""
-        return self.first != (self.first[0], 1) or self.last[1] != _LAST
-
 
 _LAST = 31
+
+
+def spelt_out(text: str) -> str:
+    """Return a question in which both ends of each range are periods of their own."""
+    for pattern, written in _RANGES:
+        text = pattern.sub(written, text)
+    return text
 
 
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
@@ -79,8 +112,7 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
         if match is None:
             continue
         period = _period({k: v and v.lower() for k, v in match.groupdict().items()})
-        # "may" is a verb, unless it is written as a name or has a year.
-        if period is not None and match[0] != "may":
+        if period is not None and not _MAY.match(text, start):
             return match.end(), period
     return None
 
@@ -113,14 +145,19 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
     return Period(year, (number, day or 1), (number, day or _LAST))
 
 
-def day_of(value: str) -> tuple[int, int, int] | None:
-    """Return year, month and day of a value; the day is 0 if the value is a month."""
+def period_of(value: str) -> Period | None:
+    """Return the day, month or quarter that a value of the data is."""
     match = _VALUE.fullmatch(value.lower())
     if match is None:
         return None
+    year, day = int(match["year"]), int(match["day"] or 0)
+    if match["quarter"]:
+        last = 3 * int(match["quarter"])
+        return Period(year, (last - 2, 1), (last, _LAST))
     month = int(match["fiscal"] or match["month"] or 0)
-    is_month = 1 <= month <= _MONTHS_OF_YEAR
-    return (int(match["year"]), month, int(match["day"] or 0)) if is_month else None
+    if not 1 <= month <= _MONTHS_OF_YEAR or day > _LAST:
+        return None
+    return Period(year, (month, day or 1), (month, day or _LAST))
 
 
 def dated(period: Period, years: Iterable[int]) -> Period | None:
@@ -132,11 +169,9 @@ def dated(period: Period, years: Iterable[int]) -> Period | None:
 
 
 def values_in(period: Period, values: Iterable[str]) -> list[str]:
-    """Return the values within a period in their order; months only if it has whole months."""
+    """Return the values whose days are all within a period, in their order."""
     first, last = period.days()
-    known = sorted((day, value) for value in values if (day := day_of(value)) is not None)
-    return [
-        value
-        for (year, month, day), value in known
-        if (day or not period.is_within_a_month) and first <= (year, month, day or first[2]) <= last
-    ]
+    known = sorted(
+        (known.days(), value) for value in values if (known := period_of(value)) is not None
+    )
+    return [value for days, value in known if first <= days[0] and days[1] <= last]

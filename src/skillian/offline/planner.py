@@ -11,8 +11,10 @@ import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from typing import Any
 
+from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
-from skillian.offline.plans import Plan, PlannedCall, plan, wanted_look
+from skillian.offline.looks import wanted_look
+from skillian.offline.plans import plan
 from skillian.offline.reading import Reading, read
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import Vocabulary
@@ -93,7 +95,8 @@ class OfflinePlanner:
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None
         look = Reading(
-            says=reading.says - {"describe"} | {"gap", "show"},
+            says={k: v for k, v in reading.says.items() if k != "describe"}
+            | {"gap": "", "show": ""},
             count=reading.count,
             ordinal=reading.ordinal,
             lacking=reading.lacking,

@@ -6,22 +6,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from skillian.offline.conditions import (
-    UNITS,
-    Conditions,
-    NotReadError,
-    Operator,
-    Values,
-    exact_number,
-)
+from skillian.offline.conditions import Conditions, NotReadError, Operator, Values
 from skillian.offline.grammar import CLAUSES, LETTERS
 from skillian.offline.lexicon import ORDINALS, PERIODIC
-from skillian.offline.tokens import Token, as_number, tokens_of
+from skillian.offline.limits import NUMBERS, StatedLimits
+from skillian.offline.periods import spelt_out
+from skillian.offline.tokens import Token, as_number, of_kinds, text_of, tokens_of
 from skillian.offline.vocabulary import Vocabulary
 
 _ALONE = {
     *("filler", "article", "and", "prep", "link", "all", "only", "compare", "gap", "which"),
     *("from", "to", "with", "between", "show", "same", "too", "ok", "how_much", "level", "exists"),
+    *("within", "but"),
 }
 """Kinds of tokens that carry nothing of their own, or only show what is requested."""
 
@@ -40,9 +36,10 @@ class Reading:
         thresholds: limits of the classes.
         count, direction, ordered_by: number of rows, and their order.
         is_singular: whether a single member is asked for ("which company").
-        says: kinds of the tokens that show what is requested.
+        says: kinds of the tokens that show what is requested, with their texts.
         statuses: classes of groups; `lacking` is the source that lacks them.
         ordinal: the position of a group, from 0.
+        replaced: values by dimension, and measures by "", that the last question had.
         unread: what was not understood: a call without it would answer another question.
     """
 
@@ -57,18 +54,19 @@ class Reading:
     direction: Direction = ""
     ordered_by: list[str] = field(default_factory=list[str])
     is_singular: bool = False
-    says: set[str] = field(default_factory=set[str])
+    says: dict[str, str] = field(default_factory=dict[str, str])
     statuses: list[str] = field(default_factory=list[str])
     lacking: str = ""
     only_in: str = ""
     ordinal: int = 0
+    replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     unread: list[str] = field(default_factory=list[str])
 
     @property
-    def names_data(self) -> bool:
-        """Whether it names something that changes a call."""
-        named = (self.measures, self.breakdown, self.filters, self.cleared, self.thresholds)
-        return any((*named, self.direction, self.count))
+    def names_data(self) -> set[str]:
+        """What it names that changes a call."""
+        names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
+        return {name for name in names if getattr(self, name)}
 
 
 LONGEST_QUESTION = 2000
@@ -86,6 +84,7 @@ def read(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> 
     """
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
+    question = spelt_out(question)
     tokens = tokens_of(question, vocabulary)
     named = [token.name for token in tokens if token.kind == "source"]
     part = vocabulary.within(named or sources)
@@ -118,7 +117,7 @@ class _Reader:
         self._values = Values(vocabulary, years)
         self._conditions = Conditions()
         self._reading = Reading()
-        self._amounts: list[tuple[str, str]] = []
+        self._limits = StatedLimits(self._reading.thresholds)
         self._counted = ""
 
     def read(self) -> Reading:
@@ -139,7 +138,7 @@ class _Reader:
                 unread.append(" ".join([*before, str(error)]))
                 is_after_unread = not name
             at = end
-        self._check_units()
+        self._reading.unread += self._limits.other_units(self._reading.measures, self._vocabulary)
         if self._counted and not self._reading.direction:  # "2 countries": which ones?
             self._reading.unread.append(self._counted)
         self._reading.filters = self._conditions.arguments()
@@ -147,16 +146,19 @@ class _Reader:
 
     def _take(self, name: str, part: Sequence[Token]) -> None:
         if name != "first_rows":
-            self._reading.says |= {token.kind for token in part}
+            self._reading.says |= {token.kind: token.text for token in part}
         if not name:
             if part[0].kind not in _ALONE:
                 raise NotReadError(part[0].text)
             return
-        _HANDLERS[name](self, part)
+        if name in _HANDLERS:
+            _HANDLERS[name](self, part)
 
     def condition(self, part: Sequence[Token]) -> None:
         kinds = [token.kind for token in part]
-        is_not = "excluded" in kinds or "not" in kinds or "forgive" in kinds
+        is_not = {"excluded", "not", "dont", "forgive", "but"} & {*kinds}
+        if "nor" in kinds and not is_not:
+            raise NotReadError(text_of(part))
         self._add(part, "ne" if is_not else "eq")
 
     def bound(self, part: Sequence[Token]) -> None:
@@ -165,11 +167,11 @@ class _Reader:
             self._add(part, "eq")  # "from EMEA", "to EMEA"
             return
         if not said:  # "to June": until June, or now June?
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._add(part, _OPERATORS[next((k for k in reversed(said) if k != "from"), "from")])
 
     def range(self, part: Sequence[Token]) -> None:
-        first = _of(part, _VALUES)[0]
+        first = of_kinds(part, _VALUES)[0]
         start = part.index(first)
         join = next(at for at in range(start, len(part)) if part[at].kind in {"to", "until", "and"})
         is_list = part[join].kind == "and" and "between" not in {t.kind for t in part[:start]}
@@ -184,9 +186,9 @@ class _Reader:
     def _add(self, part: Sequence[Token], operator: Operator) -> None:
         groups = self._groups(part)
         if len(groups) > 1 and operator != "eq":
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         for dimension, tokens in groups:
-            self._add_one(dimension, tokens, operator, _text(part))
+            self._add_one(dimension, tokens, operator, text_of(part))
 
     def _add_one(
         self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
@@ -203,6 +205,8 @@ class _Reader:
                     raise NotReadError(text)
         elif operator == "between" and all(self._has_order(each, dimension) for each in tokens):
             values = [values[0], values[-1]]
+            if self._values.is_timed(dimension) and values[0] > values[1]:
+                raise NotReadError(f"{text} (it ends before it starts)")
         elif len(tokens) > 1 or not self._has_order(tokens[0], dimension):
             raise NotReadError(text)
         else:
@@ -215,7 +219,7 @@ class _Reader:
         groups: list[tuple[str | None, list[Token]]] = []
         for token in part:
             if token.kind == "dimension":
-                is_last = token is _of(part, _VALUES | {"dimension"})[-1]
+                is_last = token is of_kinds(part, _VALUES | {"dimension"})[-1]
                 if is_last and groups and groups[-1][0] is None:
                     groups[-1] = token.name, groups[-1][1]
                 else:
@@ -229,7 +233,7 @@ class _Reader:
                 else:
                     groups.append((None, [token]))
         if any(not tokens for _, tokens in groups):
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         return [(self._values.dimension_of(tokens, name), tokens) for name, tokens in groups]
 
     def _has_order(self, token: Token, dimension: str) -> bool:
@@ -241,7 +245,7 @@ class _Reader:
         return self._values.is_timed(self._groups(part)[0][0])
 
     def breakdown(self, part: Sequence[Token]) -> None:
-        names = dict.fromkeys(token.name for token in _of(part, {"dimension"}))
+        names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
         self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
 
     def periodic(self, part: Sequence[Token]) -> None:
@@ -251,13 +255,13 @@ class _Reader:
         self._reading.breakdown.append(name)
 
     def cleared(self, part: Sequence[Token]) -> None:
-        self._reading.cleared += [token.name for token in _of(part, {"dimension"})]
+        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
 
     def members(self, part: Sequence[Token]) -> None:
-        dimensions = _of(part, {"dimension"})
+        dimensions = of_kinds(part, {"dimension"})
         self._reading.members += [token.name for token in dimensions]
-        if _of(part, {"number", "number_value"}) and "first" not in {t.kind for t in part}:
-            self._counted = _text(part)
+        if of_kinds(part, NUMBERS) and "first" not in {t.kind for t in part}:
+            self._counted = text_of(part)
         last = dimensions[-1]
         self._reading.is_singular |= last.text.lower() == last.name or last.text[-1] not in "sS"
         self.count(part)
@@ -269,90 +273,87 @@ class _Reader:
     def ranked(self, part: Sequence[Token]) -> None:
         kind = next(token.kind for token in part if token.kind in {"most", "least"})
         if self._reading.direction not in {"", kind}:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._reading.direction = "most" if kind == "most" else "least"
-        if _of(part, {"dimension"}):
+        if of_kinds(part, {"dimension"}):
             self.members(part)
         else:
             self.count(part)
-        self._reading.ordered_by += [token.name for token in _of(part, {"measure"})]
+        self._reading.ordered_by += [token.name for token in of_kinds(part, {"measure"})]
 
     def count(self, part: Sequence[Token]) -> None:
-        numbers = _of(part, {"number", "number_value"})
+        numbers = of_kinds(part, NUMBERS)
         if not numbers:
             return
         number = as_number(numbers[0].text)
         is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
         if len(numbers) > 1 or self._reading.count is not None or number is None or not is_count:
-            raise NotReadError(_text(part))
+            raise NotReadError(text_of(part))
         self._reading.count = int(number)
 
     def order(self, part: Sequence[Token]) -> None:
         kinds = {token.kind for token in part}
         sign = "-" if "descending" in kinds else ""
-        self._reading.ordered_by += [sign + token.name for token in _of(part, {"measure"})]
+        self._reading.ordered_by += [sign + token.name for token in of_kinds(part, {"measure"})]
 
-    def measures(self, part: Sequence[Token]) -> None:
-        names = list(dict.fromkeys(token.name for token in _of(part, {"measure"})))
-        if self._reading.measures and names != self._reading.measures:
-            raise NotReadError(_text(_of(part, {"measure"})))
-        self._reading.measures = names
-
-    def unread(self, part: Sequence[Token]) -> None:
-        raise NotReadError(_text(part))
+    def directed(self, part: Sequence[Token]) -> None:
+        """Read the direction of the order that a measure before it began."""
+        ordered = self._reading.ordered_by
+        if len(ordered) != 1:
+            raise NotReadError(text_of(part))
+        sign = "-" if part[0].kind == "descending" else ""
+        ordered[0] = sign + ordered[0].removeprefix("-")
 
     def threshold(self, part: Sequence[Token]) -> None:
-        kinds = {token.kind for token in part}
-        number = as_number(_of(part, {"number", "number_value"})[0].text)
-        if number is None or (kinds & {"over"} and kinds & {"under"}):
-            raise NotReadError(_text(part))
-        if "cents" in kinds:
-            number = number.scaleb(-2)
-        units = _of(part, {"currency", "cents", "unit"})
-        self._amounts += [(UNITS.get(token.name, token.name), token.text) for token in units]
-        status = "minor_diff" if "minor" in kinds and "forgive" not in kinds else "match"
-        kind = "percentage" if "percent" in kinds else "absolute"
-        limits = self._reading.thresholds.setdefault(status, {})
-        if kind in limits:
-            raise NotReadError(_text(part))
-        limits[kind] = int(number) if number == int(number) else exact_number(number)
+        self._limits.add(part)
 
     def over(self, part: Sequence[Token]) -> None:
         before = self._tokens[: self._tokens.index(part[0])]
-        previous = before[-1].kind if before else ""
-        if previous in {"measure", "dimension", "name", "unknown"} and "link" not in {
-            token.kind for token in part
-        }:
-            raise NotReadError(_text(part))
-        self.threshold(part)
+        is_measured = before and before[-1].kind in {"measure", "dimension", "name", "unknown"}
+        if is_measured and not of_kinds(part, {"link"}):  # "revenue above 2 %"
+            raise NotReadError(text_of(part))
+        self._limits.add(part)
 
-    def _check_units(self) -> None:
-        """Refuse a limit in another unit than that of the measures."""
-        reading = self._reading
-        measures = reading.measures or list(self._vocabulary.measures.values())
-        declared = {UNITS.get(unit, unit) for unit in self._vocabulary.units_of(measures)}
-        for unit, text in self._amounts:
-            is_only = declared <= {unit}
-            if not (is_only or (unit in declared and not reading.measures)):
-                reading.unread.append(text)
+    def unit(self, part: Sequence[Token]) -> None:
+        self._limits.units.append(part[-1])
+
+    def measures(self, part: Sequence[Token]) -> None:
+        names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
+        if self._reading.measures and names != self._reading.measures:
+            raise NotReadError(text_of(of_kinds(part, {"measure"})))
+        self._reading.measures = names
+
+    def unread(self, part: Sequence[Token]) -> None:
+        raise NotReadError(text_of(part))
+
+    def ranking(self, part: Sequence[Token]) -> None:
+        self.breakdown(part)
+        self.measures(part)
+        self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
+
+    def replaced(self, part: Sequence[Token]) -> None:
+        """Note what a follow-up question replaces: "rail instead of road"."""
+        measures = [token.name for token in of_kinds(part, {"measure"})]
+        values = {
+            name: [each for token in tokens for each in self._values.of(token, name)]
+            for name, tokens in (self._groups(part) if not measures else ())
+        }
+        self._reading.replaced |= values | ({"": measures} if measures else {})
 
     def source(self, part: Sequence[Token]) -> None:
-        for token in _of(part, {"source"}):
+        for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
 
     def missing_in(self, part: Sequence[Token]) -> None:
         self.source(part)
-        self._reading.says.add("missing")
-        self._reading.lacking = _of(part, {"source"})[0].name
+        self._reading.says.setdefault("missing", text_of(part))
+        self._reading.lacking = of_kinds(part, {"source"})[0].name
 
     def only_in(self, part: Sequence[Token]) -> None:
         self.source(part)
-        self._reading.says.add("missing")
-        self._reading.only_in = _of(part, {"source"})[0].name
-
-    def look(self, part: Sequence[Token]) -> None:
-        del part  # what it says is noted already
+        self._reading.says.setdefault("missing", text_of(part))
+        self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def place(self, part: Sequence[Token]) -> None:
         self._reading.ordinal = ORDINALS[part[0].name]
@@ -364,36 +365,34 @@ def _is_one_name(before: Token, token: Token) -> bool:
     return is_next and before.kind == token.kind == "name"
 
 
-def _of(part: Sequence[Token], kinds: set[str]) -> list[Token]:
-    return [token for token in part if token.kind in kinds]
-
-
-def _text(part: Sequence[Token]) -> str:
-    return " ".join(token.text for token in part)
-
-
 _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
-    **dict.fromkeys(("exclusion", "excluded", "condition"), _Reader.condition),
-    "range": _Reader.range,
-    **dict.fromkeys(("bound", "onwards"), _Reader.bound),
-    **dict.fromkeys(("breakdown", "level", "member_by_member"), _Reader.breakdown),
-    "periodic": _Reader.periodic,
-    "cleared": _Reader.cleared,
-    **dict.fromkeys(("members", "counted_members"), _Reader.members),
-    "ranked_gaps": _Reader.ranked_gaps,
-    **dict.fromkeys(("ranked_members", "ranked", "ranked_measure"), _Reader.ranked),
-    "first_rows": _Reader.count,
-    "order": _Reader.order,
-    "measures": _Reader.measures,
-    **dict.fromkeys(("ratio", "counted_dimension"), _Reader.unread),
-    **dict.fromkeys(
-        ("forgiven", "tolerance", "amount_of_tolerance", "gaps_over", "gaps_under", "within"),
-        _Reader.threshold,
-    ),
-    "over": _Reader.over,
-    "missing_in": _Reader.missing_in,
-    "only_in": _Reader.only_in,
-    "source": _Reader.source,
-    **dict.fromkeys(("status", "look"), _Reader.look),
-    "place": _Reader.place,
+    clause: handler
+    for handler, clauses in (
+        (_Reader.condition, "exclusion excluded condition"),
+        (_Reader.range, "range"),
+        (_Reader.bound, "bound onwards"),
+        (_Reader.breakdown, "breakdown level member_by_member"),
+        (_Reader.periodic, "periodic"),
+        (_Reader.cleared, "cleared"),
+        (_Reader.members, "members counted_members"),
+        (_Reader.ranked_gaps, "ranked_gaps"),
+        (_Reader.ranked, "ranked_members ranked ranked_measure"),
+        (_Reader.count, "first_rows"),
+        (_Reader.order, "order"),
+        (_Reader.directed, "directed"),
+        (_Reader.ranking, "ranking"),
+        (_Reader.measures, "measures"),
+        (_Reader.unread, "ratio counted_dimension"),
+        (_Reader.threshold, "forgiven tolerance amount_of_tolerance gaps_over gaps_under within"),
+        (_Reader.threshold, "amount_forgiven"),
+        (_Reader.over, "over"),
+        (_Reader.unit, "unit"),
+        (_Reader.missing_in, "missing_in lacked"),
+        (_Reader.only_in, "only_in"),
+        (_Reader.source, "source"),
+        (_Reader.replaced, "replaced"),
+        (_Reader.place, "place"),
+    )
+    for clause in clauses.split()
 }
+"""What reads each clause; of the others it is enough which kinds of tokens they have."""

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from skillian.offline.calls import NotUnderstood, PlannedCall
 from skillian.offline.lexicon import LEXICON
-from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(

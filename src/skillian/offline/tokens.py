@@ -5,7 +5,8 @@ At each position the longest reading counts; of equally long ones, the catalogue
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -18,6 +19,9 @@ from skillian.offline.vocabulary import Vocabulary, Word, split
 _LONGEST = 6
 _MISSPELT_FROM = 6
 _SHORT = 4
+_CONTRACTED = re.compile(r"n['\u2019]t$")
+_BEFORE_NOUN = {"", "prep", "within", "from", "only", "not", "by", "and", "every", "value"}
+_AFTER_NOUN = {*_BEFORE_NOUN, "between", "to", "with", "since", "until", "before", "after", "link"}
 _BEFORE_DIMENSION = {"by", "every", "which"}
 
 
@@ -40,6 +44,16 @@ class Token:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     period: Period | None = None
     at: int = 0
+
+
+def of_kinds(part: Sequence[Token], kinds: set[str]) -> list[Token]:
+    """Return the tokens of these kinds."""
+    return [token for token in part if token.kind in kinds]
+
+
+def text_of(part: Sequence[Token]) -> str:
+    """Return the words of tokens as they are written."""
+    return " ".join(token.text for token in part)
 
 
 def tokens_of(question: str, whole: Vocabulary, part: Vocabulary | None = None) -> list[Token]:
@@ -91,6 +105,8 @@ class _Place:
             if dated is not None and first.start < dated[0] <= end and dated[0] > end - 2:
                 return length, Token("period", text, phrase, period=dated[1], at=first.start)
             kind = None if first.is_quoted else KINDS.get(phrase)
+            if kind == "not" and _CONTRACTED.search(text):
+                kind = "dont"
             if kind is not None and not (self._is_code(text) and kind in {"filler", "article"}):
                 return length, Token(kind, text, phrase, at=first.start)
         return 1, _other(first, self.part, is_first=self.at == 0)
@@ -103,6 +119,8 @@ class _Place:
         """Return a name of the catalogue: a dimension after "by", otherwise a value before it."""
         previous = next((t.kind for t in reversed(self.before) if t.kind != "article"), "")
         values = self._values(phrase, text, previous)
+        if values is None:
+            return Token("unknown", text, phrase)
         is_measure = phrase in self.part.measures
         is_grouped = previous in _BEFORE_DIMENSION
         dimension = self.part.dimensions.get(phrase)
@@ -124,20 +142,34 @@ class _Place:
             return Token("unit", text, phrase)
         return None
 
-    def _values(self, phrase: str, text: str, previous: str) -> Mapping[str, str]:
-        """Return the dimensions that have this value.
+    def _values(self, phrase: str, text: str, previous: str) -> Mapping[str, str] | None:
+        """Return the dimensions that have this value; None if it may be a value or English.
 
         A word that is also English or a measure ("it" and IT, "sales" and the department Sales) is
-        a value after its dimension, in quotes, or written as in the data.
+        a value after its dimension, in quotes, written as in the data, or where a noun stands.
         """
         values = self.part.plain_values.get(phrase, {})
         is_measure = phrase in self.part.measures
         is_certain = previous == "dimension" or self.words[self.at].is_quoted
         if not values or is_certain or not (is_measure or phrase in KINDS):
             return values
-        is_exact = text in values.values() and text != text.lower() and self.at > 0
+        is_exact = text in values.values()
+        is_noun = previous in _BEFORE_NOUN and self._ends_phrase()
+        is_name = text != text.lower() and self.at > 0 and not self.question.isupper()
         is_long = len(text) > _SHORT and not is_measure
-        return values if is_exact or is_long else {}
+        if (is_exact and (is_name or is_noun)) or is_long:
+            return values
+        is_unclear = is_noun or (is_exact and KINDS.get(phrase) == "filler")
+        return None if is_unclear and not is_measure else {}
+
+    def _ends_phrase(self) -> bool:
+        """Whether a phrase of the question ends with this word."""
+        if self.at + 1 == len(self.words):
+            return True
+        following = self.words[self.at + 1]
+        is_marked = self.question[self.words[self.at].end : following.start].strip()
+        is_named = following.plain in self.part.dimensions
+        return bool(is_marked) or is_named or KINDS.get(following.plain) in _AFTER_NOUN
 
 
 def _other(word: Word, vocabulary: Vocabulary, *, is_first: bool) -> Token:

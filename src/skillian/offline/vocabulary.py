@@ -169,14 +169,14 @@ class Vocabulary:
 
     @cached_property
     def units(self) -> Mapping[str, str]:
-        """The declared units of measures by their lower case."""
+        """The declared units of measures by their plain form."""
         named = (unit for words in self.sources.values() for unit in words.units.values())
-        return {unit.lower(): unit for unit in named}
+        return {plain(unit): unit for unit in named}
 
     def units_of(self, measures: Sequence[str]) -> set[str]:
-        """Return the declared units of these measures, in lower case."""
+        """Return the declared units of these measures in their plain form."""
         return {
-            words.units[name].lower()
+            plain(words.units[name])
             for words in self.sources.values()
             for name in measures
             if name in words.units

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import aclosing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Lock, Packages, Require, Without
+from tinyagent.cli.execute import Lock, Network, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.options import CodeOptions
     from tinyagent.agents.react import ReactAgent
+    from tinyagent.cli.workspace import WorkspaceReview
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
@@ -31,13 +33,18 @@ if TYPE_CHECKING:
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
-_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_NEEDS_LOCKS = (
+    "--without, --require, --package, --lock and --network need --code, and not --trust local"
+)
 _Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
 _Artifacts = Annotated[
     Path | None, typer.Option(help="A folder for the files that the code creates.")
 ]
 _Policy = Annotated[
     Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
+]
+_Workspace = Annotated[
+    Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
 ]
 DEFAULT_MODEL = "openai:gpt-4.1-mini"
 
@@ -59,10 +66,12 @@ def run(  # noqa: PLR0913 - one for each option of the command
     trust: _Trust = TrustLevel.ISOLATED,
     artifacts: _Artifacts = None,
     provenance: _Policy = None,
+    workspace: _Workspace = None,
     without: Without = None,
     require: Require = None,
     package: Packages = None,
     lock: Lock = None,
+    network: Network = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -76,17 +85,17 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter(_NEEDS_LOCKS)
+    _check_level((without, require, package, lock, network), trust, code=code)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
         if code:
             options |= {"trust_level": trust, "without": without or (), "require": require or ()}
-            options |= {"packages": package or (), "lock": lock}
+            options |= {"packages": package or (), "lock": lock, "network": network or ()}
+        review = _review(workspace, options, code=code)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
-        result = tinyagent_commands.run(_run(agent, prompt, show.show))
+        result = tinyagent_commands.run(_run(agent, prompt, show.show, review))
         _save(result, artifacts)
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
@@ -95,9 +104,26 @@ def run(  # noqa: PLR0913 - one for each option of the command
         notes.print("Interrupted; the run was cancelled.", style="yellow")
         raise typer.Exit(ExitStatus.INTERRUPTED) from None
     if as_json:
-        typer.echo(json.dumps(_as_json(result), ensure_ascii=False, indent=2))
+        typer.echo(json.dumps(_as_json(result, review), ensure_ascii=False, indent=2))
     show.end(result)
-    raise typer.Exit(_exit_code(result))
+    is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
+    raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
+
+
+def _check_level(sandbox: tuple[object, ...], trust: TrustLevel, *, code: bool) -> None:
+    if any(sandbox) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
+
+
+def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:
+    """The workspace, if there is one; its executor is put into the options."""
+    if folder is None:
+        return None
+    if not code:
+        raise typer.BadParameter("--workspace needs --code")
+    from tinyagent.cli.workspace import WorkspaceReview
+
+    return WorkspaceReview(folder, options)
 
 
 def _agent(
@@ -167,13 +193,17 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
         ) from None
 
 
-async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunResult[str]:
+async def _run(
+    agent: Agent, task: Task, show: Callable[[Event], None], review: WorkspaceReview | None
+) -> RunResult[str]:
     from tinyagent.core.events import RunFinished
 
     result: RunResult[str] | None = None
     async with aclosing(agent.stream(task)) as events:
         async for event in events:
             show(event)
+            if review is not None:
+                review.note(event)
             if isinstance(event, RunFinished):
                 result = event.result
     if result is None:
@@ -181,7 +211,7 @@ async def _run(agent: Agent, task: Task, show: Callable[[Event], None]) -> RunRe
     return result
 
 
-def _as_json(result: RunResult[str]) -> dict[str, Any]:
+def _as_json(result: RunResult[str], review: WorkspaceReview | None) -> dict[str, Any]:
     return {
         "output": result.output,
         "state": result.state,
@@ -191,6 +221,7 @@ def _as_json(result: RunResult[str]) -> dict[str, Any]:
         "usage": result.usage.to_dict(),
         **({"cost": result.cost.to_dict()} if has_prices() else {}),
         "artifacts": [artifact.name for artifact in result.artifacts],
+        **({} if review is None else {"changes": [asdict(change) for change in review.changes]}),
     }
 
 

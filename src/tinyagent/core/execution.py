@@ -100,6 +100,31 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkRequest:
+    """A request that code made by way of the host, or one that was refused. It has no content.
+
+    Args:
+        method: such as `"GET"`; `"LOOKUP"` where only a name was asked for.
+        target: scheme, host and port.
+        path: its beginning, without the query.
+        allowed: whether it was passed on.
+        status: of the answer that the code got.
+        sent: bytes of its body.
+        received: bytes of the answer's body.
+        reason: why it was refused or failed.
+    """
+
+    method: str
+    target: str
+    path: str
+    allowed: bool
+    status: int | None = None
+    sent: int = 0
+    received: int = 0
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ExecutionResult:
     """The result of one step of code.
 
@@ -119,6 +144,7 @@ class ExecutionResult:
         undone: whether the variables are as they were before this step.
         changes: how the workspace differs from its folder after this step, if there is one.
         label: where all this comes from; None if that is not known.
+        requests: what it asked of the network; the first 1,000.
     """
 
     output: str = ""
@@ -136,3 +162,4 @@ class ExecutionResult:
     undone: bool = False
     changes: tuple[Change, ...] = ()
     label: Label | None = field(default=None, compare=False)
+    requests: tuple[NetworkRequest, ...] = ()

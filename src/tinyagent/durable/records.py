@@ -7,13 +7,14 @@ import binascii
 import builtins
 import json
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any, cast
 
 from dbos import Serializer
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
-from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.execution import Artifact, Change, ExecutionResult, NetworkRequest
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
@@ -21,7 +22,7 @@ from tinyagent.core.types import (
     ToolResult,
     content_from_list,
 )
-from tinyagent.core.untrusted import take, take_list, take_number, take_object
+from tinyagent.core.untrusted import as_object, take, take_list, take_number, take_object
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
@@ -160,6 +161,8 @@ def execution_to_dict(result: ExecutionResult) -> Record:
             for made in result.artifacts
         ],
         "seconds": result.duration_seconds,
+        **({"changes": [asdict(change) for change in result.changes]} if result.changes else {}),
+        **({"requests": [asdict(each) for each in result.requests]} if result.requests else {}),
     } | label_to_dict(result.label)
 
 
@@ -181,7 +184,35 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         value_text=take(data, "value_text", str),
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
+        changes=tuple(map(_change, take_list(data, "changes") if "changes" in data else [])),
+        requests=tuple(map(_request, take_list(data, "requests") if "requests" in data else [])),
         label=label_from_dict(data),
+    )
+
+
+def _request(data: object) -> NetworkRequest:
+    request = as_object(data)
+    if request is None:
+        raise ValueError("a request is not an object")
+    status = request.get("status")
+    return NetworkRequest(
+        **{name: take(request, name, str) for name in ("method", "target", "path", "reason")},
+        allowed=take(request, "allowed", bool),
+        status=None if status is None else take(request, "status", int),
+        sent=take(request, "sent", int),
+        received=take(request, "received", int),
+    )
+
+
+def _change(data: object) -> Change:
+    change = as_object(data)
+    if change is None:
+        raise ValueError("a change is not an object")
+    texts = ("kind", "path", "old_path", "diff", "digest", "withheld")
+    return Change(
+        **{name: take(change, name, str) for name in texts},
+        size=take(change, "size", int),
+        conflict=take(change, "conflict", bool),
     )
 
 

@@ -33,6 +33,7 @@ class ExecutionLimits:
         max_memory_bytes: memory of the code beyond that of the bare interpreter.
         max_processes: processes and threads of one session at a time.
         max_file_bytes: all files of the working folder together.
+        max_network_bytes: what one step may send and receive, where it has a network.
 
     Raises:
         ConfigurationError: a limit is not positive.
@@ -44,6 +45,7 @@ class ExecutionLimits:
     max_memory_bytes: int = 2**30
     max_processes: int = 32
     max_file_bytes: int = 2**28
+    max_network_bytes: int = 2**28
 
     def __post_init__(self) -> None:
         for item in fields(self):
@@ -112,6 +114,15 @@ ISOLATED_IMPORTS = LOCAL_IMPORTS | frozenset(
 
 Importing a library that is not installed raises an ordinary ModuleNotFoundError.
 """
+
+
+NETWORK_IMPORTS = frozenset(
+    """
+    aiohttp anyio certifi h11 http httpcore httpx idna multidict requests sniffio socket ssl urllib
+    urllib3 yarl
+    """.split()  # noqa: SIM905 - as above
+)
+"""What code with a network may import besides."""
 
 
 def imports_at(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from typing import Any
 
 import duckdb
 import pytest
@@ -25,7 +26,7 @@ comparison: {default_align_on: [k]}
 """
 
 
-def compared(url: str, **question: object) -> str:
+def compared(url: str, **question: Any) -> str:
     """Compare, and return the address of the result."""
     answer = requests.post(f"{url}/compare", json=question, timeout=SECONDS)
     answer.raise_for_status()
@@ -106,6 +107,22 @@ def test_the_row_that_differs_is_next_to_its_counterpart(demo_seed: Seed, visit:
     expect(row.locator(".differs")).to_contain_text("→")
     assert faults(page) == []
     assert_fits(page)
+
+
+@pytest.mark.parametrize("dark", [True, pytest.param(False, marks=pytest.mark.campaign)])
+def test_a_page_that_is_not_built_yet_says_so_in_its_theme(
+    demo: Serving, visit: Visit, *, dark: bool
+) -> None:
+    page = visit(f"{demo.url}/ui/compare", dark=dark, excuse="ERR_FAILED|is not defined")
+    page.route("**/static/nicegui.js", lambda route: route.abort())
+    page.goto(f"{demo.url}/ui/compare", wait_until="commit")
+    expect(page.get_by_text("Loading the page …")).to_be_visible()
+    shown = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert shown == ("rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)")
+    page.unroute("**/static/nicegui.js")
+    page.reload()
+    expect(page.get_by_role("button", name="Compare", exact=True)).to_be_visible()
+    expect(page.get_by_text("Loading the page …")).to_be_hidden()
 
 
 @pytest.mark.campaign

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import base64
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import requests
 from playwright.sync_api import Page, expect
 from tests.support.paced_model import PacedModel
+from tests.support.uploads import LEDGER, PLAN
 
 from tinyagent import scripted_call
 
@@ -41,6 +43,15 @@ comparison[["period", "status", "amount_gap"]]
 BAR = ".differences-chart path[fill='#d55e00']"
 """A bar of a major difference; ECharts draws bars as paths."""
 SECONDS = 120
+DROP = """async ([files]) => {
+  const dropped = new DataTransfer();
+  for (const [name, content] of files) {
+    const bytes = Uint8Array.from(atob(content), each => each.charCodeAt(0));
+    dropped.items.add(new File([bytes], name));
+  }
+  const init = { dataTransfer: dropped, bubbles: true, cancelable: true };
+  document.querySelector(".drop-zone").dispatchEvent(new DragEvent("drop", init));
+}"""
 TRIES = 3
 """On a busy machine the code may run out of time."""
 
@@ -210,6 +221,19 @@ def _tab(name: str, text: str) -> Callable[[Page], None]:
     return come
 
 
+def drop(page: Page, files: Sequence[tuple[str, bytes]]) -> None:
+    """Drop files on the zone."""
+    expect(page.get_by_role("button", name="Choose files")).to_be_visible()
+    page.evaluate(DROP, [[[name, base64.b64encode(each).decode()] for name, each in files]])
+
+
+def _preview(page: Page) -> None:
+    drop(page, [("ledger.csv", LEDGER.encode()), ("plan.csv", PLAN.encode())])
+    preview = page.get_by_role("region", name="Preview")
+    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is")
+    expect(preview).to_contain_text("First rows of ledger.csv")
+
+
 def _runs(page: Page) -> None:
     for kind in ("Turn 1", "Comparison"):
         row = page.locator(".run-list li").filter(has_text=kind).first
@@ -220,6 +244,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
     {
         "start": View("/ui/", _shows("body", "Compare")),
         "files": View("/ui/start", _shows(".drop-zone", "Choose files")),
+        "preview": View("/ui/start", _preview),
         "chat": View("/ui/chat/{session}", _shows("[data-testid=answer]", "2024007")),
         "tool-card": View("/ui/chat/{session}", _open_card),
         "code": View("/ui/chat/{session}", _open_plot, "scripted"),

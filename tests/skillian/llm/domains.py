@@ -1,4 +1,4 @@
-"""The catalogues of four domains, read from real databases, and their questions."""
+"""The catalogues of eight domains, read from real databases, and their questions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,16 @@ from skillian.demo.ledger import write_demo
 from skillian.offline.vocabulary import Vocabulary
 
 HERE = Path(__file__).parent
-DOMAINS = ("ledger", "shop", "hospital", "energy")
+DOMAINS = (
+    "ledger",
+    "shop",
+    "hospital",
+    "energy",
+    "library",
+    "freight",
+    "telecom",
+    "dairy",
+)
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(366)]
 _COLUMNS: dict[str, dict[str, Sequence[object]]] = {
@@ -53,6 +62,45 @@ _COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "hours": [Decimal("2.5")],
         "generation": [Decimal("12.345")],
         "co2": [Decimal("1.2")],
+    },
+    "library": {
+        "branch": ("Central", "Eastside", "Harbour", "Old Town"),
+        "medium": ("Book", "DVD", "Audiobook", "Magazine", "Game"),
+        "reader_group": ("adult", "child", "student"),
+        "month": _MONTHS,
+        "loans": range(1, 9),
+        "renewals": range(4),
+        "fines": [Decimal("1.50")],
+    },
+    "freight": {
+        "origin": ("Hamburg", "Rotterdam", "Antwerp", "Le Havre"),
+        "destination": ("Vienna", "Milan", "Prague", "Rotterdam", "Basel"),
+        "mode": ("road", "rail", "sea", "air"),
+        "truck": [f"T{number:03d}" for number in range(1, 71)],
+        "ship_date": _DAYS,
+        "weight": [Decimal("12.5"), Decimal("80.25")],
+        "parcels": range(1, 12),
+        "freight_cost": [Decimal("44.90")],
+    },
+    "telecom": {
+        "zone": ("EU", "World", "Domestic"),
+        "tariff": ("Flat S", "Flat L", "Prepaid"),
+        "service": ("voice", "sms", "data"),
+        "quarter": [f"{year}-Q{number}" for year in (2023, 2024) for number in range(1, 5)],
+        "minutes": range(1, 99),
+        "calls": range(1, 9),
+        "charged": [Decimal("0.19")],
+    },
+    "dairy": {
+        "farm": [f"F{number:02d}" for number in range(1, 61)],
+        "breed": ("Holstein", "Jersey", "Brown Swiss"),
+        "region": ("Alps", "Lowland", "Coast"),
+        "grade": ("A", "B", "S"),
+        "collected": _DAYS,
+        "milk": range(100, 900),
+        "fat": [Decimal("4.1")],
+        "deliveries": [1],
+        "payment": [Decimal("310.75")],
     },
 }
 _ROWS = 420

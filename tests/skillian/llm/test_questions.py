@@ -19,7 +19,7 @@ from tests.skillian.llm.domains import (
     vocabulary_of,
 )
 
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 ALL = [each for domain in DOMAINS for each in questions(domain)]
 ANSWERED = [each for each in ALL if "refused" not in each.expected]
@@ -75,3 +75,56 @@ async def test_an_unknown_condition_is_named_wherever_it_stands(
         name, arguments, text = await ask(Asked(domain, question, {}), vocabulary)
         assert (name, arguments) == ("", {}), question
         assert condition.rsplit(maxsplit=1)[-1] in text.split("\n")[0]
+
+
+ROWS = Vocabulary(
+    {
+        name: SourceWords({}, {"country": DimensionWords((), ("Germany", "France"))})
+        for name in ("customers", "clients")
+    }
+)
+
+
+async def test_sources_without_measures_are_compared_by_their_rows() -> None:
+    both = {"source_a": "customers", "source_b": "clients"}
+    for question, call in (
+        ("Compare customers and clients", both),
+        ("Compare the rows of customers and clients", both),
+        ("For France, compare customers and clients", {**both, "filters": {"country": "France"}}),
+    ):
+        name, arguments, _ = await ask(Asked("", question, {}), ROWS)
+        assert (name, arguments) == ("compare_sources", call), question
+
+
+async def test_what_a_comparison_of_rows_cannot_do_is_asked_back() -> None:
+    for question, reason in (
+        ("Compare customers and clients by country", "only their rows can be compared"),
+        ("Compare customers and clients with a tolerance of 5 %", "only their rows"),
+        ("Compare revenue between customers and clients", "revenue"),
+    ):
+        name, _, text = await ask(Asked("", question, {}), ROWS)
+        assert name == "", question
+        assert reason in text.split("\n")[0]
+        assert "- customers: rows by country\n" in text
+        assert "- Compare customers and clients\n" in text
+
+
+@pytest.mark.parametrize(
+    ("question", "condition"),
+    [
+        ("Compare minutes between switch and rating for data", {"service": "data"}),
+        ("Data: compare minutes between switch and rating", None),
+        ("Show the data of rating", None),
+        (
+            "Compare minutes between switch and rating for voice and data",
+            {"service": ["voice", "data"]},
+        ),
+    ],
+)
+async def test_a_value_that_is_also_a_common_word_is_never_dropped(
+    vocabularies: dict[str, Vocabulary], question: str, condition: dict[str, object] | None
+) -> None:
+    name, arguments, text = await ask(Asked("telecom", question, {}), vocabularies["telecom"])
+    assert arguments.get("filters") == condition
+    assert bool(name) is (condition is not None)
+    assert name or "data" in text.split("\n")[0].lower()

@@ -2,28 +2,62 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.offline.periods import Day, Period, dated, day_of, period_at, periods_of, values_in
+from skillian.offline.periods import (
+    Day,
+    Period,
+    dated,
+    period_at,
+    period_of,
+    periods_of,
+    spelt_out,
+    values_in,
+)
 
 
 @pytest.mark.parametrize(
-    ("value", "day"),
+    ("value", "days"),
     [
-        ("2024003", (2024, 3, 0)),
-        ("202403", (2024, 3, 0)),
-        ("2024-03", (2024, 3, 0)),
-        ("2024/3", (2024, 3, 0)),
-        ("2024M03", (2024, 3, 0)),
-        ("2024-03-31", (2024, 3, 31)),
-        ("20240331", (2024, 3, 31)),
-        ("2024-03-31 00:00:00", (2024, 3, 31)),
+        ("2024003", ((2024, 3, 1), (2024, 3, 31))),
+        ("202403", ((2024, 3, 1), (2024, 3, 31))),
+        ("2024-03", ((2024, 3, 1), (2024, 3, 31))),
+        ("2024/3", ((2024, 3, 1), (2024, 3, 31))),
+        ("2024M03", ((2024, 3, 1), (2024, 3, 31))),
+        ("2024-03-31", ((2024, 3, 31), (2024, 3, 31))),
+        ("20240331", ((2024, 3, 31), (2024, 3, 31))),
+        ("2024-03-31 00:00:00", ((2024, 3, 31), (2024, 3, 31))),
         ("2024013", None),
         ("2024", None),
         ("400000", None),
+        ("2024-Q1", ((2024, 1, 1), (2024, 3, 31))),
+        ("2024q4", ((2024, 10, 1), (2024, 12, 31))),
+        ("2024-Q5", None),
         ("CC100", None),
     ],
 )
-def test_the_day_of_a_value(value: str, day: tuple[int, int, int] | None) -> None:
-    assert day_of(value) == day
+def test_the_days_of_a_value(value: str, days: tuple[Day, Day] | None) -> None:
+    period = period_of(value)
+    assert (period and period.days()) == days
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "last"),
+    [
+        ("June-August 2023", (None, 6, 1), (2023, 8, 31)),
+        ("Sept 2023\u2013Feb 2024", (2023, 9, 1), (2024, 2, 29)),
+        ("may-july 2024", (None, 5, 1), (2024, 7, 31)),
+        ("Q1-Q3 2024", (None, 1, 1), (2024, 9, 30)),
+        ("2023-2024", (2023, 1, 1), (2024, 12, 31)),
+        ("10 to 20 April 2024", (2024, 4, 10), (2024, 4, 20)),
+        ("between 1 and 15 March 2024", (2024, 3, 1), (2024, 3, 15)),
+        ("March 1-15, 2024", (2024, 3, 1), (2024, 3, 15)),
+    ],
+)
+def test_both_ends_of_a_range_are_periods(
+    text: str, first: tuple[int | None, int, int], last: Day
+) -> None:
+    start, end = periods_of(spelt_out(text))
+    assert (start.year, *start.first) == first
+    assert end.days()[1] == last
 
 
 @pytest.mark.parametrize(
@@ -57,7 +91,7 @@ def test_a_period_has_its_first_and_last_day(text: str, first: Day, last: Day) -
     "text",
     [
         "marching",
-        "may",
+        "may I",
         "third half",
         "20241",
         "13/2024",

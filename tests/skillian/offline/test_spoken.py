@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from skillian.offline.calls import NotUnderstood, PlannedCall
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.plans import NotUnderstood, PlannedCall
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from tinyagent import Memory

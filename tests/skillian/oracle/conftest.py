@@ -34,6 +34,8 @@ OTHERS = (
     "clickhouse",
     "clickhouse-postgres",
 )
+# Those that only `make test-all` runs.
+RARE = ("mysql-clickhouse", "sqlite-clickhouse")
 # ORACLE_PAIRS="duckdb sqlite-mysql" runs these instead.
 CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
 
@@ -98,7 +100,11 @@ def one_pair(request: pytest.FixtureRequest) -> Pair:
     return made(request)
 
 
-@pytest.fixture(scope="session", params=CHOSEN or (*MAIN, *OTHERS))
+@pytest.fixture(
+    scope="session",
+    params=CHOSEN
+    or (*MAIN, *OTHERS, *(pytest.param(name, marks=pytest.mark.campaign) for name in RARE)),
+)
 def any_pair(request: pytest.FixtureRequest) -> Pair:
     """Each pair there is."""
     return made(request)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import sys
 from pathlib import Path
+
+from tests.support.trees import tree_of
 
 from tinyagent.core import ModelResponse
 from tinyagent.testing import MockServer
@@ -43,3 +46,58 @@ async def test_streamed_code_is_shown_once() -> None:
         code, out, err = await _run(server, "--stream")
     assert (code, out) == (0, "3\n")
     assert err.count("print('three')") == 1
+
+
+EDITS = ModelResponse(
+    "```python\nopen('notes.txt', 'a').write('two\\n')\nfinal_answer('done')\n```"
+)
+
+
+async def _run_with_person(folder: Path, typed: str) -> tuple[int | None, str, str]:
+    """The command at a terminal of a person who types this."""
+    person, terminal = os.openpty()
+    async with MockServer([EDITS]) as server:
+        command = str(Path(sys.executable).with_name("tinyagent"))
+        process = await asyncio.create_subprocess_exec(
+            *(command, "run", "Add a line.", "--code", "--workspace", str(folder)),
+            env={**os.environ, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"},
+            stdin=terminal,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+        )
+        os.close(terminal)
+        os.write(person, typed.encode())
+        out, err = await process.communicate()
+    os.close(person)
+    return process.returncode, out.decode(), err.decode()
+
+
+async def test_changes_of_a_workspace_are_shown_and_committed_after_a_yes(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("one\n")
+    code, out, err = await _run_with_person(tmp_path, "n\n")
+    assert (code, out) == (0, "done\n")
+    assert "M notes.txt" in err
+    assert "+two" in err
+    assert "Nothing is committed." in err
+    assert notes.read_text() == "one\n"
+    code, out, err = await _run_with_person(tmp_path, "y\n")
+    assert (code, out) == (0, "done\n")
+    assert "Committed 1 changes." in err
+    assert notes.read_text() == "one\ntwo\n"
+
+
+async def test_without_a_terminal_nothing_is_committed(tmp_path: Path) -> None:
+    async with MockServer([EDITS]) as server:
+        code, out, _ = await _run(server, "--workspace", str(tmp_path), "--json")
+    assert code == 0
+    (change,) = json.loads(out)["changes"]
+    assert (change["kind"], change["path"]) == ("added", "notes.txt")
+    assert tree_of(tmp_path) == {}
+
+
+async def test_a_workspace_that_is_not_there_is_a_usage_error(tmp_path: Path) -> None:
+    async with MockServer([EDITS]) as server:
+        code, _, err = await _run(server, "--workspace", str(tmp_path / "nowhere"))
+    assert code == 2
+    assert "there is no folder" in err

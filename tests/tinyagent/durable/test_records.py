@@ -20,6 +20,7 @@ from tinyagent.core import (
     ModelServerError,
     ToolArgumentsError,
 )
+from tinyagent.core.execution import Change
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.records import (
     JSONSerializer,
@@ -167,11 +168,20 @@ def test_an_exception_of_the_workflow_comes_back_as_a_text() -> None:
     assert str(error) == "ValueError: what"
 
 
+CHANGE = Change("renamed", "b", "a", "", 3, "abc", "", conflict=True)
+
+
+def test_changes_of_a_workspace_come_back_as_they_were() -> None:
+    written = json.loads(json.dumps(execution_to_dict(ExecutionResult(changes=(CHANGE,)))))
+    assert execution_from_dict(written).changes == (CHANGE,)
+
+
 @pytest.mark.parametrize(
     ("read", "written"),
     [
         (response_from_dict, response_to_dict(ModelResponse("x", (RawToolCall("1", "f", "{}"),)))),
         (execution_from_dict, execution_to_dict(ExecutionResult(artifacts=(Artifact("a", b"b"),)))),
+        (execution_from_dict, execution_to_dict(ExecutionResult(changes=(CHANGE,)))),
         (
             lambda data: tool_result_from_dict(data, CALL),
             tool_result_to_dict(ToolResult(CALL, "x", error=ValueError("y"), value=b"z")),
@@ -180,7 +190,7 @@ def test_an_exception_of_the_workflow_comes_back_as_a_text() -> None:
 )
 def test_an_incomplete_record_is_refused(read: Any, written: dict[str, Any]) -> None:
     read(json.loads(json.dumps(written)))
-    for name in written.keys() - {"content", "error"}:
+    for name in written.keys() - {"content", "error", "changes"}:
         others: list[Any] = [{}, [1], "text", None, 7, True]
         for other in others:
             if type(other) is type(written[name]) or (name == "seconds" and other == 7):

@@ -199,8 +199,7 @@ def _options(comparison: ComparisonContext) -> dict[str, Any]:
              "minWidth": 90, ":cellClass": _UNEVEN}
             for side, name in zip("ab", names, strict=True)
         ]},
-        {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 76,
-         "pinned": "right"},
+        {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 76},
     ]  # fmt: skip
     return {
         "columnDefs": columns,

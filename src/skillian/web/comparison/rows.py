@@ -50,6 +50,15 @@ def rows_view(result: RowsResult, level: Literal[1, 2]) -> None:
     if sum(counts.values()):
         styles = _styles(_names(result))
         share_bar("Rows by class", [(*style, counts[name]) for name, style in styles.items()])
+        with ui.element("ul").classes("legend").props('aria-label="Classes of rows"'):
+            for name, (status, style) in styles.items():
+                if counts[name]:
+                    with ui.element("li"):
+                        text.sentence(
+                            text.status(status, style.symbol, style.label),
+                            " ",
+                            text.amount(counts[name]),
+                        )
     panels: dict[str, Callable[[], object]] = {
         name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
     }

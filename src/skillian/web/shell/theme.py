@@ -19,6 +19,8 @@ THEMES: Mapping[str, bool | None] = MappingProxyType({"auto": None, "light": Fal
 STYLED = ("shell", "chat", "comparison", "start", "saved")
 """The folders whose `style.css` every page gets, in this order."""
 
+# Until the scripts have built the page: the class gives it the colours of its theme.
+_LOADING = '<div id="page-loading" class="{theme}" role="status">Loading the page …</div>'
 _ICONS = {"auto": "brightness_auto", "light": "light_mode", "dark": "dark_mode"}
 
 
@@ -34,7 +36,9 @@ def apply_theme(name: str | None) -> ui.dark_mode:
     nicegui.app.colors(primary=ACCENT, secondary="#5b6573", dark="#1b1f24", dark_page="#14171b")
     for folder in STYLED:
         ui.add_css(files("skillian.web").joinpath(folder, "style.css").read_text(encoding="utf-8"))
-    return ui.dark_mode(THEMES.get(name or "auto"))
+    chosen = name if name is not None and name in THEMES else "auto"
+    ui.add_body_html(_LOADING.format(theme=chosen))
+    return ui.dark_mode(THEMES[chosen])
 
 
 def theme_button(theme: ui.dark_mode) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.data.query.catalogue import Sample
+from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.engine import TablePreview
 from skillian.display import printable
 from skillian.uploads.store import Upload
@@ -44,9 +45,9 @@ class Preview:
         ui.label(reason).classes("soft small").props["data-testid"] = "key-reason"
         _columns(files, preview)
         with ui.element("div").classes("preview-sides"):
-            for side, file, sample in zip("AB", files, samples, strict=True):
+            for name, sample in zip(_names(files), samples, strict=True):
                 with ui.element("div").classes("stack"):
-                    Heading(printable(f"First rows of {side}: {file.name}"), 3)
+                    Heading(printable(f"First rows of {name}"), 3)
                     rows_table(sample.rows, sample.types)
 
     def read(self) -> dict[str, Any]:
@@ -56,6 +57,10 @@ class Preview:
         # A key that was only proposed gives way to another one if it is repeated on both sides.
         chosen = tuple(self._key.value)
         return {} if set(chosen) == set(self._proposed) else {"key": chosen}
+
+
+def _names(files: tuple[Upload, Upload]) -> tuple[str, str]:
+    return distinct_names([file.name for file in files])
 
 
 def _columns(files: tuple[Upload, Upload], preview: TablePreview) -> None:
@@ -73,11 +78,13 @@ def _columns(files: tuple[Upload, Upload], preview: TablePreview) -> None:
          f"not compared: {each.reason}"]
         for each in preview.not_compared
     ]  # fmt: skip
-    for index, side in enumerate("AB"):
+    names = _names(files)
+    for index, side in enumerate(names):
         for name, kind in kinds[index].items():
             if name not in paired[index] and name not in refused:
                 types = [kind, ""] if index == 0 else ["", kind]
                 rows.append([name, *types, f"only in {side}"])
     Heading("Columns", 2)
     with scroll_region("Columns of both files"):
-        text.table(("Column", "Type in A", "Type in B", ""), rows, "Columns of both files")
+        headings = ("Column", *(f"Type in {name}" for name in names), "")
+        text.table(headings, rows, "Columns of both files")

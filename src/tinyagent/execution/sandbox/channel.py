@@ -6,7 +6,7 @@ import asyncio
 import re
 import socket
 from collections import deque
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from tinyagent.execution.sandbox.worker.codec.values import decode_from_code
@@ -196,6 +196,7 @@ _WITH_BLOB = frozenset({Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE, Kind.EN
 
 _CHUNK = 1 << 16  # at most some thousand frames are split before other tasks get their turn
 _SENDS_AT_ONCE = 16
+_MOST_DESCRIPTORS = 16
 
 
 class Channel:
@@ -213,9 +214,14 @@ class Channel:
         self._drained: asyncio.Event | None = None
         self._wake: Callable[[], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._take: Callable[[Sequence[int]], None] | None = None
         self.is_open = True
         self.fault = ""
         """What was wrong with what the other side sent."""
+
+    def take_descriptors(self, take: Callable[[Sequence[int]], None]) -> None:
+        """Call `take` with the descriptors that come with the first bytes: before any code runs."""
+        self._take = take
 
     def send(self, *parts: bytes | bytearray) -> None:
         """Send the parts of a packed frame; what does not fit yet waits here, without a copy."""
@@ -336,7 +342,7 @@ class Channel:
 
     def _read(self) -> None:
         try:
-            data = self._sock.recv(_CHUNK)
+            data = self._receive()
         except BlockingIOError:
             return
         except OSError:
@@ -348,6 +354,14 @@ class Channel:
             self._packets.extend(self._reader.split(data))
         except WireError as fault:
             self._fail(fault)
+
+    def _receive(self) -> bytes:
+        if self._take is None:
+            return self._sock.recv(_CHUNK)
+        data, descriptors, _, _ = socket.recv_fds(self._sock, _CHUNK, _MOST_DESCRIPTORS)
+        take, self._take = self._take, None
+        take(descriptors)
+        return data
 
     def _fail(self, fault: WireError) -> None:
         self.is_open = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.trust import TrustLevel, describe_guarantees, describe_local, lacking
 
 if TYPE_CHECKING:
+    from tinyagent.execution.network.session import SessionNetwork
     from tinyagent.execution.workspace.session import SessionWorkspace
     from tinyagent.execution.workspace.workspace import Workspace
 
@@ -37,6 +38,8 @@ class Demands:
         if self.trust_level is TrustLevel.LOCAL:
             return ""
         engine, report = template.spec.engine.name, template.report
+        if template.spec.network and not report["namespaces"]:
+            return f"a network needs namespaces; to get it: {'; '.join(how_to_get(report))}"
         reason = lacking(self.described(template), self.needed)
         one_lock = not report["landlock"] and engine == "kernel"
         if not reason and one_lock and self.trust_level is TrustLevel.SANDBOXED:
@@ -53,7 +56,11 @@ class Demands:
         checkpoints = self.checkpoints_of(template)
         if self.trust_level is TrustLevel.LOCAL:
             return describe_local(checkpoints)
-        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
+        rows = describe_guarantees(template.spec.engine.name, template.report, checkpoints)
+        if not template.spec.network:
+            return rows
+        name = "no network but the listed hosts"
+        return [replace(row, promise=name) if row.id == "S4" else row for row in rows]
 
     def checkpoints_of(self, template: TemplateHandle) -> int:
         """How many earlier states a session of this template can keep.
@@ -66,7 +73,7 @@ class Demands:
         return self.checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
 
 
-_OF_LOCKS = ("engine", "without", "require", "packages", "lock")
+_OF_LOCKS = ("engine", "without", "require", "packages", "lock", "network", "secrets")
 
 
 def read_level(name: TrustLevel | str) -> TrustLevel:
@@ -114,3 +121,24 @@ def workspace_of(
     from tinyagent.execution.workspace.workspace import Workspace  # noqa: PLC0415
 
     return SessionWorkspace(folder if isinstance(folder, Workspace) else Workspace(folder))
+
+
+def network_of(options: Mapping[str, Any], max_bytes: int) -> SessionNetwork | None:
+    """The network of an executor; None if it has none.
+
+    Args:
+        options: of the executor.
+        max_bytes: that a step may send and receive.
+
+    Raises:
+        ConfigurationError: an item of the list or a secret cannot be used.
+    """
+    items, secrets = options.get("network"), options.get("secrets")
+    if not items:
+        if secrets:
+            raise ConfigurationError("secrets are for hosts of `network`, which lists none")
+        return None
+    # Executors without a network need neither HTTP nor certificates.
+    from tinyagent.execution.network.session import SessionNetwork  # noqa: PLC0415
+
+    return SessionNetwork(items, secrets or {}, max_bytes)

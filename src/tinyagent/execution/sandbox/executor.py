@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import weakref
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
@@ -17,6 +17,7 @@ from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.demands import (
     Demands,
+    network_of,
     read_level,
     refuse_without_locks,
     workspace_of,
@@ -45,6 +46,8 @@ from tinyagent.execution.trust import (
 
 if TYPE_CHECKING:
     from tinyagent.core.execution import Change
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.packages.store import PackageSet
     from tinyagent.execution.workspace.session import SessionWorkspace
     from tinyagent.execution.workspace.workspace import Workspace
@@ -67,6 +70,8 @@ class ProcessOptions(TypedDict, total=False):
     workspace: str | Path | Workspace | None
     packages: Iterable[str]
     lock: str | Path | None
+    network: Iterable[str | Allow]
+    secrets: Mapping[str, Bearer | ApiKey]
 
 
 class ProcessExecutor:
@@ -96,6 +101,9 @@ class ProcessExecutor:
             those installed here: wheels only, fetched once, checked by hashes.
         lock: a requirements file with the versions and hashes of all packages; written if it does
             not exist.
+        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
+            LOCAL, whose code reaches every host.
+        secrets: keys that the host adds to requests, by the names of their hosts.
 
     Raises:
         ConfigurationError: an option is wrong, or a file does not exist.
@@ -129,6 +137,7 @@ class ProcessExecutor:
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
         self._workspace = workspace_of(options.get("workspace"), has_files=bool(self._files))
+        self._network = network_of(options, self.limits.max_network_bytes)
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -238,6 +247,8 @@ class ProcessExecutor:
         if self._session is not None:
             self._session.close()
             self._finalizer.detach()
+        if self._network is not None:
+            self._network.close()
 
     async def aclose(self) -> None:
         """End the session and release everything; a later `run` starts a new one."""
@@ -276,7 +287,8 @@ class ProcessExecutor:
         try:
             order = self._injected.order(self._steps, code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            result = await session.run(order, turn, self._injected.answer)
+            step = session.run(order, turn, self._injected.answer)
+            result = await (step if self._network is None else self._network.serve(step))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
         if self._workspace is not None:
@@ -286,6 +298,8 @@ class ProcessExecutor:
     async def _open(self, code: str) -> SandboxSession:
         """A session of a template that has loaded the modules that the code starts with."""
         preload = modules_for(self._extra, code, packages=self._wanted is not None)
+        if self._network is not None:
+            preload = self._network.preload(preload)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self._start, preload=preload)
@@ -303,11 +317,15 @@ class ProcessExecutor:
             },
             "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
         }
+        if self._network is not None:
+            self._network.describe(order)
 
         def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
             number, sock = template.spawn(order, folders)
             session = SandboxSession(template, number, sock, self.limits, checkpoints)
             self._finalizer = weakref.finalize(self, session.close)
+            if self._network is not None:
+                session.take_descriptors(self._network.take)
             return session
 
         if self._workspace is not None:
@@ -324,7 +342,8 @@ class ProcessExecutor:
     def _layers(self, template: TemplateHandle) -> bool:
         """Whether sessions of this template can have a workspace without a copy of it."""
         is_own = template.spec.engine == KernelEngine()
-        return is_own and template.report["namespaces"] and bool(self._demands.checkpoints)
+        has_warden = self._demands.checkpoints_of(template) > 0
+        return is_own and has_warden and bool(template.report["namespaces"])
 
     def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
         """The template that `_start` would return, if it runs already."""
@@ -339,7 +358,8 @@ class ProcessExecutor:
         keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
         packages = self.packages
         folder = "" if packages is None else str(packages.folder)
-        return Spec(engine, preload, keeper=keeper, packages=folder)
+        network = self._network is not None
+        return Spec(engine, preload, keeper=keeper, packages=folder, network=network)
 
     def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
         """The template of the first engine that can keep what the trust level promises."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import math
 import socket
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -135,6 +136,10 @@ class SandboxSession:
     def kept(self) -> int:
         """How many steps back it can go."""
         return len(self._chain) - (2 if self._forgot else 1)
+
+    def take_descriptors(self, take: Callable[[Sequence[int]], None]) -> None:
+        """Call `take` with what the session hands over once it is ready."""
+        self._chain[0].channel.take_descriptors(take)
 
     async def wait_until_ready(self) -> None:
         """Wait until the session has applied its locks; its first order has been sent already.

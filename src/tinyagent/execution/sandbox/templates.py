@@ -87,6 +87,7 @@ class Spec:
             that lack them.
         keeper: whether its sessions may get folders of the host.
         packages: a folder of packages, in place of those that are installed on the host.
+        network: whether its sessions have a network of their own.
     """
 
     engine: Engine
@@ -94,6 +95,7 @@ class Spec:
     without: frozenset[str] = frozenset()
     keeper: bool = False
     packages: str = ""
+    network: bool = False
 
 
 class TemplateHandle:
@@ -190,6 +192,7 @@ class TemplateHandle:
             "preload": spec.preload,
             "without": sorted(spec.without),
             "packages": spec.packages,
+            "network": spec.network,
             "keeper": spec.keeper and os.geteuid() != 0,
             "path": [os.path.abspath(place) for place in sys.path],  # noqa: PTH100 - also of ""
         }

@@ -14,6 +14,7 @@ from tinyagent.execution.workspace.manifest import Manifest, PathState
 from tinyagent.execution.workspace.names import HiddenNames, refusal, visible
 from tinyagent.execution.workspace.report import FILE, FOLDER, OPAQUE, OTHER, Found
 
+_UNSHOWN = "something that the code is not shown is there"
 _STAYS = "a file or folder of this name stays in the folder"
 
 
@@ -103,9 +104,14 @@ def _deletions(
 def _additions(
     folder: Folder, base: Mapping[bytes, PathState], view: Mapping[bytes, Found | None]
 ) -> Iterator[Difference]:
+    unshown = folder.manifest.unshown
     for key, after in view.items():
         if after is not None and key not in base:
+            path = key.rstrip(b"/")
+            is_taken = path in unshown or any(parent in unshown for parent in parents(path))
             change = _change(folder, "added", key)
+            if is_taken and not change.withheld:
+                change = _refused("added", key, _UNSHOWN)
             change = replace(change, size=after.size, digest=after.digest)
             yield Difference(key, None, after, change)
 
@@ -190,7 +196,7 @@ def _refused(kind: str, key: bytes, reason: str) -> Change:
     return Change(kind, text, withheld=reason)
 
 
-_MAX_SHOWN = 1000
+_MAX_SHOWN = 5000
 
 
 def parents(path: bytes) -> Iterator[bytes]:
@@ -202,4 +208,4 @@ def parents(path: bytes) -> Iterator[bytes]:
 
 def shown(each: Iterable[Difference]) -> tuple[Change, ...]:
     """The changes, each once."""
-    return tuple({item.change.path: item.change for item in each}.values())
+    return tuple(dict.fromkeys(item.change for item in each))

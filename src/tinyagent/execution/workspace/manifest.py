@@ -105,7 +105,7 @@ class _Reader(NamedTuple):
         needed = stat.S_IRUSR | stat.S_IXUSR if entry.is_folder else stat.S_IRUSR
         if entry.mode & needed != needed or not is_utf8(path) or len(path) > MAX_PATH:
             return False
-        return not self.hidden.hide_last(path) and not is_staging(path)
+        return not self.hidden.hide_last(path) and (b"/" in path or not is_staging(path))
 
 
 def _scan_folder(folder: int, prefix: bytes, depth: int, reader: _Reader) -> None:

@@ -44,26 +44,33 @@ class HiddenNames:
     """
 
     def __init__(self, patterns: Iterable[str]) -> None:
-        each = [_parts_of(pattern) for pattern in patterns]
-        self._patterns = [tuple(map(_compiled, parts)) for parts in each if parts]
+        each = [parts for pattern in patterns if (parts := _parts_of(pattern))]
+        self._names = _any_of(parts[0] for parts in each if len(parts) == 1)
+        longer = [parts for parts in each if len(parts) > 1]
+        self._last_names = _any_of(parts[-1] for parts in longer)
+        self._paths = [tuple(map(_compiled, parts)) for parts in longer]
 
     def hide(self, path: bytes) -> bool:
         """Whether the path itself, or a folder above it, is hidden."""
-        parts = [folded(part) for part in path.split(b"/")]
-        return any(
-            _ends(parts[:end], pattern)
-            for end in range(1, len(parts) + 1)
-            for pattern in self._patterns
-        )
+        parts = path.split(b"/")
+        ends = range(1, len(parts) + 1)
+        return any(self.hide_last(b"/".join(parts[:end])) for end in ends)
 
     def hide_last(self, path: bytes) -> bool:
         """Whether the path is hidden, if no folder above it is."""
+        name = folded(path.rpartition(b"/")[2])
+        if self._names.match(name):
+            return True
+        if not self._last_names.match(name):
+            return False
         parts = [folded(part) for part in path.split(b"/")]
-        return any(_ends(parts, pattern) for pattern in self._patterns)
+        return any(_ends(parts, pattern) for pattern in self._paths)
 
 
 def folded(name: bytes) -> str:
     """A name as the least exact file systems compare it: case, invisible letters, last dots."""
+    if name.isascii():
+        return name.decode().lower().partition(":")[0].rstrip(". ")
     text = unicodedata.normalize("NFKC", name.decode(errors="replace"))
     return text.translate(_IGNORED).casefold().partition(":")[0].rstrip(". ")
 
@@ -113,6 +120,11 @@ def _is_git(name: str) -> bool:
 
 def _parts_of(pattern: str) -> list[str]:
     return [part for part in pattern.strip("/").casefold().split("/") if part]
+
+
+def _any_of(parts: Iterable[str]) -> re.Pattern[str]:
+    """Matches what one of the patterns matches; with none of them, nothing."""
+    return re.compile("|".join(map(fnmatch.translate, parts)) or r"(?!)")
 
 
 def _compiled(part: str) -> re.Pattern[str] | None:

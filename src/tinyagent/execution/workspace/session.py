@@ -64,7 +64,7 @@ class SessionWorkspace:
         self._open = opened
         self._room = order["limits"]["max_file_bytes"]
         if layered and self.uses_layers and opened.is_owned():
-            with suppress(OSError, SandboxUnavailable):
+            with suppress(OSError, SandboxUnavailable, WireError):
                 return await self._start_layered(opened, order, spawn)
             self.uses_layers = False
         return await self._start_copy(opened, order, spawn)

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple, NoReturn
 from .codec.wire import Frame, FrameReader, Kind, pack
 from .folders import remove_folder
 from .kernel.locks import KernelLocks
+from .kernel.network import NetworkOrder
 from .processes import (
     TICK_SECONDS,
     NoLocks,
@@ -30,6 +31,7 @@ from .processes import (
     watch_process,
 )
 from .session.link import HostGone, Link
+from .session.names import ask_the_host
 from .session.session import SessionProcess
 from .session.step import Namespace, Rules, run_step
 from .session.view import enter_view
@@ -240,13 +242,24 @@ def _start_session(
     workspace = order.get("workspace")
     masks = workspace and workspace["masks"]
     masked = None if masks is None else [path.encode("latin-1") for path in masks]
+    if "network" in order:
+        _connect(NetworkOrder(**order["network"]), link, locks)
     folder = locks.lock_up(limits, order["id"], trees, masked)
-    close_all_but({link.sock.fileno(), *locks.kept_descriptors})
+    close_all_but({link.sock.fileno(), *link.passing, *locks.kept_descriptors})
     view = enter_view(folder, locks.upper) if workspace else None
     # What changes in a workspace is reported as its changes.
     delivered = "" if view is not None else folder
     rules = Rules(delivered, frozenset(order["imports"]), limits.max_output_bytes)
     return SessionProcess(link, rules, locks.harden, locks.warden(limits), view)
+
+
+def _connect(order: NetworkOrder, link: Link, locks: Locks) -> None:
+    """Prepare the session's network."""
+    if isinstance(locks, NoLocks):
+        raise PermissionError("without locks there is no network of the session's own")
+    link.passing = locks.connect(order)
+    known = frozenset({*order.addresses, *order.hosts.values()})
+    ask_the_host((order.names, order.ports[0]), known)
 
 
 def _report_failure(descriptor: int, error: BaseException) -> None:

@@ -29,7 +29,9 @@ _SINKS = {os.makedev(1, 3), os.makedev(1, 5), os.makedev(1, 7)}  # /dev/null, ze
 _NETWORK = 0b11  # bind and connect, of TCP
 _SCOPED = 0b11  # abstract Unix sockets, signals
 _CREATE_RULESET_VERSION = 1
-_RULE_PATH_BENEATH = 1
+_RULE_PATH_BENEATH, _RULE_NET_PORT = 1, 2
+_CONNECT_TCP = 0b10
+_SINCE_NETWORK = 4
 
 
 class Enforced(NamedTuple):
@@ -60,16 +62,19 @@ def abi() -> int:
         return 0
 
 
-def restrict(readable: Iterable[int], writable: Iterable[int]) -> Enforced:
+def restrict(
+    readable: Iterable[int], writable: Iterable[int], ports: Iterable[int] = ()
+) -> Enforced:
     """Confine this thread, and those it starts, to the files below the given descriptors.
 
-    No program can be run from anywhere, and nothing is reached by TCP. Shared libraries can still
-    be loaded: mapping a file asks for the right to read it only.
+    No program can be run from anywhere, and nothing is reached by TCP but `ports`. Shared libraries
+    can still be loaded: mapping a file asks for the right to read it only.
 
     Args:
         readable: folders and files to read, open with `O_PATH`. The devices that swallow all that
             is written to them (/dev/null) may be written, too.
         writable: folders in which files and folders may also be made, changed and removed.
+        ports: that may be connected to by TCP.
 
     Raises:
         OSError: a descriptor is not open, or the kernel refuses.
@@ -82,6 +87,9 @@ def restrict(readable: Iterable[int], writable: Iterable[int]) -> Enforced:
                 _allow(ruleset, descriptor, _READ, version)
             for descriptor in writable:
                 _allow(ruleset, descriptor, _WRITE, version)
+            for port in ports if version >= _SINCE_NETWORK else ():
+                rule = struct.pack("=QQ", _CONNECT_TCP, port)
+                linux.syscall("landlock_add_rule", ruleset, _RULE_NET_PORT, rule, 0)
             linux.set_no_new_privs()
             linux.syscall("landlock_restrict_self", ruleset, 0)
         finally:
@@ -92,7 +100,7 @@ def restrict(readable: Iterable[int], writable: Iterable[int]) -> Enforced:
 def _create(version: int) -> int:
     every = _bits({name for _, name in _RIGHTS}, version)
     fields = [every]
-    if version >= 4:  # noqa: PLR2004 - TCP came with version 4
+    if version >= _SINCE_NETWORK:
         fields.append(_NETWORK)
     if version >= 6:  # noqa: PLR2004 - scopes came with version 6
         fields.append(_SCOPED)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import signal
 import socket
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
@@ -16,7 +17,7 @@ from typing import Any, NamedTuple
 from ..folders import enter_folder, make_home
 from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
-from . import landlock, linux, mounts, namespaces, overlay, seccomp
+from . import landlock, linux, mounts, namespaces, network, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
 from .forks import MAX_STACK
 from .keeper import Keeper
@@ -36,6 +37,7 @@ class PreparedLocks(NamedTuple):
         landlock: the version of Landlock; 0 for none.
         filters: the system-call filters, without and with `fork`; None where there are none.
         keeper: hands over folders of the host; None where no session gets any from it.
+        network: whether sessions have a network.
     """
 
     proc: int
@@ -44,6 +46,7 @@ class PreparedLocks(NamedTuple):
     landlock: int
     filters: tuple[bytes, bytes] | None
     keeper: Keeper | None
+    network: bool = False
 
 
 def part_from_others() -> int:
@@ -103,10 +106,11 @@ def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
         _lower(kind, most)
 
 
-def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
+def lock(cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()) -> None:
     """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's /proc, which stays readable; no path leads there.
+    `own_proc` is the warden's /proc, which stays readable; no path leads there. In a session with a
+    network, `ports` can be reached by TCP.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
@@ -114,7 +118,7 @@ def lock(cell: PreparedLocks, folder: str, own_proc: int | None) -> None:
     if cell.landlock:
         own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         seen = () if own_proc is None else (own_proc,)
-        landlock.restrict((*cell.readable, *seen), (own,))
+        landlock.restrict((*cell.readable, *seen), (own,), ports)
         os.close(own)
 
 
@@ -183,7 +187,8 @@ class KernelLocks:
     """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
     Args:
-        order: modules to load (`preload`), and locks not to use (`without`).
+        order: modules to load (`preload`), locks not to use (`without`), and whether sessions have
+            a network (`network`).
 
     Raises:
         OSError: the kernel refuses a lock.
@@ -197,6 +202,7 @@ class KernelLocks:
             make_home(mounts.SANDBOX)
         self._own_pids = os.open("self/ns/pid", os.O_RDONLY, dir_fd=self.cell.proc)
         self._own_proc: int | None = None
+        self._ports: list[int] = []
         self.upper: int | None = None
         """The upper layer of this session's workspace, if it is an overlay."""
 
@@ -251,8 +257,22 @@ class KernelLocks:
         stand_alone(self.cell.proc)
         if self.cell.namespaces:
             self._own_proc = part_from_others()
+            if self.cell.network:
+                network.enter(self.cell.proc)
         else:
             die_with_parent(parent)  # otherwise it ends with the template's process namespace
+
+    def connect(self, order: network.NetworkOrder) -> list[int]:
+        """Prepare the session's network; gives its listening sockets, which go to the host.
+
+        Raises:
+            OSError: there are no namespaces, or the kernel refuses.
+        """
+        if not (self.cell.namespaces and self.cell.network):
+            raise OSError(errno.EPERM, "a network needs namespaces")
+        network.show_files(order)
+        self._ports = order.ports
+        return network.listen(order)
 
     def lock_up(
         self,
@@ -279,7 +299,7 @@ class KernelLocks:
         if not limits.checkpoints:
             self._own_proc = None
         limit_resources(self.cell, limits)
-        lock(self.cell, folder, self._own_proc)
+        lock(self.cell, folder, self._own_proc, self._ports)
         return folder
 
     @property
@@ -303,6 +323,7 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
     without = frozenset[str](order["without"])
     stack = seccomp.stack_floor()
     apart = "namespaces" not in without
+    has_network = apart and bool(order.get("network"))
     if apart:
         namespaces.enter()
         namespaces.fork_inside()
@@ -330,17 +351,18 @@ def _prepare(order: dict[str, Any]) -> PreparedLocks:
         namespaces=apart,
         readable=tuple(os.open(path, os.O_PATH | os.O_CLOEXEC) for path in paths),
         landlock=files,
-        filters=None if "seccomp" in without else _filters(stack),
+        filters=None if "seccomp" in without else _filters(stack, network=has_network),
         keeper=keeper,
+        network=has_network,
     )
 
 
-def _filters(stack: int) -> tuple[bytes, bytes] | None:
+def _filters(stack: int, *, network: bool) -> tuple[bytes, bytes] | None:
     """The system-call filters without and with `fork`; None if the kernel accepts none."""
     try:
         filters = (
-            seccomp.program(forks=False, stack=stack),
-            seccomp.program(forks=True, stack=stack),
+            seccomp.program(forks=False, network=network, stack=stack),
+            seccomp.program(forks=True, network=network, stack=stack),
         )
     except OSError:  # a machine whose system calls are not known
         return None

@@ -184,6 +184,11 @@ def make_working_folder(max_bytes: int) -> None:
     linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
 
 
+def make_read_only(path: str) -> None:
+    """Let nothing be written below a mount."""
+    _set_attributes(path, 0, _MOUNT_ATTR_RDONLY, 0)
+
+
 def _set_attributes(path: str, flags: int, add: int, clear: int) -> None:
     _set(_AT_FDCWD, path, flags, struct.pack("=4Q", add, clear, 0, 0))
 

@@ -47,7 +47,9 @@ _SHARED, _SHARED_VALIDATED, _ANONYMOUS = 0x1, 0x3, 0x20
 _GROWSDOWN, _HUGETLB = 0x100, 0x4_0000
 _PROT_WRITE, _PROT_EXEC, _PROT_GROWS = 0x2, 0x4, 0x0300_0000
 _FUTEX_WAIT, _FUTEX_WAIT_BITSET, _FUTEX_PRIVATE, _FUTEX_REALTIME = 0, 9, 0x80, 0x100
-_MSG_OOB = 0x1
+_MSG_OOB, _MSG_FASTOPEN = 0x1, 0x2000_0000
+_AF_INET, _SOCK_STREAM, _SOCK_FLAGS = 2, 1, 0x8_0800  # with SOCK_NONBLOCK, SOCK_CLOEXEC
+_TCP, _TCP_NODELAY = 6, 1
 # TCGETS FIONREAD FIONBIO FIONCLEX FIOCLEX TIOCGWINSZ
 _IOCTLS = (0x5401, 0x541B, 0x5421, 0x5450, 0x5451, 0x5413)
 _FCNTLS = (*range(6), 36, 1030)  # DUPFD GETFD SETFD GETFL SETFL GETLK, OFD_GETLK, DUPFD_CLOEXEC
@@ -115,12 +117,17 @@ def prepare(filter_program: bytes) -> tuple[bytes, object]:
 
 
 def program(
-    *, forks: bool, machine: syscalls.Machine | None = None, stack: int | None = None
+    *,
+    forks: bool,
+    network: bool = False,
+    machine: syscalls.Machine | None = None,
+    stack: int | None = None,
 ) -> bytes:
     """The filter, as the kernel reads it.
 
     Args:
         forks: whether the process may fork itself.
+        network: whether it may connect by TCP, within its network namespace.
         machine: where it runs; by default, this machine.
         stack: the `stack_floor` of the process; by default, this process's.
 
@@ -132,6 +139,8 @@ def program(
     verdicts |= dict.fromkeys(_ALLOWED.split(), _ALLOW)
     verdicts |= dict.fromkeys(_ABSENT.split(), _ENOSYS)
     verdicts |= _rules(forks=forks, stack=stack_floor() if stack is None else stack)
+    if network:
+        verdicts |= _tcp()
     # A number without a name is of a newer call, whose callers know how to do without it.
     numbers = {machine.numbers[name]: verdicts[name] for name in verdicts.keys() & machine.numbers}
     return bpf.by_architecture(machine.audit, bpf.by_number(numbers, _ENOSYS), _KILL)
@@ -154,6 +163,22 @@ def _rules(*, forks: bool, stack: int) -> dict[str, bpf.Block]:
         "prctl": bpf.one_of(0, (_PR_SET_NAME, _PR_GET_NAME), _ALLOW, _EPERM),
         "prlimit64": bpf.one_of(0, (0,), sets_nothing, _EPERM),
         "sendto": bpf.has_any(3, _MSG_OOB, _EPERM, _ALLOW),
+    }
+
+
+def _tcp() -> dict[str, bpf.Block]:
+    """What a client of TCP needs: no other kind of socket, and none that listens."""
+    protocol = bpf.one_of(2, (0, _TCP), _ALLOW, _EPERM)
+    stream = bpf.one_of(1, (_SOCK_STREAM,), protocol, _EPERM, mask=~_SOCK_FLAGS & _WORD)
+    no_delay = bpf.one_of(2, (_TCP_NODELAY,), _ALLOW, _DONE)
+    return {
+        "socket": bpf.one_of(0, (_AF_INET,), stream, _EPERM),
+        "connect": _ALLOW,
+        "shutdown": _ALLOW,
+        "sendmsg": bpf.has_any(2, _MSG_OOB | _MSG_FASTOPEN, _EPERM, _ALLOW),
+        "sendto": bpf.has_any(3, _MSG_OOB | _MSG_FASTOPEN, _EPERM, _ALLOW),
+        # Other options (sizes of buffers, which are limited) seem to be set, and are not.
+        "setsockopt": bpf.one_of(1, (_TCP,), no_delay, _DONE),
     }
 
 

@@ -27,6 +27,8 @@ class Link:
         self.sock = sock
         self.descriptors: deque[int] = deque()
         """The descriptors that came with the frames, oldest first."""
+        self.passing: list[int] = []
+        """Descriptors that go with the next frame, and are then closed here."""
         self._reader = FrameReader()
         self._frames: deque[Frame] = deque()
         self._sending = threading.Lock()
@@ -40,7 +42,10 @@ class Link:
         """
         data = pack(Frame(kind, body, blob))
         with self._sending:
-            self.sock.sendall(data)
+            sent = socket.send_fds(self.sock, [data], self.passing) if self.passing else 0
+            while self.passing:
+                os.close(self.passing.pop())
+            self.sock.sendall(data[sent:] if sent else data)
 
     def receive(self) -> Frame:
         """The next frame; waits for it.

@@ -1,0 +1,94 @@
+"""`--workspace FOLDER`: the changes are shown, and committed if the person agrees."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tinyagent.cli.shell import notes, printable
+from tinyagent.core.errors import CallerError, WorkspaceConflict
+from tinyagent.core.events import CodeFinished
+from tinyagent.core.threads import run_in_thread
+
+if TYPE_CHECKING:
+    from tinyagent.agents.options import CodeOptions
+    from tinyagent.core.events import Event
+    from tinyagent.core.execution import Change
+
+_SUFFIX = (
+    "Your working folder is a copy of the user's folder. Read and change files there with relative"
+    " paths; the user reviews the changes before they are written back. Links and files that"
+    " usually hold secrets are not in the copy. There are no other programs, and no network."
+)
+
+
+class WorkspaceReview:
+    """The workspace of one run.
+
+    Args:
+        folder: what the code works on.
+        sandbox: the options of the agent; gets the executor.
+
+    Raises:
+        ConfigurationError: the folder does not exist.
+    """
+
+    def __init__(self, folder: Path, sandbox: CodeOptions) -> None:
+        from tinyagent.execution.sandbox.executor import ProcessExecutor
+
+        self._folder = folder
+        self._executor = ProcessExecutor(
+            sandbox.pop("trust_level", "isolated"),
+            without=sandbox.pop("without", ()),
+            require=sandbox.pop("require", ()),
+            packages=sandbox.pop("packages", ()),
+            lock=sandbox.pop("lock", None),
+            network=sandbox.pop("network", ()),
+            checkpoints=1,
+            workspace=folder,
+        )
+        sandbox["executor"] = self._executor
+        sandbox["system_suffix"] = _SUFFIX
+        self.changes: tuple[Change, ...] = ()
+
+    def note(self, event: Event) -> None:
+        """Note what a block of code has changed."""
+        if isinstance(event, CodeFinished):
+            self.changes = event.result.changes
+
+    async def finish(self, *, ask: bool) -> bool:
+        """Show the changes and, if a person agrees, commit them; False: that failed.
+
+        Args:
+            ask: whether to ask; otherwise nothing is committed.
+        """
+        try:
+            if self.changes and ask:
+                return await self._review()
+            return True
+        finally:
+            await self._executor.aclose()
+
+    async def _review(self) -> bool:
+        from tinyagent.execution.workspace.texts import describe_changes
+
+        notes.print(printable(describe_changes(self.changes)), markup=False, highlight=False)
+        count = sum(not change.withheld for change in self.changes)
+        if not count:
+            return True
+        if not sys.stdin.isatty():
+            notes.print("Nothing is committed: there is no terminal to ask.", style="yellow")
+            return True
+        notes.print(f"? Commit {count} changes to {printable(str(self._folder))}? [y/N] ", end="")
+        answer = str(await run_in_thread(sys.stdin.readline)).strip().lower()
+        if answer not in {"y", "yes"}:
+            notes.print("Nothing is committed.")
+            return True
+        try:
+            written = await self._executor.commit()
+        except (CallerError, WorkspaceConflict) as error:
+            notes.print(printable(f"error: {error}"), style="red")
+            return False
+        notes.print(f"Committed {len(written)} changes.")
+        return True

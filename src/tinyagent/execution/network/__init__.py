@@ -1,0 +1,1 @@
+"""The network of sandboxed code: a list of hosts, reached through the host program only."""

@@ -1,0 +1,218 @@
+"""The host's side of a sandbox's network: accepts its connections and serves them.
+
+The listening sockets live in the session's network namespace, so nobody else can connect. The local
+address of a connection says which host of the list it is for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from contextlib import suppress
+from typing import Self
+
+from tinyagent.core.execution import NetworkRequest
+from tinyagent.execution.network.access import NAME_DOOR, NetworkAccess
+from tinyagent.execution.network.exchange import ByteBudget, Exchange, Progress, Services
+from tinyagent.execution.network.heads import RequestRefused, read_head
+from tinyagent.execution.network.rules import Target
+from tinyagent.execution.network.streams import HEAD_SECONDS, Stream, open_stream, readable
+from tinyagent.execution.network.upstream import open_client
+
+MAX_CONNECTIONS = 64
+_MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
+MAX_REQUESTS = 10_000
+"""Requests of a step that are answered."""
+MAX_RECORDS = 1_000
+_CLOSE_SECONDS = 5.0
+_SNIFF_SECONDS = 10.0
+_MAX_NAME_LINE = 400
+_TLS_HANDSHAKE = b"\x16"
+
+
+class Gate:
+    """Serves the connections of a session during one step.
+
+    Args:
+        access: what may be reached.
+        listeners: of the session; `listen` brings those of one that only starts.
+    """
+
+    def __init__(self, access: NetworkAccess, listeners: list[socket.socket]) -> None:
+        self._access = access
+        self._listeners = listeners
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._open = 0
+        self._is_listening = self._is_closing = False
+        self._requests = 0
+        self.records: list[NetworkRequest] = []
+        """What the code asked for, oldest first; at most `MAX_RECORDS`."""
+
+    async def __aenter__(self) -> Self:
+        """Begin to serve; what tried to connect between steps is dropped."""
+        self._drop_waiting()
+        access = self._access
+        self._services = Services(
+            access.policy, access.secrets, open_client(access.policy), ByteBudget(access.max_bytes)
+        )
+        self._listen(on=True)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Close all connections, and wait until they are closed."""
+        self._is_closing = True
+        self._listen(on=False)
+        for task in self._tasks:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=_CLOSE_SECONDS)
+        await self._services.client.close()
+        self._drop_waiting()
+
+    def _drop_waiting(self) -> None:
+        for listener in self._listeners:
+            with suppress(OSError):
+                while True:
+                    listener.accept()[0].close()
+
+    def _accept(self, listener: socket.socket) -> None:
+        if len(self._tasks) >= _MOST_ACCEPTED:
+            self._listen(on=False)
+            return
+        try:
+            sock, _ = listener.accept()
+        except OSError:
+            return
+        sock.setblocking(False)  # noqa: FBT003 - the socket module's own signature
+        task = asyncio.get_running_loop().create_task(self._serve(sock))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not self._is_closing and not self._is_listening:
+            self._listen(on=True)
+
+    def listen(self, listeners: list[socket.socket]) -> None:
+        """Accept connections from these sockets."""
+        self._listeners = listeners
+        self._listen(on=True)
+
+    def _listen(self, *, on: bool) -> None:
+        loop = asyncio.get_running_loop()
+        self._is_listening = on
+        for listener in self._listeners:
+            if on:
+                loop.add_reader(listener.fileno(), self._accept, listener)
+            elif listener.fileno() >= 0:
+                loop.remove_reader(listener.fileno())
+
+    async def _serve(self, sock: socket.socket) -> None:
+        """Serve one connection until it ends, however it ends."""
+        address, port = sock.getsockname()
+        self._open += 1
+        try:
+            if address == NAME_DOOR:
+                await self._answer_names(sock)
+                return
+            host = self._access.host_at(address)
+            if host is not None:
+                await self._serve_host(sock, host, port)
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            pass  # the code has gone, or sent nothing in time
+        finally:
+            self._open -= 1
+            sock.close()
+
+    async def _answer_names(self, sock: socket.socket) -> None:
+        """Answer one question for the address of a name."""
+        line = b""
+        loop = asyncio.get_running_loop()
+        async with asyncio.timeout(_SNIFF_SECONDS):
+            while b"\n" not in line and len(line) < _MAX_NAME_LINE:
+                piece = await loop.sock_recv(sock, _MAX_NAME_LINE)
+                if not piece:
+                    return
+                line += piece
+            text = line.partition(b"\n")[0].decode("ascii", "replace")
+            address, reason = self._access.find(text)
+            if reason:
+                self._note(NetworkRequest("LOOKUP", text[:100], "", allowed=False, reason=reason))
+            answer = f"+{address}" if address else f"-{reason}"
+            await loop.sock_sendall(sock, answer[: _MAX_NAME_LINE * 4].encode("ascii", "replace"))
+
+    async def _serve_host(self, sock: socket.socket, host: str, port: int) -> None:
+        async with asyncio.timeout(HEAD_SECONDS):
+            await readable(sock)
+        is_tls = sock.recv(1, socket.MSG_PEEK) == _TLS_HANDSHAKE
+        target = Target("https" if is_tls else "http", host, port)
+        context = self._access.authority.context(host) if is_tls else None
+        stream = await open_stream(sock, context)
+        if stream is None:
+            reason = (
+                "the TLS of this connection names another host, or does not trust the certificate"
+                f" of this sandbox, which is in {_CERTIFICATE_VARIABLES}"
+            )
+            self._note(NetworkRequest("?", str(target), "", allowed=False, reason=reason))
+            return
+        try:
+            while await self._answer_one(stream, target):
+                pass
+        finally:
+            await stream.close()
+
+    async def _answer_one(self, stream: Stream, target: Target) -> bool:
+        """Answer the next request; returns whether another may follow."""
+        progress = Progress(target)
+        data = b""
+        try:
+            async with asyncio.timeout(HEAD_SECONDS):
+                data = await stream.read_head()
+            if not data:
+                return False
+            self._check_limits()
+            head = read_head(data)
+            exchange = Exchange(self._services, progress, stream.reader, stream)
+            return await exchange.answer(head) and not stream.reader.at_eof()
+        except RequestRefused as fault:
+            progress.status, progress.reason = fault.status, fault.reason
+            if not progress.has_answer:
+                await stream.write(_refusal(fault))
+                await stream.drain_input()
+            return False
+        except ConnectionAbortedError as fault:
+            progress.reason = progress.reason or str(fault)
+            stream.abort()
+            return False
+        except BaseException:
+            progress.reason = progress.reason or "the connection ended before the answer did"
+            stream.abort()
+            raise
+        finally:
+            if data or progress.status is not None:
+                self._note(progress.record())
+
+    def _check_limits(self) -> None:
+        self._requests += 1
+        if self._open > MAX_CONNECTIONS:
+            raise RequestRefused(
+                503, f"{MAX_CONNECTIONS} connections are open: close some, or reuse them"
+            )
+        if self._requests > MAX_REQUESTS:
+            raise RequestRefused(429, f"a step may make {MAX_REQUESTS:,} requests")
+
+    def _note(self, record: NetworkRequest) -> None:
+        if len(self.records) < MAX_RECORDS:
+            self.records.append(record)
+
+
+_CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"
+
+
+def _refusal(fault: RequestRefused) -> bytes:
+    body = f"{fault.reason}\n".encode("utf-8", "replace")
+    return (
+        b"HTTP/1.1 %d RequestRefused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        b"Content-Length: %d\r\nConnection: close\r\nX-RequestRefused-By: sandbox\r\n\r\n%b"
+        % (fault.status, len(body), body)
+    )

@@ -1,0 +1,167 @@
+"""Requests of sandboxed code, read strictly: nothing that can be read in two ways is passed on."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator
+from typing import NamedTuple
+
+MAX_HEAD = 32 << 10
+_MAX_HEADERS = 100
+_MAX_CHUNK_LINE = 100
+_MAX_LENGTH_DIGITS = 12
+_PIECE = 1 << 16
+
+_REQUEST_LINE = re.compile(
+    rb"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,32}) ([!-~]{1,16384}) HTTP/([0-9.]{1,5})"
+)
+_METHOD = re.compile(r"[A-Z]{1,20}")
+_HEADER = re.compile(
+    rb"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*"
+)
+_CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
+_DIGITS = re.compile(rf"[0-9]{{1,{_MAX_LENGTH_DIGITS}}}")
+
+HOP_BY_HOP = frozenset({
+    "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
+    "te", "trailer", "trailers", "transfer-encoding", "upgrade", "http2-settings",
+})  # fmt: skip
+# By which some servers let a request be another one than it says.
+OVERRIDES = frozenset({
+    "x-http-method-override", "x-http-method", "x-method-override", "x-original-url",
+    "x-rewrite-url", "x-original-uri", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-prefix",
+    "x-host", "forwarded",
+})  # fmt: skip
+
+
+class RequestRefused(Exception):
+    """A request that is answered here; the words say why and what to do instead.
+
+    Args:
+        status: of the answer.
+        reason: for who wrote the code.
+    """
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+        self.reason = reason
+
+
+class Head(NamedTuple):
+    """The head of one request.
+
+    Args:
+        target: as sent: a path, perhaps with a query.
+        headers: names in lower case, as they came.
+        length: bytes of the body; None if it comes in chunks.
+        expects: whether the client waits for `100 Continue` before it sends the body.
+        closes: whether it asks to close the connection.
+    """
+
+    method: str
+    target: str
+    headers: list[tuple[str, str]]
+    length: int | None
+    expects: bool
+    closes: bool
+
+    @property
+    def path(self) -> str:
+        """The target without the query."""
+        return self.target.partition("?")[0]
+
+    def get(self, name: str) -> list[str]:
+        """The values of a header."""
+        return [value for key, value in self.headers if key == name]
+
+
+def read_head(data: bytes) -> Head:
+    """The head of a request, which ends with an empty line.
+
+    Raises:
+        RequestRefused: it is not exactly HTTP/1.1.
+    """
+    lines = data.removesuffix(b"\r\n\r\n").split(b"\r\n")
+    first = _REQUEST_LINE.fullmatch(lines[0])
+    if not first:
+        raise RequestRefused(400, "the first line of this request is not HTTP/1.1")
+    method, target, version = (part.decode("ascii") for part in first.groups())
+    if version != "1.1":
+        raise RequestRefused(505, f"HTTP/{version} is not spoken here: use HTTP/1.1")
+    if method == "CONNECT":
+        raise RequestRefused(501, "there is no proxy here: connect to the host itself, by its name")
+    if not _METHOD.fullmatch(method):
+        raise RequestRefused(400, f"the method {method!r} is not in capital letters")
+    if not target.startswith("/") or "#" in target:
+        raise RequestRefused(400, "the target of a request is a path here, such as /items?page=1")
+    if len(lines) - 1 > _MAX_HEADERS:
+        raise RequestRefused(431, f"a request has {_MAX_HEADERS} headers at most")
+    return _with_framing(method, target, [_header(line) for line in lines[1:]])
+
+
+def _header(line: bytes) -> tuple[str, str]:
+    match = _HEADER.fullmatch(line)
+    if not match:
+        raise RequestRefused(400, "a line of this request's head is not a header")
+    return match[1].decode("ascii").lower(), match[2].decode("latin-1")
+
+
+def _with_framing(method: str, target: str, headers: list[tuple[str, str]]) -> Head:
+    head = Head(method, target, headers, 0, expects=False, closes=False)
+    lengths, codings = head.get("content-length"), head.get("transfer-encoding")
+    if lengths and codings:
+        raise RequestRefused(400, "a request has a Content-Length or chunks, not both")
+    if len(lengths) > 1 or not all(_DIGITS.fullmatch(text) for text in lengths):
+        raise RequestRefused(400, "Content-Length is not one number")
+    if codings and codings != ["chunked"]:
+        raise RequestRefused(501, "the only transfer coding of requests here is 'chunked'")
+    options = {
+        option.strip().lower() for value in head.get("connection") for option in value.split(",")
+    }
+    if "upgrade" in options or head.get("upgrade"):
+        raise RequestRefused(501, "connections are not upgraded here: no WebSocket, no HTTP/2")
+    expected = [value.lower() for value in head.get("expect")]
+    if expected and expected != ["100-continue"]:
+        raise RequestRefused(417, "the only expectation of requests here is '100-continue'")
+    dropped = {*HOP_BY_HOP, "expect", *options}
+    if dropped & {"host", "authorization", "content-length"} & options:
+        raise RequestRefused(400, "the Connection header names a header that is passed on")
+    kept = [(name, value) for name, value in headers if name not in dropped]
+    length = None if codings else int(lengths[0]) if lengths else 0
+    return Head(method, target, kept, length, bool(expected), "close" in options)
+
+
+async def read_body(reader: asyncio.StreamReader, length: int | None) -> AsyncIterator[bytes]:
+    """The body, piece by piece.
+
+    Raises:
+        RequestRefused: its chunks cannot be read.
+        IncompleteReadError: the client has gone.
+    """
+    if length is None:
+        async for piece in _chunks(reader):
+            yield piece
+        return
+    while length:
+        piece = await reader.read(min(length, _PIECE))
+        if not piece:
+            raise asyncio.IncompleteReadError(b"", length)
+        length -= len(piece)
+        yield piece
+
+
+async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    while True:
+        line = await reader.readuntil(b"\n")
+        match = _CHUNK_LINE.fullmatch(line[:_MAX_CHUNK_LINE])
+        if not match:
+            raise RequestRefused(400, "a chunk of this request has no plain size")
+        size = int(match[1], 16)
+        async for piece in read_body(reader, size):
+            yield piece
+        if await reader.readexactly(2) != b"\r\n":
+            raise RequestRefused(400, "a chunk of this request is not as long as it says")
+        if not size:
+            return

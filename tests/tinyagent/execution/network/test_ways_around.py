@@ -1,0 +1,75 @@
+"""Nothing gets around the list of hosts, and no key gets in."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+from tests.tinyagent.execution.network.cases import Outcome, outcomes, selected
+from tests.tinyagent.execution.network.ways_around import (
+    KEY,
+    NETWORK,
+    PERMITTED,
+    PRELUDE,
+    WAYS,
+    WayAround,
+)
+
+LISTED = ("api.example.com", "other.example.com")
+MAY_BE_ASKED = {item if isinstance(item, str) else "other.example.com" for item in NETWORK}
+
+
+def _case(way: WayAround, level: str) -> dict[str, Any]:
+    first, *others = way.steps
+    return {
+        "level": level,
+        "network": NETWORK,
+        "secrets": {"api.example.com": ["API_KEY"]},
+        "environment": {"API_KEY": KEY},
+        "limits": {"max_network_bytes": 2_000_000},
+        "steps": [PRELUDE + first, *others],
+    }
+
+
+@pytest.fixture(scope="module")
+def ran(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Outcome]:
+    ways = selected(request, "way")
+    level = "sandboxed" if request.param == "sandboxed" else "isolated"
+    folder = tmp_path_factory.mktemp("world")
+    cases = [_case(way, level) for way in ways]
+    found = outcomes(cases, folder, as_user=request.param == "as an ordinary user")
+    return dict(zip((way.id for way in ways), found, strict=True))
+
+
+def _check(way: WayAround, outcome: Outcome) -> None:
+    for request in outcome["reached"]:
+        assert PERMITTED in request["path"], request
+        assert "evil" not in f"{request['host']}{request['address']}", request
+        assert request["address"].startswith("93.184.216.3"), request
+        key = request["headers"].get("authorization", "")
+        is_of_the_key = request["tls"] and request["host"] == "api.example.com"
+        assert key == (f"Bearer {KEY}" if is_of_the_key else key.replace(KEY, "")), request
+    for name in outcome["asked"]:
+        assert name in MAY_BE_ASKED or name.endswith(".example.org"), name
+    shown = repr(outcome["steps"])
+    encoded = base64.b64encode(KEY.encode()).decode().rstrip("=")
+    for text in (KEY, KEY.upper(), KEY.encode().hex(), encoded, "KEY-LEAK", "Traceback"):
+        assert text not in shown, (text, shown)
+
+
+@pytest.mark.parametrize(
+    "ran",
+    [
+        "isolated",
+        pytest.param("sandboxed", marks=pytest.mark.campaign),
+        pytest.param("as an ordinary user", marks=pytest.mark.campaign),
+    ],
+    indirect=True,
+    scope="module",
+)
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
+def test_nothing_gets_through(way: WayAround, ran: dict[str, Outcome]) -> None:
+    _check(way, ran[way.id])

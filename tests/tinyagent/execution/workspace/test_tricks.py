@@ -1,0 +1,88 @@
+"""No trick reaches what is outside of the folder, or hidden in it, or shows what is not so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.support.trees import full_state, tree_of
+from tests.tinyagent.execution.workspace.backends import check_backend, executor_of
+from tests.tinyagent.execution.workspace.tricks import PRELUDE, TRICKS, UNSHOWN, Trick, make
+
+from tinyagent.core import Change, WorkspaceConflict
+from tinyagent.execution.workspace.names import visible
+from tinyagent.execution.workspace.texts import describe_changes
+
+OFTEN = {"a file becomes a link meanwhile", "a hook", "a hidden file", "the layers"}
+
+
+def cases() -> list[object]:
+    """Each trick with the overlay; with the copy a few, and all in the campaign."""
+    each: list[object] = [pytest.param("overlay", trick, id=trick.name) for trick in TRICKS]
+    for trick in TRICKS:
+        marks = () if trick.name in OFTEN else (pytest.mark.campaign,)
+        each.append(pytest.param("copy", trick, id=f"{trick.name} (copy)", marks=marks))
+    return each
+
+
+def test_there_are_enough_tricks() -> None:
+    assert len(TRICKS) >= 60
+    assert len({trick.name for trick in TRICKS}) == len(TRICKS)
+
+
+@pytest.mark.parametrize(("backend", "trick"), cases())
+async def test_a_trick_is_harmless(backend: str, trick: Trick, tmp_path: Path) -> None:
+    folder = make(tmp_path)
+    before, outside = full_state(folder), full_state(tmp_path / "outside")
+    async with executor_of(backend, folder) as executor:
+        result = await executor.run(PRELUDE + trick.code)
+        assert result.error is None, result.error
+        check_backend(backend, executor)
+        assert full_state(folder) == before
+        check_shown(result.changes, trick)
+        if trick.meanwhile is not None:
+            trick.meanwhile(folder)
+        meanwhile = tree_of(folder)
+        try:
+            await executor.commit()
+            has_conflict = False
+        except WorkspaceConflict:
+            has_conflict = True
+        assert has_conflict == trick.conflict
+        if has_conflict:
+            assert tree_of(folder) == meanwhile
+        else:
+            check_written(folder, meanwhile, trick)
+    assert {name: folder.joinpath(name).read_bytes() for name in UNSHOWN} == UNSHOWN
+    after = full_state(tmp_path / "outside")
+    if "hard.txt" not in trick.written:  # its second name is counted with the file
+        assert after == outside
+    assert {path: state[-1] for path, state in after.items()} == {
+        path: state[-1] for path, state in outside.items()
+    }
+
+
+def check_shown(changes: tuple[Change, ...], trick: Trick) -> None:
+    withheld = {change.path for change in changes if change.withheld}
+    if trick.withheld:
+        assert withheld == trick.withheld
+    assert {change.path for change in changes if not change.withheld} >= {
+        name for name, content in trick.written.items() if content is not None and name != "sub/c"
+    }
+    text = describe_changes(changes)
+    assert visible(text.replace("\n", "")) == text.replace("\n", "")
+    assert "the secret" not in text
+
+
+def check_written(folder: Path, before: dict[str, bytes | None], trick: Trick) -> None:
+    after = tree_of(folder)
+    expected = dict(before)
+    for name, content in trick.written.items():
+        if content is None and name in before:
+            del expected[name]
+        else:
+            expected[name] = content
+    assert after == expected
+    for path in folder.rglob("*"):
+        if not path.is_symlink():
+            assert path.stat().st_mode & 0o7000 == 0
