@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Generator
+from typing import Any
 
 import duckdb
 import pytest
@@ -25,7 +26,7 @@ comparison: {default_align_on: [k]}
 """
 
 
-def compared(url: str, **question: object) -> str:
+def compared(url: str, **question: Any) -> str:
     """Compare, and return the address of the result."""
     answer = requests.post(f"{url}/compare", json=question, timeout=SECONDS)
     answer.raise_for_status()

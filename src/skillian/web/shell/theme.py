@@ -16,7 +16,7 @@ ACCENT = "#1d5fa6"
 THEME_COOKIE = "skillian-theme"
 THEMES: Mapping[str, bool | None] = MappingProxyType({"auto": None, "light": False, "dark": True})
 """The name of each theme, and the value that NiceGUI has for it."""
-STYLED = ("shell", "chat", "comparison", "start")
+STYLED = ("shell", "chat", "comparison", "start", "saved")
 """The folders whose `style.css` every page gets, in this order."""
 
 # Until the scripts have built the page: the class gives it the colours of its theme.
@@ -36,7 +36,7 @@ def apply_theme(name: str | None) -> ui.dark_mode:
     nicegui.app.colors(primary=ACCENT, secondary="#5b6573", dark="#1b1f24", dark_page="#14171b")
     for folder in STYLED:
         ui.add_css(files("skillian.web").joinpath(folder, "style.css").read_text(encoding="utf-8"))
-    chosen = name if name in THEMES else "auto"
+    chosen = name if name is not None and name in THEMES else "auto"
     ui.add_body_html(_LOADING.format(theme=chosen))
     return ui.dark_mode(THEMES[chosen])
 

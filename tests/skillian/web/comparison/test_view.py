@@ -148,7 +148,8 @@ async def test_the_grid_requests_the_selected_classes(service: Service) -> None:
             "fi_reporting", "bpc_reporting", "Gap", "Gap %",
         ]  # fmt: skip
         assert "6 of 36 groups are shown" in written(user)
-        for forged in ("all", None, {}):
+        wrong: tuple[object, ...] = ("all", None, {})
+        for forged in wrong:
             fire(only(user, ui.aggrid), "counted", forged)
         fire(only(user, ui.aggrid), "counted", 10**9)
         await soon(lambda: "36 of 36 groups are shown" in written(user), 60)

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -218,6 +219,11 @@ async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -
         assert "from low to high" in field(user, "from").error
 
 
+def offers_values(user: User, filter_index: int) -> bool:
+    """Whether a filter offers the values that are known."""
+    return bool(field(user, "Values", filter_index).options)
+
+
 async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Service) -> None:
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
@@ -232,7 +238,7 @@ async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Ser
         await sees(user, "Compare two sources")
         for index in range(2):
             user.find("Add a filter").click()
-            await soon(lambda at=index: bool(field(user, "Values", at).options), 60)
+            await soon(partial(offers_values, user, index), 60)
             with user:
                 field(user, "Values", index).value = ["1001"]
         submit(user)
