@@ -15,7 +15,7 @@ from tinyagent.execution.trust import describe_guarantees, describe_local
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "tinyagent" / "execution"
-ROW = re.compile(r"^\| ([SW]\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
+ROW = re.compile(r"^\| ([SWN]\d+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)(?:::(\w+)|\[([^\]]+)\])`")
 LEVELS = {"L", "I", "S"}
 
@@ -33,7 +33,7 @@ class Promise(NamedTuple):
 PAGE = (ROOT / "docs" / "security.md").read_text(encoding="utf-8")
 ROWS = [Promise(*map(str.strip, row)) for row in ROW.findall(PAGE)]
 PROMISES = [row for row in ROWS if row.number.startswith("S")]
-"""What executors report; the others are about workspaces."""
+"""What executors report; the others are about workspaces and networks."""
 
 
 @cache
@@ -44,10 +44,11 @@ def _functions(path: Path) -> set[str]:
 
 def test_the_rows_are_numbered_in_order_and_each_is_reported_once() -> None:
     assert [row.number for row in PROMISES] == [f"S{n + 1}" for n in range(len(PROMISES))]
-    others = [row.number for row in ROWS if row not in PROMISES]
-    assert others == [f"W{n + 1}" for n in range(len(others))]
+    for letter in "WN":
+        others = [row.number for row in ROWS if row.number.startswith(letter)]
+        assert others == [f"{letter}{n + 1}" for n in range(len(others))]
     assert len(ROWS) == len({row.promise for row in ROWS}) > 0
-    assert len(re.findall(r"^\| [SW]\d", PAGE, re.MULTILINE)) == len(ROWS)
+    assert len(re.findall(r"^\| [SWN]\d", PAGE, re.MULTILINE)) == len(ROWS)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.number)

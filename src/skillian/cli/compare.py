@@ -75,8 +75,6 @@ _FailOn = Annotated[
         " minor, and any difference of the schemas."
     ),
 ]
-
-
 _A = Annotated[
     str,
     typer.Argument(
@@ -214,7 +212,6 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     a database (URL#table, shop.duckdb#table), or a source of the sources.yaml.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
-    from skillian.cli.compare_input import addressed
     from skillian.cli.compare_rows import RowOptions
 
     rows = RowOptions(
@@ -222,12 +219,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         *(absolute, relative, seconds, precision, zone),
         *(trim, ignore_case, nfc, collapse_whitespace, empty_is_null, multiset),
     )
-    options = _file_options(csv or (), sheet)
-    if source_b is None and options:
-        raise typer.BadParameter(f"{source_a} says how its files are written; leave out --csv")
-    names: tuple[str, str | None] = (source_a, source_b)
-    if source_b is not None:
-        names = addressed(source_a, source_b, options)
+    names = _names(source_a, source_b, _file_options(csv or (), sheet))
     limits = (match_absolute, match_percent, minor_absolute, minor_percent)
     chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
     targets = _targets(form, output, top, several=every)
@@ -264,6 +256,16 @@ class _Chosen(NamedTuple):
         names = ("--match-absolute", "--match-percent", "--minor-absolute", "--minor-percent")
         stated = {"--by": self.by or None, **dict(zip(names, self.limits, strict=True))}
         return [name for name, value in stated.items() if value is not None]
+
+
+def _names(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | None]:
+    """Return the names of both tables, with the options of files."""
+    if b is not None:
+        from skillian.cli.compare_input import addressed
+
+        return addressed(a, b, options)
+    _check_unused([f"--csv {each}" for each in options], f"does not go with {a}")
+    return a, None
 
 
 def _report_one(chosen: _Chosen, target: ReportTarget) -> int:

@@ -32,7 +32,7 @@ _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a saved 
 
 @history_app.callback(invoke_without_command=True)
 def history(context: typer.Context, *, as_json: AsJson = False) -> None:
-    """List the saved comparisons that have run, with the trend of their findings.
+    """List the saved comparisons and evaluations that have run, with the trend of their findings.
 
     The history is in the database of DATABASE_URL, by default the file skillian.db.
     """
@@ -107,7 +107,7 @@ def _read(work: Callable[[History], T]) -> T:
 
 
 def _no_runs(name: str | None) -> NoReturn:
-    what = "no saved comparison" if name is None else f"no comparison {name!r}"
+    what = "no saved comparison or evaluation" if name is None else f"no comparison {name!r}"
     text = f"{what} has run yet; run one with: skillian compare FILE.yaml"
     notes.print(printable(f"error: {text}"), style="red", markup=False, soft_wrap=True)
     raise typer.Exit(ExitCode.COULD_NOT)

@@ -180,7 +180,7 @@ async def _write(connector: FilesConnector, table: Table, target: Path) -> int:
 
 
 def _rewrite(path: Path, target: Path) -> int:
-    """Write a Parquet file anew, so that the server reads nothing that a client has written.
+    """Write a Parquet file again, so that the server reads nothing that a client has written.
 
     DuckDB, which also compares, reads and writes it: the types stay those that it sees.
     """

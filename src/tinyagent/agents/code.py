@@ -42,6 +42,7 @@ from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
 from tinyagent.execution.trust import (
     ISOLATED_IMPORTS,
     LOCAL_IMPORTS,
+    NETWORK_IMPORTS,
     ExecutionLimits,
     TrustLevel,
     imports_at,
@@ -174,6 +175,8 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         limits: what the code may use.
         extra_imports: modules that the code may import in addition to the usual ones.
         packages: packages of an index for the code, in place of those installed here.
+        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`.
+        secrets: keys that the host adds to requests, by the names of their hosts.
         lock: a file with their versions and hashes; written if it does not exist.
         files: copied into the code's working folder.
         without: promises of the sandbox that need not be enforced, such as `"S1"`.
@@ -226,10 +229,12 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         packages = () if wanted is None else wanted.names
         if wanted is not None:
             imports = imports_at(TrustLevel.ISOLATED, self._extra, frozenset())
+        hosts = self._code_options.get("network", ())
+        imports = imports | NETWORK_IMPORTS if hosts else imports
         names = [Path(file).name for file in self._files]
         seconds = self._limits().timeout_seconds
         return describe_code_environment(
-            tools, imports, seconds, names, plots=plots, packages=packages
+            tools, imports, seconds, names, plots=plots, packages=packages, hosts=hosts
         )
 
     def begin(
@@ -328,6 +333,8 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         packages, lock = self._packages
         if packages or lock is not None:
             sandbox |= {"packages": packages, "lock": lock}
+        if network := options.get("network"):
+            sandbox |= {"network": network, "secrets": options.get("secrets", {})}
         else:
             sandbox["checkpoints"] = _CHECKPOINTS
         if without := options.get("without"):

@@ -60,7 +60,7 @@ CallTool = Callable[[ToolCall], Awaitable[ToolResult]]
 Attachments = tuple[Image | Document, ...]
 
 
-def describe_code_environment(
+def describe_code_environment(  # noqa: PLR0913 - one for each part of the text
     tools: Iterable[Tool],
     imports: Iterable[str] | None,
     seconds: float | None,
@@ -68,6 +68,7 @@ def describe_code_environment(
     *,
     plots: bool = False,
     packages: Iterable[str] = (),
+    hosts: Iterable[object] = (),
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
@@ -78,6 +79,7 @@ def describe_code_environment(
         files: the names of the files in the working folder.
         plots: whether the model is shown the images that its code makes.
         packages: the names of the code's own packages, whose modules may be imported as well.
+        hosts: the hosts or rules of its network.
     """
     stubs = "\n".join(_describe(tool) for tool in tools)
     helpers = "\n".join(f"- {line}" for line in HELPERS.values())
@@ -89,12 +91,26 @@ def describe_code_environment(
         f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
         "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}{added}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        f"There is no network, and there are no files except those in the working folder{listed}.",
+        f"{_describe_network(hosts)}there are no files except those in the working folder{listed}.",
         _PLOTS if plots else "",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
         _LAST,
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _describe_network(hosts: Iterable[object]) -> str:
+    """Which hosts can be reached, as the beginning of a sentence on files."""
+    allowed = [hosts] if isinstance(hosts, str) else hosts
+    listed = ", ".join(
+        item
+        if isinstance(item, str)
+        else f"{getattr(item, 'method', '')} {getattr(item, 'url', item)}"
+        for item in allowed
+    )
+    if not listed:
+        return "There is no network, and "
+    return f"Only these hosts can be reached: {listed}. Keys are added to requests for you; "
 
 
 def observation(result: ExecutionResult, note: str = "") -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypedDict
+from typing import TYPE_CHECKING, TypedDict
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
@@ -18,6 +18,10 @@ from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
 from tinyagent.models.providers import check_reasoning
 from tinyagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
 
 Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
 """A strategy for steps, synchronous or asynchronous."""
@@ -52,6 +56,8 @@ class CodeOptions(CommonOptions, total=False):
     without: Iterable[str]
     require: Iterable[str]
     packages: Iterable[str]
+    network: Iterable[str | Allow]
+    secrets: Mapping[str, Bearer | ApiKey]
     lock: str | Path | None
     memory_manager: MemoryManager | None
     prune: Prune | None

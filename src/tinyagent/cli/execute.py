@@ -30,6 +30,10 @@ Lock = Annotated[
     Path | None,
     typer.Option(help="The file with the packages' versions and hashes; written if missing."),
 ]
+Network = Annotated[
+    list[str] | None,
+    typer.Option("--network", help="A host that the code may reach (*.example.org); repeatable."),
+]
 Require = Annotated[
     list[str] | None, typer.Option(help="A promise that must be enforced; repeatable.")
 ]
@@ -89,6 +93,7 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     require: Require = None,
     package: Packages = None,
     lock: Lock = None,
+    network: Network = None,
 ) -> None:
     """Run FILE in a sandbox. What it prints comes as it is printed; errors go to standard error.
 
@@ -101,6 +106,7 @@ def execute(  # noqa: PLR0913 - one for each option of the command
         options = _options(timeout, memory, engine)
         options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
         options |= {"extra_imports": allow or (), "packages": package or (), "lock": lock}
+        options["network"] = network or ()
         if file:
             options["files"] = file
         result = tinyagent_commands.run(_execute(code, trust, options, screen))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Lock, Packages, Require, Without
+from tinyagent.cli.execute import Lock, Network, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
@@ -33,7 +33,9 @@ if TYPE_CHECKING:
 
     Agent = ReactAgent[str] | TinyCodeAgent[str]
 
-_NEEDS_LOCKS = "--without, --require, --package and --lock need --code, and not --trust local"
+_NEEDS_LOCKS = (
+    "--without, --require, --package, --lock and --network need --code, and not --trust local"
+)
 _Trust = Annotated[TrustLevel, typer.Option(help="How that code is isolated.")]
 _Artifacts = Annotated[
     Path | None, typer.Option(help="A folder for the files that the code creates.")
@@ -69,6 +71,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
     require: Require = None,
     package: Packages = None,
     lock: Lock = None,
+    network: Network = None,
     stream: Annotated[bool, typer.Option(help="Print the answer as it is written.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> None:
@@ -82,14 +85,13 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    if (without or require or package or lock) and not (code and trust is not TrustLevel.LOCAL):
-        raise typer.BadParameter(_NEEDS_LOCKS)
+    _check_level((without, require, package, lock, network), trust, code=code)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
         if code:
             options |= {"trust_level": trust, "without": without or (), "require": require or ()}
-            options |= {"packages": package or (), "lock": lock}
+            options |= {"packages": package or (), "lock": lock, "network": network or ()}
         review = _review(workspace, options, code=code)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
@@ -106,6 +108,11 @@ def run(  # noqa: PLR0913 - one for each option of the command
     show.end(result)
     is_reviewed = review is None or tinyagent_commands.run(review.finish(ask=not as_json))
     raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
+
+
+def _check_level(sandbox: tuple[object, ...], trust: TrustLevel, *, code: bool) -> None:
+    if any(sandbox) and not (code and trust is not TrustLevel.LOCAL):
+        raise typer.BadParameter(_NEEDS_LOCKS)
 
 
 def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:

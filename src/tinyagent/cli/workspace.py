@@ -44,6 +44,7 @@ class WorkspaceReview:
             require=sandbox.pop("require", ()),
             packages=sandbox.pop("packages", ()),
             lock=sandbox.pop("lock", None),
+            network=sandbox.pop("network", ()),
             checkpoints=1,
             workspace=folder,
         )

@@ -14,7 +14,7 @@ from dbos import Serializer
 
 from tinyagent.core import errors
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused, ModelRefused
-from tinyagent.core.execution import Artifact, Change, ExecutionResult
+from tinyagent.core.execution import Artifact, Change, ExecutionResult, NetworkRequest
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.provenance import label_from_dict, label_to_dict
 from tinyagent.core.types import (
@@ -162,6 +162,7 @@ def execution_to_dict(result: ExecutionResult) -> Record:
         ],
         "seconds": result.duration_seconds,
         **({"changes": [asdict(change) for change in result.changes]} if result.changes else {}),
+        **({"requests": [asdict(each) for each in result.requests]} if result.requests else {}),
     } | label_to_dict(result.label)
 
 
@@ -184,7 +185,22 @@ def execution_from_dict(data: Mapping[str, Any]) -> ExecutionResult:
         artifacts=tuple(_artifact(made) for made in take_list(data, "artifacts")),
         duration_seconds=take_number(data, "seconds"),
         changes=tuple(map(_change, take_list(data, "changes") if "changes" in data else [])),
+        requests=tuple(map(_request, take_list(data, "requests") if "requests" in data else [])),
         label=label_from_dict(data),
+    )
+
+
+def _request(data: object) -> NetworkRequest:
+    request = as_object(data)
+    if request is None:
+        raise ValueError("a request is not an object")
+    status = request.get("status")
+    return NetworkRequest(
+        **{name: take(request, name, str) for name in ("method", "target", "path", "reason")},
+        allowed=take(request, "allowed", bool),
+        status=None if status is None else take(request, "status", int),
+        sent=take(request, "sent", int),
+        received=take(request, "received", int),
     )
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from tinyagent.execution.network.authority import Authority
 from tinyagent.execution.network.names import host_name, ip_address
-from tinyagent.execution.network.rules import Allow, Policy, read_rules
+from tinyagent.execution.network.rules import Allow, HostPolicy, read_rules
 from tinyagent.execution.network.secrets import PLACEHOLDER, ApiKey, Bearer, read_secrets
 
 NAME_DOOR = "127.1.0.1"
@@ -37,7 +37,7 @@ class NetworkAccess:
         max_bytes: int,
     ) -> None:
         rules = read_rules(items)
-        self.policy = Policy(rules)
+        self.policy = HostPolicy(rules)
         self.secrets = read_secrets(secrets, rules)
         self.authority = Authority()
         self.max_bytes = max_bytes

@@ -20,7 +20,7 @@ from tinyagent.execution.network.heads import (
     read_body,
 )
 from tinyagent.execution.network.names import host_name, ip_address
-from tinyagent.execution.network.rules import Policy, Target
+from tinyagent.execution.network.rules import HostPolicy, Target
 from tinyagent.execution.network.secrets import Secret
 from tinyagent.execution.network.upstream import READ_SECONDS, StaleConnection, reason_of, url_of
 
@@ -62,7 +62,7 @@ class Services(NamedTuple):
         budget: of bytes.
     """
 
-    policy: Policy
+    policy: HostPolicy
     secrets: dict[str, Secret]
     client: aiohttp.ClientSession
     budget: ByteBudget

@@ -182,7 +182,7 @@ def _path_pattern(path: str) -> re.Pattern[str]:
     return re.compile("[^/]*".join(parts) + (".*" if path.endswith("*") else ""))
 
 
-class Policy:
+class HostPolicy:
     """Decides about names and requests.
 
     Args:

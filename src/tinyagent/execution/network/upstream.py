@@ -15,7 +15,7 @@ from yarl import URL
 
 from tinyagent.execution.network.heads import RequestRefused
 from tinyagent.execution.network.names import ip_address, is_public
-from tinyagent.execution.network.rules import Policy, Target
+from tinyagent.execution.network.rules import HostPolicy, Target
 
 CONNECT_SECONDS = 10.0
 READ_SECONDS = 60.0
@@ -36,7 +36,7 @@ class PinnedResolver(AbstractResolver):
         policy: says which names may have addresses that are not public.
     """
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: HostPolicy) -> None:
         self._policy = policy
 
     async def resolve(
@@ -103,7 +103,7 @@ class CleanRequest(aiohttp.ClientRequest):
         return await super().send(conn)
 
 
-def open_client(policy: Policy) -> aiohttp.ClientSession:
+def open_client(policy: HostPolicy) -> aiohttp.ClientSession:
     """A client that keeps no cookies, follows no redirects, and uses no proxy of the host."""
     connector = aiohttp.TCPConnector(
         resolver=PinnedResolver(policy), use_dns_cache=False, limit=_MAX_HOST_CONNECTIONS,

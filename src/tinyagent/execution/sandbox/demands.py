@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +56,11 @@ class Demands:
         checkpoints = self.checkpoints_of(template)
         if self.trust_level is TrustLevel.LOCAL:
             return describe_local(checkpoints)
-        return describe_guarantees(template.spec.engine.name, template.report, checkpoints)
+        rows = describe_guarantees(template.spec.engine.name, template.report, checkpoints)
+        if not template.spec.network:
+            return rows
+        name = "no network but the listed hosts"
+        return [replace(row, promise=name) if row.id == "S4" else row for row in rows]
 
     def checkpoints_of(self, template: TemplateHandle) -> int:
         """How many earlier states a session of this template can keep.

@@ -10,7 +10,7 @@ from tests.tinyagent.execution.network.cases import Outcome, outcomes, selected
 from tests.tinyagent.execution.network.programs import NETWORK, PROGRAMS, STEPS
 
 LISTED = "api.example.com, GET https://other.example.com/open/*"
-HOW = {
+HOW: dict[str, dict[str, Any]] = {
     "isolated": {"level": "isolated"},
     "sandboxed": {"level": "sandboxed"},
     "without checkpoints": {"level": "isolated", "checkpoints": 0},

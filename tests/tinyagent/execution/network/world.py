@@ -47,8 +47,8 @@ def enter(folder: Path) -> None:
         fcntl.ioctl(sock, 0x8914, _UP)
         for number, address in enumerate(origin.ADDRESSES):
             for request, value in ((0x8916, address), (0x891C, "255.255.255.255")):
-                name = f"lo:{number}".encode()
-                body = struct.pack("16sHH4s8x", name, socket.AF_INET, 0, socket.inet_aton(value))
+                label = f"lo:{number}".encode()
+                body = struct.pack("16sHH4s8x", label, socket.AF_INET, 0, socket.inet_aton(value))
                 fcntl.ioctl(sock, request, body)
     for name, text in (
         ("resolv.conf", "nameserver 127.0.0.53\nsearch evil.com\noptions timeout:1 attempts:1\n"),
