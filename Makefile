@@ -68,6 +68,7 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/run.py --executors
 	$(BIN)/python benchmarks/workspace.py
+	$(BIN)/python benchmarks/network.py
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py

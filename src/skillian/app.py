@@ -21,8 +21,9 @@ from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
-from skillian.api.routes import about, chat, comparisons, runs, sessions, uploads
+from skillian.api.routes import about, chat, comparisons, runs, saved, sessions, uploads
 from skillian.api.runs import Runs
+from skillian.api.saved import SavedComparisons
 from skillian.api.service import OpenTurns, Service
 from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
@@ -53,6 +54,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     sessions.router,
     comparisons.router,
     runs.router,
+    saved.router,
     uploads.router,
     about.router,
     openai.router,
@@ -149,6 +151,8 @@ async def open_service(
         files = UploadStore(settings.uploads, settings.max_upload_bytes)
         compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
+        runs_of_owners = Runs(jobs, turns)
+        url = settings.database_url.get_secret_value()
         service = Service(
             settings=settings,
             data=data,
@@ -158,8 +162,9 @@ async def open_service(
             slots=slots,
             turns=OpenTurns(turns),
             comparisons=compared,
-            runs=Runs(jobs, turns),
+            runs=runs_of_owners,
             uploads=files,
+            saved=SavedComparisons(compared, runs_of_owners, store, url),
         )
         # Turns of other processes may begin immediately, so the service must be complete.
         upkeep = _maintained(service, make_agent)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from datetime import timedelta
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
 from skillian.api.problems import ProblemError
+from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.catalogue import Sample
@@ -16,8 +19,9 @@ from skillian.data.query.filters import Filters
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.errors import InvalidInputError
+from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.formats import Depth
-from skillian.reports.outcome import Outcome
+from skillian.reports.outcome import Compared, Outcome, RowsCompared
 from skillian.reports.running import question_of, run_all
 from skillian.storage import MessageTooLong, SessionStore
 from skillian.uploads.store import UploadStore
@@ -49,6 +53,11 @@ class Comparisons:
     ) -> dict[str, Any]:
         """The result as JSON; `progress` and errors are those of the engines."""
         body = await self._compared(question, owner, progress)
+        await self._keep(question, owner, body)
+        return body
+
+    async def _keep(self, question: SavedComparison, owner: str, body: dict[str, Any]) -> str:
+        """Store a result with its question; returns its cache key."""
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
         stored: dict[str, Any] = {
             "question": question.model_dump(mode="json", exclude_defaults=True),
@@ -63,7 +72,26 @@ class Comparisons:
             stored["result"] = _without_values(body, error.limit)
             with suppress(MessageTooLong):  # then only this process knows it
                 await self._store.put(key, stored, expires)
-        return body
+        return key
+
+    async def compare_for_history(
+        self, question: SavedComparison, owner: str, progress: Progress
+    ) -> tuple[str, Compared | RowsCompared]:
+        """The cache key of the result, and the outcome with each finding; raises as `compare`."""
+        start = monotonic()
+        if not question.is_of_rows:
+            key = str((await self.compare(question, owner, progress))["cache_key"])
+            result = self._data.comparison.remembered(key)
+            return key, Compared(question, monotonic() - start, result)
+        if upload_ids((question.a, question.b)):
+            async with self._opened(question, owner) as (data, named):
+                listed = replace(question_of(named), listed=MAX_FINDINGS)
+                rows = await data.tables.compare(listed, progress)
+        else:
+            listed = replace(question_of(question), listed=MAX_FINDINGS)
+            rows = await self._data.tables.compare(listed, progress)
+        key = await self._keep(question, owner, {**rows.to_dict(), "cache_key": uuid4().hex})
+        return key, RowsCompared(question, monotonic() - start, rows)
 
     async def _compared(
         self, question: SavedComparison, owner: str, progress: Progress | None
@@ -188,6 +216,15 @@ class Comparisons:
             filters=dict(question.filters or {}),
             thresholds=question.thresholds,
         )
+
+    async def question(self, key: str, owner: str) -> SavedComparison:
+        """What was compared; raises `ProblemError` (404) as `find` does."""
+        return await self._saved(key, owner)
+
+    @property
+    def engine(self) -> ComparisonEngine:
+        """The engine that compares measures."""
+        return self._data.comparison
 
     async def _question(self, key: str, owner: str) -> SavedComparison:
         return SavedComparison.model_validate((await self._stored(key, owner))["question"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -16,10 +17,14 @@ from weakref import WeakValueDictionary
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
+from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
 from skillian.storage.jobs import INTERRUPTED
+
+Work = Callable[[SavedComparison, Progress], Awaitable[str]]
+"""Compares, and returns the cache key of the result."""
 
 logger = logging.getLogger("skillian")
 
@@ -63,8 +68,15 @@ class ComparisonJobs:
         self._progress: dict[str, _Progress] = {}
         self._keeper: asyncio.Task[None] | None = None
 
-    async def start(self, owner: str, comparison: SavedComparison) -> JobRecord:
+    async def start(
+        self, owner: str, comparison: SavedComparison, work: Work | None = None
+    ) -> JobRecord:
         """Compare in the background.
+
+        Args:
+            owner: Who asks.
+            comparison: What to compare.
+            work: Compares, in place of `Comparisons.compare`.
 
         Raises:
             ToolError: It cannot be compared, as far as can be known before.
@@ -76,7 +88,7 @@ class ComparisonJobs:
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
         self._progress[job.id] = _Progress("rows" if comparison.is_of_rows else "groups")
-        task = asyncio.create_task(self._work(job, comparison))
+        task = asyncio.create_task(self._work(job, comparison, work or self._compare(owner)))
         self._tasks[job.id] = task
         task.add_done_callback(lambda _: self._forget(job.id))
         if self._keeper is None:
@@ -104,16 +116,21 @@ class ComparisonJobs:
             self._keeper.cancel()
             await asyncio.wait([self._keeper])
 
-    async def _work(self, job: JobRecord, comparison: SavedComparison) -> None:
+    def _compare(self, owner: str) -> Work:
+        async def work(comparison: SavedComparison, progress: Progress) -> str:
+            result = await self._comparisons.compare(comparison, owner, progress)
+            return str(result["cache_key"])
+
+        return work
+
+    async def _work(self, job: JobRecord, comparison: SavedComparison, work: Work) -> None:
         owner_slots = self._owner_slots.setdefault(job.owner, asyncio.Semaphore(PER_OWNER))
         async with owner_slots, self._slots:
             try:
                 await self.store.update(job.id, state="running")
                 progress = self._progress[job.id].counts
-                result = await self._comparisons.compare(
-                    comparison, job.owner, progress.__setitem__
-                )
-                end = {"state": "completed", "result": str(result["cache_key"])}
+                key = await work(comparison, progress.__setitem__)
+                end = {"state": "completed", "result": key}
             except ToolError as error:
                 end = {"state": "error", "error": str(error)}
             except Exception as error:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from skillian.api.jobs import ComparisonJobs
+from skillian.api.jobs import ComparisonJobs, Work
 from skillian.api.problems import ProblemError
 from skillian.chat.turns import Turns, TurnStatus
 from skillian.data.declare.saved import SavedComparison
@@ -32,9 +32,11 @@ class Runs:
         self._jobs = jobs
         self._turns = turns
 
-    async def compare(self, owner: str, comparison: SavedComparison) -> JsonObject:
+    async def compare(
+        self, owner: str, comparison: SavedComparison, work: Work | None = None
+    ) -> JsonObject:
         """Compare in the background; the run as JSON. Raises as `ComparisonJobs.start` does."""
-        return _job_json(await self._jobs.start(owner, comparison))
+        return _job_json(await self._jobs.start(owner, comparison, work))
 
     async def list(self, owner: str, offset: int, limit: int) -> Sequence[JsonObject]:
         """Runs in progress, and those that ended within the last hour, newest first."""

@@ -17,6 +17,7 @@ from skillian.api.comparisons import Comparisons
 from skillian.api.limits import Slots
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Runs
+from skillian.api.saved import SavedComparisons
 from skillian.chat.stateless import Recall
 from skillian.chat.turns import StreamingAgent, Turns, TurnWork
 from skillian.data.services import DataServices
@@ -202,6 +203,7 @@ class Service:
         comparisons: Comparisons without a model.
         runs: Comparisons in the background, and turns.
         uploads: Uploaded files.
+        saved: Saved comparisons.
         recall: Tool results of conversations that their clients keep.
     """
 
@@ -215,6 +217,7 @@ class Service:
     comparisons: Comparisons
     runs: Runs
     uploads: UploadStore
+    saved: SavedComparisons
     recall: Recall = field(default_factory=Recall)
 
     @property

@@ -195,6 +195,15 @@ class History:
 
         return self._transaction(work)
 
+    def forget(self, comparison: str) -> None:
+        """Delete all runs and findings of a comparison."""
+
+        def work(connection: Connection) -> None:
+            for table in (_runs, _findings):
+                connection.execute(delete(table).where(table.c.comparison == comparison))
+
+        self._transaction(work)
+
     def _transaction(self, work: Callable[[Connection], T]) -> T:
         try:
             with self._engine.begin() as connection:

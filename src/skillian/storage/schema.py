@@ -84,6 +84,19 @@ jobs = Table(
     Column("lease_until", Text),
 )
 
+# `shared` is 1 if every key may open it.
+saved = Table(
+    "skillian_saved",
+    metadata,
+    Column("id", Text, primary_key=True),
+    Column("owner", Text),
+    Column("name", Text),
+    Column("question", Text),
+    Column("shared", Integer),
+    Column("last_key", Text),
+    Column("created", Text),
+)
+
 _APPLIED = """
 CREATE TABLE IF NOT EXISTS skillian_migrations (number INTEGER PRIMARY KEY, applied TEXT NOT NULL)
 """
@@ -170,6 +183,20 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         """,
         "CREATE INDEX skillian_jobs_listed ON skillian_jobs (owner, created, id)",
         "CREATE INDEX skillian_jobs_updated ON skillian_jobs (updated)",
+    ),
+    (
+        """
+        CREATE TABLE skillian_saved (
+            id TEXT PRIMARY KEY,
+            owner TEXT NOT NULL,
+            name TEXT NOT NULL,
+            question TEXT NOT NULL,
+            shared INTEGER NOT NULL CHECK (shared IN (0, 1)),
+            last_key TEXT NOT NULL,
+            created TEXT NOT NULL
+        )
+        """,
+        "CREATE INDEX skillian_saved_listed ON skillian_saved (owner, created, id)",
     ),
 )
 

@@ -17,6 +17,7 @@ from skillian.storage.comparisons import ComparisonStore
 from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
+from skillian.storage.saved import SavedStore
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
 from skillian.storage.turn_rows import (
@@ -147,6 +148,7 @@ class SessionStore(Sessions):
         super().__init__(database)
         self.comparisons = ComparisonStore(database)
         self.jobs = JobStore(database)
+        self.saved = SavedStore(database)
         self._waiting = Waiting()
         self._lease = lease_seconds
         self._process = uuid4().hex

@@ -26,6 +26,8 @@ from skillian.web.chat.timeline import timeline_view
 from skillian.web.chat.view import ChatView
 from skillian.web.comparison.form.view import compare_form
 from skillian.web.comparison.view import comparison_view
+from skillian.web.saved.saving import save_bar, saved_list
+from skillian.web.saved.view import SavedView
 from skillian.web.shell.frame import START, Visit, frame, visit_of
 from skillian.web.shell.login import Login
 from skillian.web.shell.policy import PagePolicy
@@ -72,6 +74,7 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     install(nicegui.app)
     login.add_routes()
     _routes(service)
+    _comparison_routes(service)
     _responses(service)
     config = nicegui.app.config
     config.socket_io_js_transports = ["websocket"]  # polling would bypass the limits on bodies
@@ -125,22 +128,11 @@ def _routes(service: Callable[[], Service]) -> None:
         visit = visit_of(request, service())
         with frame(visit, "Start", active=START):
             await start_view(visit)
+            await saved_list(visit)
 
     @ui.page("/chat/{session_id}", response_timeout=BUILD_SECONDS)
     async def chat(request: Request, session_id: str) -> None:
         await _chat(visit_of(request, service()), session_id)
-
-    @ui.page("/compare", response_timeout=BUILD_SECONDS)
-    async def compare(request: Request) -> None:
-        visit = visit_of(request, service())
-        with frame(visit, "Compare", active="/compare"):
-            await compare_form(visit)
-
-    @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
-    async def comparison(request: Request, comparison_id: str) -> None:
-        visit = visit_of(request, service())
-        with frame(visit, "Comparison", active="/compare", width="wide"):
-            await comparison_view(visit.service, comparison_id, owner=visit.owner)
 
     @ui.page("/sources", response_timeout=BUILD_SECONDS)
     async def sources(request: Request) -> None:
@@ -164,6 +156,30 @@ def _routes(service: Callable[[], Service]) -> None:
         visit = visit_of(request, service())
         with frame(visit, "Timeline", width="narrow"):
             await _timeline(visit, session_id, turn)
+
+
+def _comparison_routes(service: Callable[[], Service]) -> None:
+    @ui.page("/compare", response_timeout=BUILD_SECONDS)
+    async def compare(request: Request) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Compare", active="/compare"):
+            await compare_form(visit)
+
+    @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
+    async def comparison(request: Request, comparison_id: str) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Comparison", active="/compare", width="wide"):
+            save_bar(visit, comparison_id)
+            await comparison_view(visit.service, comparison_id, owner=visit.owner)
+
+    @ui.page("/saved/{saved_id}", response_timeout=BUILD_SECONDS)
+    async def saved(request: Request, saved_id: str) -> None:
+        visit = visit_of(request, service())
+        with frame(visit, "Saved comparison", active=START):
+            try:
+                await SavedView(visit, saved_id).build()
+            except ProblemError:
+                _not_found("saved comparison")
 
 
 def _responses(service: Callable[[], Service]) -> None:

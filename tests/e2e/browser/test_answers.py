@@ -7,7 +7,6 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import NARROW, Visit, ask, assert_fits
-from tests.e2e.browser.test_access import faults
 from tests.support.paced_model import HERE, PacedModel
 from tests.support.serving import Serving
 
@@ -123,7 +122,5 @@ def test_a_dialog_of_a_scope_fits_a_phone(demo: Serving, visit: Visit) -> None:
         page.get_by_role("button", name=re.compile(f"^{part}: ")).first.click()
         expect(page.get_by_role("dialog")).to_contain_text(f"Change: {part}")
         assert_fits(page)
-        # axe takes the half transparent backdrop for the background of the buttons above it.
-        assert [each for each in faults(page) if not each.startswith("color-contrast")] == []
         page.get_by_role("button", name="Cancel").click()
         expect(page.get_by_role("dialog")).to_have_count(0)

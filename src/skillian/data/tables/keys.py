@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison.place import together
-from skillian.data.tables.across.digests import digest
+from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
@@ -283,7 +283,7 @@ def _counts_of(number: int) -> Iterator[exp.Expr]:
 def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr | None:
     """Return a hash that is the same for the same values."""
     if dialect == "mysql":
-        return digest(cells, dialect)
+        return digest([DigestCell(*each) for each in cells], dialect)
     template = _HASHES.get(dialect)
     if template is None:
         return None

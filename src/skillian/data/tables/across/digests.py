@@ -77,7 +77,7 @@ _LENGTH = {
 }
 
 
-class Cell(NamedTuple):
+class DigestCell(NamedTuple):
     """A cell of a row.
 
     Attributes:
@@ -91,11 +91,11 @@ class Cell(NamedTuple):
     fixed: bool = False
 
 
-def cell_of(pair: ColumnPair, side: int, value: exp.Expr) -> Cell:
+def cell_of(pair: ColumnPair, side: int, value: exp.Expr) -> DigestCell:
     """Return the cell of a pair of columns on a side."""
     a, b = pair.cells.a, pair.cells.b
     fixed = a.kind == b.kind == "decimal" and a.scale is not None and a.scale == b.scale
-    return Cell((a, b)[side], value, fixed)
+    return DigestCell((a, b)[side], value, fixed)
 
 
 def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
@@ -111,7 +111,7 @@ def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
     return ""
 
 
-def cell_text(cell: Cell, dialect: str) -> exp.Expr:
+def cell_text(cell: DigestCell, dialect: str) -> exp.Expr:
     """Return the text of a cell, NULL for NULL."""
     if cell.fixed:
         template = _MYSQL_TEXT if dialect == "mysql" else _PLAIN
@@ -120,7 +120,7 @@ def cell_text(cell: Cell, dialect: str) -> exp.Expr:
     return filled(template, dialect, v=cell.value)
 
 
-def digest(cells: Sequence[Cell], dialect: str) -> exp.Expr:
+def digest(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
     """Return the digest of a row's cells, an integer below 2 ** 60."""
     parts: list[exp.Expr] = []
     for cell in cells:

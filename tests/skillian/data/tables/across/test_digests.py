@@ -17,7 +17,7 @@ from skillian.connectors import connect
 from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.sql import prepare
-from skillian.data.tables.across.digests import Cell, cell_text, digest
+from skillian.data.tables.across.digests import DigestCell, cell_text, digest
 from skillian.data.tables.types import cell_type
 
 DUCKDB, POSTGRES, MYSQL = "duckdb", "postgres", "mysql"
@@ -199,7 +199,7 @@ async def test_every_engine_writes_a_value_with_the_same_bytes(
         execute(f"INSERT INTO cells VALUES {', '.join(rows)}")  # type: ignore[operator]  # noqa: S608 - ours
         [table] = [each for each in await connector.catalog() if each.name == "cells"]
         kind = cell_type(table.columns["v"])
-        cell = Cell(kind, sql.bare("v"), case.startswith("fixed"))
+        cell = DigestCell(kind, sql.bare("v"), case.startswith("fixed"))
         select = exp.Select(
             expressions=[
                 sql.named(cell_text(cell, connector.dialect), "t"),
@@ -228,7 +228,7 @@ async def test_cells_that_are_joined_differ_wherever_their_boundaries_do(tmp_pat
         connection.executemany("INSERT INTO cells VALUES (?, ?)", rows)
     connector = connect("x", "duckdb:///x.duckdb", tmp_path)
     [table] = await connector.catalog()
-    cells = [Cell(cell_type(table.columns[name]), sql.bare(name)) for name in "ab"]
+    cells = [DigestCell(cell_type(table.columns[name]), sql.bare(name)) for name in "ab"]
     select = exp.Select(expressions=[sql.named(digest(cells, "duckdb"), "d")])
     select.from_(sql.table("cells"), copy=False)
     found = (await connector.run(prepare(select, "duckdb", {}).text, {})).to_pylist()

@@ -1,0 +1,177 @@
+"""Saved comparisons: named, shared by link, run again in the background, with their history."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from datetime import UTC, date, datetime
+from time import monotonic
+from typing import Any, TypeVar
+
+from skillian.api.comparisons import Comparisons
+from skillian.api.problems import ProblemError
+from skillian.api.runs import Runs
+from skillian.data.comparison.place import Progress
+from skillian.data.declare.saved import SavedComparison
+from skillian.errors import ToolError
+from skillian.history.store import History, open_history
+from skillian.reports.outcome import Failed
+from skillian.reports.tracking import tracked
+from skillian.storage import SessionStore
+from skillian.storage.saved import SavedRecord
+
+MOST = 200
+"""The maximum number of saved comparisons of a key."""
+TREND = 50
+"""How many runs the trend shows."""
+
+JsonObject = dict[str, Any]
+T = TypeVar("T")
+
+
+class SavedComparisons:
+    """The saved comparisons of a service. Their owner changes them; others may read shared ones.
+
+    Args:
+        comparisons: Compares.
+        runs: Runs in the background.
+        store: Keeps the questions.
+        url: The database of the history.
+    """
+
+    def __init__(self, comparisons: Comparisons, runs: Runs, store: SessionStore, url: str) -> None:
+        self._comparisons = comparisons
+        self._runs = runs
+        self._store = store.saved
+        self._url = url
+
+    async def save(self, owner: str, name: str, question: SavedComparison) -> SavedRecord:
+        """Save a question under a name; raises what `Comparisons.check` raises."""
+        await self._comparisons.check(question, owner)
+        body = question.model_dump(mode="json", exclude_defaults=True)
+        record = await self._store.add(owner, name, body, MOST)
+        if record is None:
+            detail = f"This key has {MOST} saved comparisons; delete one that is not needed."
+            raise ProblemError(409, "too_many_saved", detail)
+        return record
+
+    async def save_result(self, owner: str, name: str, key: str) -> SavedRecord:
+        """Save the question of a result; raises as `Comparisons.question` and `save` do."""
+        record = await self.save(owner, name, await self._comparisons.question(key, owner))
+        await self._store.has_run(record, key)
+        return record
+
+    async def list(self, owner: str) -> Sequence[SavedRecord]:
+        """Those of the owner, newest first."""
+        return await self._store.list(owner)
+
+    async def get(self, owner: str, saved_id: str) -> SavedRecord:
+        """One that this key may open.
+
+        Raises:
+            ProblemError: There is none of this id, or it is another key's and not shared (404).
+        """
+        record = await self._store.get(owner, saved_id)
+        if record is None:
+            raise _unknown()
+        return record
+
+    async def report(self, owner: str, saved_id: str) -> JsonObject:
+        """It with its runs, newest first, and its findings; raises as `get` does."""
+        record = await self.get(owner, saved_id)
+        name, today = record.history_name, datetime.now(UTC).date()
+
+        def read(history: History) -> JsonObject:
+            return {
+                "runs": [run.to_dict() for run in history.runs(name, TREND)],
+                "findings": [each.to_dict(today) for each in history.findings(name)],
+            }
+
+        return {**saved_json(record, owner), **await self._with_history(read)}
+
+    async def start(self, owner: str, saved_id: str) -> JsonObject:
+        """Compare again in the background; the run as JSON. Raises as `get` and `Runs.compare`."""
+        record = await self.get(owner, saved_id)
+
+        async def work(question: SavedComparison, progress: Progress) -> str:
+            return await self._run(record, owner, question, progress)
+
+        return await self._runs.compare(owner, _question(record), work)
+
+    async def share(self, owner: str, saved_id: str, *, is_shared: bool) -> None:
+        """Let every key open it, or only its owner; raises `ProblemError` (404)."""
+        if not await self._store.share(owner, saved_id, is_shared=is_shared):
+            raise _unknown()
+
+    async def note(
+        self, owner: str, saved_id: str, finding: str, note: str | None, due: date | None
+    ) -> JsonObject:
+        """Mark a finding as known, or without a note as new again.
+
+        Raises:
+            ProblemError: The owner has no comparison of this id (404).
+            InvalidInputError: There is no such open finding, or the note is too long.
+        """
+        record = await self._own(owner, saved_id)
+        today = datetime.now(UTC).date()
+        name = record.history_name
+        changed = await self._with_history(lambda each: each.note(name, finding, note, due))
+        return changed.to_dict(today)
+
+    async def delete(self, owner: str, saved_id: str) -> None:
+        """Delete it with its history; raises `ProblemError` (404)."""
+        record = await self._own(owner, saved_id)
+        await self._store.delete(owner, saved_id)
+        await self._with_history(lambda history: history.forget(record.history_name))
+
+    async def _own(self, owner: str, saved_id: str) -> SavedRecord:
+        record = await self.get(owner, saved_id)
+        if record.owner != owner:
+            raise _unknown()
+        return record
+
+    async def _run(
+        self, record: SavedRecord, owner: str, question: SavedComparison, progress: Progress
+    ) -> str:
+        """Compare, and add the run to the history; returns the key of the result."""
+        named = question.model_copy(update={"name": record.history_name})
+        start = monotonic()
+        try:
+            key, outcome = await self._comparisons.compare_for_history(named, owner, progress)
+        except ToolError as error:
+            failed = Failed(named, monotonic() - start, str(error))
+            await tracked(self._comparisons.engine, [failed], self._url)
+            raise
+        await tracked(self._comparisons.engine, [outcome], self._url)
+        await self._store.has_run(record, key)
+        return key
+
+    async def _with_history(self, work: Callable[[History], T]) -> T:
+        def do() -> T:
+            with open_history(self._url) as history:
+                return work(history)
+
+        return await asyncio.to_thread(do)
+
+
+def saved_json(record: SavedRecord, owner: str) -> JsonObject:
+    """The record as a client sees it."""
+    return {
+        "id": record.id,
+        "name": record.name,
+        "comparison": record.question,
+        "shared": record.is_shared,
+        "is_own": record.owner == owner,
+        "cache_key": record.last_key or None,
+        "created": record.created,
+    }
+
+
+def _question(record: SavedRecord) -> SavedComparison:
+    return SavedComparison.model_validate(record.question)
+
+
+def _unknown() -> ProblemError:
+    return ProblemError(
+        404, "saved_comparison_not_found", "There is no such saved comparison, or it is not shared."
+    )

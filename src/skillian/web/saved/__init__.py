@@ -1,0 +1,1 @@
+"""Saved comparisons: their trend, their findings, and the recent ones."""

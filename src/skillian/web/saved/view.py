@@ -1,0 +1,249 @@
+"""A saved comparison: run again, shared, its trend, and which findings are new, known or fixed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import date
+from functools import partial
+from typing import Any
+
+from nicegui import ui
+
+from skillian.api.problems import ProblemError, problem_of
+from skillian.data.declare.saved import SavedComparison
+from skillian.display import printable
+from skillian.errors import SkillianError
+from skillian.web.shell.activity import loading, show_error
+from skillian.web.shell.elements import Amount, Heading, Time, scroll_region
+from skillian.web.shell.frame import START, Visit
+
+POLL_SECONDS = 0.5
+MOST_FINDINGS = 100
+_MOST_NAME = 100
+_UNDER_WAY = ("queued", "running")
+_VERDICTS = {"equal": "✓ equal", "findings": "≠ differs", "failed": "✕ failed"}
+_STATES = {"new": "● new", "known": "◐ known", "fixed": "✓ fixed"}
+_COLOURS = {"new": "var(--major)", "known": "var(--minor)"}
+_SHORT = "v => skillian.short(v)"
+
+
+class SavedView:
+    """The view of one saved comparison.
+
+    Args:
+        visit: The visit.
+        saved_id: The saved comparison.
+    """
+
+    def __init__(self, visit: Visit, saved_id: str) -> None:
+        self._visit = visit
+        self._saved = visit.service.saved
+        self._id = saved_id
+
+    async def build(self) -> None:
+        """Build the view; raises `ProblemError` if this key may not open it."""
+        report = await self._saved.report(self._visit.owner, self._id)
+        question = SavedComparison.model_validate(report["comparison"])
+        with ui.element("div").classes("stack saved"):
+            Heading(printable(report["name"]), 1)
+            what = ", ".join(question.measures) or "whole rows"
+            ui.label(printable(f"{question.a} and {question.b} · {what}")).classes("soft")
+            with ui.element("div").classes("line"):
+                self._run = ui.button("Run again", icon="refresh", on_click=self._start)
+                self._run.props("unelevated no-caps")
+                if report["is_own"]:
+                    delete = ui.button("Delete", icon="delete", on_click=self._delete)
+                    delete.props("outline no-caps color=negative")
+            if report["is_own"]:
+                self._sharing(is_shared=report["shared"])
+            self._progress = ui.element("div")
+            self._room = ui.element("div").classes("stack")
+        self._show(report)
+
+    def _sharing(self, *, is_shared: bool) -> None:
+        with ui.element("div").classes("line"):
+            switch = ui.switch("Shared with everyone who has a key", value=is_shared)
+            link = ui.input("Link", value=self._visit.address(f"/saved/{self._id}"))
+            link.props("readonly dense outlined").classes("share-link").set_visibility(is_shared)
+        path = self._visit.address(f"/saved/{self._id}")
+
+        async def share(value: bool) -> None:  # noqa: FBT001 - the value of the switch
+            if await self._done(self._saved.share(self._visit.owner, self._id, is_shared=value)):
+                link.set_visibility(value)
+                origin = await ui.run_javascript("location.origin") if value else ""
+                link.set_value(f"{origin}{path}")
+
+        switch.on_value_change(lambda event: share(bool(event.value)))
+
+    async def _start(self) -> None:
+        self._run.set_enabled(False)
+        with self._progress:
+            spinner = loading("Comparing …")
+        try:
+            run = await self._saved.start(self._visit.owner, self._id)
+            while run["state"] in _UNDER_WAY:
+                await asyncio.sleep(POLL_SECONDS)
+                run = await self._visit.service.runs.get(self._visit.owner, run["id"])
+            if run["state"] != "completed":
+                show_error(run["error"] or "This run was stopped. Run it again.")
+            self._show(await self._saved.report(self._visit.owner, self._id))
+        except (SkillianError, ProblemError) as error:
+            show_error(problem_of(error).detail)
+        finally:
+            if not spinner.is_deleted:
+                spinner.delete()
+            self._run.set_enabled(True)
+
+    async def _delete(self) -> None:
+        with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+            dialog.props["aria-label"] = "Delete this saved comparison?"
+            Heading("Delete this saved comparison?", 2)
+            ui.label("Its runs and the notes on its findings are deleted, too.")
+            with ui.element("div").classes("line"):
+                yes = ui.button("Delete permanently", on_click=lambda: dialog.submit(result=True))
+                yes.props("unelevated no-caps color=negative")
+                ui.button("Cancel", on_click=dialog.close).props("flat no-caps autofocus")
+        if await dialog and await self._done(self._saved.delete(self._visit.owner, self._id)):
+            ui.navigate.to(START)
+
+    async def _done(self, work: Coroutine[Any, Any, object]) -> bool:
+        try:
+            await work
+        except (SkillianError, ProblemError) as error:
+            show_error(problem_of(error).detail)
+            return False
+        return True
+
+    def _show(self, report: dict[str, Any]) -> None:
+        self._room.clear()
+        with self._room:
+            if report["cache_key"]:
+                ui.link("Open the last result", f"/compare/{report['cache_key']}")
+            runs: Sequence[dict[str, Any]] = report["runs"]
+            if not runs:
+                ui.label("It has not run yet. Choose “Run again” to begin its history.")
+                return
+            _trend(runs)
+            note = self._note if report["is_own"] else None
+            _findings(report["findings"], note)
+
+    async def _note(self, finding: dict[str, Any]) -> None:
+        change = await _ask_note(finding)
+        if change is None:
+            return
+        note, due = change
+        owner, number = self._visit.owner, finding["id"]
+        if await self._done(self._saved.note(owner, self._id, number, note, due)):
+            self._show(await self._saved.report(owner, self._id))
+
+
+def _trend(runs: Sequence[dict[str, Any]]) -> None:
+    """The last run in words, and the findings of each run as bars, the oldest on the left."""
+    last = runs[0]
+    with ui.element("section").classes("panel pad stack") as section:
+        section.props["aria-label"] = "Trend"
+        Heading("Trend", 2)
+        with ui.element("div").classes("line"):
+            ui.label("Last run").classes("soft")
+            Time(last["at"])
+            ui.label(_VERDICTS[last["verdict"]])
+            for name in ("new", "known", "fixed"):
+                with ui.element("span").classes("line"):
+                    Amount(last[name])
+                    ui.label(name)
+        chart = ui.echart(_trend_options(runs[::-1]), renderer="svg").classes("trend-chart")
+        chart.style["height"] = "200px"
+        chart.props["role"] = "img"
+        counts = "; ".join(f"{run['at']}: {run['findings']}" for run in runs[::-1])
+        chart.props["aria-label"] = f"Findings of each run: {counts}"
+
+
+def _trend_options(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    return {
+        "animation": False,
+        "grid": {"left": 8, "right": 8, "top": 32, "bottom": 4, "containLabel": True},
+        "legend": {"top": 0, "left": 0, "textStyle": {"color": "var(--ink)"}},
+        "xAxis": {
+            "type": "category",
+            "data": [run["at"][:16].replace("T", " ") for run in runs],
+            "axisLabel": {"color": "var(--ink-soft)", "hideOverlap": True},
+        },
+        "yAxis": {
+            "type": "value",
+            "minInterval": 1,
+            "axisLabel": {":formatter": _SHORT, "color": "var(--ink-soft)"},
+            "splitLine": {"lineStyle": {"color": "var(--line)"}},
+        },
+        "series": [
+            {
+                "type": "bar",
+                "stack": "findings",
+                "name": name,
+                "barMaxWidth": 24,
+                "itemStyle": {"color": colour},
+                "data": [run[name] for run in runs],
+            }
+            for name, colour in _COLOURS.items()
+        ],
+    }
+
+
+def _findings(
+    findings: Sequence[dict[str, Any]],
+    note: Callable[[dict[str, Any]], Coroutine[Any, Any, None]] | None,
+) -> None:
+    """The findings, each with its state and its note; open ones first."""
+    with ui.element("section").classes("panel pad stack") as section:
+        section.props["aria-label"] = "Findings"
+        Heading("Findings", 2)
+        if not findings:
+            ui.label("No run has found a difference.")
+            return
+        with scroll_region("Findings"), ui.element("ul").classes("finding-list"):
+            for each in findings[:MOST_FINDINGS]:
+                _finding(each, note)
+        if len(findings) > MOST_FINDINGS:
+            ui.label(f"These are the first {MOST_FINDINGS} of {len(findings):,}.").classes("soft")
+
+
+def _finding(
+    finding: dict[str, Any], note: Callable[[dict[str, Any]], Coroutine[Any, Any, None]] | None
+) -> None:
+    state = finding["state"]
+    with ui.element("li").classes("line finding"):
+        ui.label(_STATES[state]).classes(f"finding-state {state}")
+        ui.label(printable(finding["text"])).classes("grow")
+        if finding["note"]:
+            until = f" (until {finding['due']})" if finding["due"] else ""
+            ui.label(printable(f"{finding['note']}{until}")).classes("soft small")
+        if note is not None and state != "fixed":
+            button = ui.button("Change the note" if finding["note"] else "Mark as known")
+            button.on_click(partial(note, finding)).props("flat dense no-caps").classes("small")
+            button.props["aria-label"] = printable(f"Note on: {finding['text']}")
+
+
+async def _ask_note(finding: dict[str, Any]) -> tuple[str | None, date | None] | None:
+    """The note and its last day; a note of None removes it; None if nothing is to change."""
+    with ui.dialog() as dialog, ui.card().classes("stack dialog"):
+        dialog.props["aria-label"] = "A known finding"
+        Heading("A known finding", 2)
+        ui.label(printable(finding["text"]))
+        text = ui.textarea("What is known about it", value=finding["note"] or "")
+        text.props("outlined dense autogrow maxlength=2000")
+        due = ui.input("Counts as new again after (optional)", value=finding["due"] or "")
+        due.props("type=date outlined dense stack-label")
+        with ui.element("div").classes("line"):
+            ui.button(
+                "Save", on_click=lambda: dialog.submit((text.value.strip() or None, due.value))
+            ).props("unelevated no-caps")
+            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+    answer: Any = await dialog
+    if answer is None:
+        return None
+    note, day = answer
+    try:
+        return note, date.fromisoformat(day) if day else None
+    except ValueError:
+        show_error("This day is not a date. Write it as YYYY-MM-DD.")
+        return None

@@ -1,0 +1,39 @@
+"""A comparison that is saved, run again, annotated, shared and deleted on the page."""
+
+from __future__ import annotations
+
+import re
+
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import Visit, assert_fits
+from tests.e2e.browser.test_access import faults
+from tests.e2e.browser.views import Seed
+
+
+def test_a_result_is_saved_and_followed(demo_seed: Seed, visit: Visit) -> None:
+    page = visit(f"{demo_seed.url}/ui/compare/{demo_seed.comparison}")
+    page.get_by_role("textbox", name="Save this comparison as").fill("Monthly close")
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("heading", name="Monthly close")).to_be_visible()
+    page.get_by_role("button", name="Run again").click()
+    expect(page.get_by_role("img", name=re.compile("^Findings of each run: "))).to_be_visible()
+    findings = page.locator(".finding")
+    expect(findings.first).to_contain_text("● new")
+    findings.first.get_by_role("button", name=re.compile("^Note on: ")).click()
+    page.get_by_role("textbox", name="What is known about it").fill("Booked in March")
+    page.get_by_role("button", name="Save").click()
+    expect(page.locator(".finding", has_text="Booked in March")).to_contain_text("◐ known")
+    page.get_by_role("switch", name="Shared with everyone who has a key").click()
+    link = page.get_by_role("textbox", name="Link")
+    expect(link).to_have_value(page.url)
+    assert faults(page) == []
+    assert_fits(page)
+    page.goto(f"{demo_seed.url}/ui/start")
+    page.get_by_role("link", name="Monthly close").click()
+    page.get_by_role("link", name="Open the last result").click()
+    expect(page).to_have_url(re.compile("/ui/compare/"))
+    page.go_back()
+    page.get_by_role("button", name="Delete").click()
+    page.get_by_role("button", name="Delete permanently").click()
+    expect(page).to_have_url(re.compile("/ui/start$"))
+    expect(page.get_by_role("link", name="Monthly close")).to_have_count(0)

@@ -1,0 +1,135 @@
+"""Saved comparisons over HTTP: whose they are, and what their runs leave behind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.skillian.api.conftest import KEYS, Opened, Serve
+from tests.support.waits import soon
+
+SOURCES = """
+connections: {here: "files://."}
+sources:
+  plan:
+    connection: here
+    table: plan.csv
+    dimensions: {id: {column: id}}
+    measures: {amount: {column: amount, aggregation: sum}}
+  actual:
+    connection: here
+    table: actual.csv
+    dimensions: {id: {column: id}}
+    measures: {amount: {column: amount, aggregation: sum}}
+"""
+AMOUNTS = {"source_a": "plan", "source_b": "actual", "measures": ["amount"], "align_on": ["id"]}
+ROWS = {"source_a": "plan", "source_b": "actual", "key": ["id"]}
+
+
+def written(folder: Path, plan: str = "1,10\n2,20\n", actual: str = "1,10\n2,21\n") -> Path:
+    for name, lines in (("plan", plan), ("actual", actual)):
+        (folder / f"{name}.csv").write_text(f"id,amount\n{lines}", encoding="utf-8")
+    (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
+    return folder / "sources.yaml"
+
+
+async def sent(  # noqa: PLR0917 - a request
+    server: Opened, method: str, path: str, status: int, body: Any = None, key: str = ""
+) -> Any:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    async with server.request(method, path, json=body, headers=headers) as answer:
+        assert answer.status == status, await answer.text()
+        return None if status == 204 else await answer.json()
+
+
+async def saved(server: Opened, comparison: dict[str, Any], key: str = "") -> str:
+    body = {"name": "Plan and actual", "comparison": comparison}
+    return str((await sent(server, "POST", "/saved", 201, body, key))["id"])
+
+
+async def run(server: Opened, saved_id: str, key: str = "") -> dict[str, Any]:
+    """Run it to its end; returns its report."""
+    started = await sent(server, "POST", f"/saved/{saved_id}/runs", 202, key=key)
+    states: list[str] = []
+
+    async def has_ended() -> bool:
+        states.append((await sent(server, "GET", f"/runs/{started['id']}", 200, key=key))["state"])
+        return states[-1] not in {"queued", "running"}
+
+    while not await has_ended():
+        await soon(lambda: True, 1)
+    report: dict[str, Any] = await sent(server, "GET", f"/saved/{saved_id}", 200, key=key)
+    return report
+
+
+async def test_runs_tell_new_known_and_fixed_findings_apart(serve: Serve, tmp_path: Path) -> None:
+    for comparison in (AMOUNTS, ROWS):
+        async with serve(sources=written(tmp_path)) as server:
+            one = await saved(server, comparison)
+            report = await run(server, one)
+            assert report["runs"][0]["verdict"] == "findings"
+            [finding] = report["findings"]
+            assert finding["state"] == "new"
+            path = f"/saved/{one}/findings/{finding['id']}"
+            note = {"note": "A late booking", "due": "2999-12-31"}
+            assert (await sent(server, "PUT", path, 200, note))["state"] == "known"
+            report = await run(server, one)
+            assert (report["runs"][0]["new"], report["runs"][0]["known"]) == (0, 1)
+            result = await sent(server, "GET", f"/comparisons/{report['cache_key']}", 200)
+            assert result["source_a"] == "plan"
+        written(tmp_path, actual="1,10\n2,20\n")
+        async with serve(sources=tmp_path / "sources.yaml") as server:
+            report = await run(server, one)
+            assert [each["verdict"] for each in report["runs"]] == ["equal", "findings", "findings"]
+            assert [each["state"] for each in report["findings"]] == ["fixed"]
+            await sent(server, "DELETE", f"/saved/{one}", 204)
+            assert await sent(server, "GET", "/saved", 200) == []
+            again = await saved(server, comparison)
+            assert (await sent(server, "GET", f"/saved/{again}", 200))["runs"] == []
+            await sent(server, "DELETE", f"/saved/{again}", 204)
+
+
+async def test_a_run_that_cannot_begin_is_refused(serve: Serve, tmp_path: Path) -> None:
+    async with serve(sources=written(tmp_path)) as server:
+        one = await saved(server, AMOUNTS)
+        (tmp_path / "actual.csv").unlink()
+        refused = await sent(server, "POST", f"/saved/{one}/runs", 422)
+        assert "actual.csv" in refused["detail"]
+
+
+async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Path) -> None:
+    mine, theirs = KEYS
+    async with serve(sources=written(tmp_path), api_keys=",".join(KEYS)) as server:
+        one = await saved(server, AMOUNTS, mine)
+        await run(server, one, mine)
+        note = {"note": "known"}
+        for method, path, body in (
+            ("GET", "", None),
+            ("POST", "/runs", None),
+            ("PUT", "/shared", {"shared": True}),
+            ("PUT", "/findings/0", note),
+            ("DELETE", "", None),
+        ):
+            refused = await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
+            assert refused["code"] == "saved_comparison_not_found"
+        await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": True}, mine)
+        assert (await run(server, one, theirs))["is_own"] is False
+        assert await sent(server, "GET", "/saved", 200, key=theirs) == []
+        for method, path, body in (("PUT", "/findings/0", note), ("DELETE", "", None)):
+            await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
+        await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": False}, mine)
+        await sent(server, "GET", f"/saved/{one}", 404, key=theirs)
+
+
+async def test_what_cannot_be_saved_is_refused(serve: Serve, tmp_path: Path) -> None:
+    async with serve(sources=written(tmp_path)) as server:
+        for name, comparison, code in (
+            (" ", AMOUNTS, "validation_error"),
+            ("x", {**AMOUNTS, "source_b": "nothing"}, "not_found"),
+        ):
+            body = {"name": name, "comparison": comparison}
+            assert (await sent(server, "POST", "/saved", 422, body))["code"] == code
+        one = await saved(server, AMOUNTS)
+        await run(server, one)
+        refused = await sent(server, "PUT", f"/saved/{one}/findings/none", 422, {"note": "x"})
+        assert "no open finding" in refused["detail"]
