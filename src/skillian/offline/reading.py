@@ -382,7 +382,7 @@ _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
         (_Reader.directed, "directed"),
         (_Reader.ranking, "ranking"),
         (_Reader.measures, "measures"),
-        (_Reader.unread, "ratio counted_dimension"),
+        (_Reader.unread, "ratio counted_dimension but_value"),
         (_Reader.threshold, "forgiven tolerance amount_of_tolerance gaps_over gaps_under within"),
         (_Reader.threshold, "amount_forgiven"),
         (_Reader.over, "over"),

@@ -172,7 +172,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 def test_there_are_at_most_a_thousand_questions(written: Write) -> None:
     lines = (f"  - {{question: q{each}, numbers: [1]}}\n" for each in range(MAX_QUESTIONS + 1))
     [fault] = _faults(written("".join(lines)))
-    assert "at most 1000 items" in fault
+    assert "more than 1000 entries" in fault
 
 
 @pytest.mark.parametrize("text", ["How  much?", "how much", " HOW MUCH ?! "])
