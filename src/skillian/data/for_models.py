@@ -4,7 +4,7 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, cast
@@ -24,7 +24,7 @@ from skillian.data.query.filters import Condition
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.results import Samples, TableResult
 from skillian.data.tables.sentences import in_words
-from skillian.errors import UnavailableError
+from skillian.errors import InvalidInputError, UnavailableError
 
 BREAKDOWNS = 6
 MEMBERS = 5
@@ -174,6 +174,22 @@ def refuse_hidden(registry: SourceRegistry, names: Iterable[str]) -> None:
             f"the values of {' and '.join(hidden)} are hidden from language models"
             " (`values: hidden`); compare_sources and explain_difference give counts and shares"
         )
+
+
+def refuse_undeclared(
+    registry: SourceRegistry, hidden: Iterable[str], filters: Mapping[str, object]
+) -> None:
+    """Raise `InvalidInputError` for a filter on what a hidden source does not declare.
+
+    Counts of the rows with a value would give the values of any column away, one by one.
+    """
+    for name in hidden:
+        unknown = sorted(filters.keys() - registry.get(name).dimensions.keys())
+        if unknown:
+            raise InvalidInputError(
+                f"the values of {name} are hidden from language models, so a filter may only name"
+                f" a declared dimension, not {unknown[0]!r}"
+            )
 
 
 def comparison_counts(result: ComparisonResult) -> dict[str, object]:

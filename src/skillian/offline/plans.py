@@ -210,7 +210,7 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         check_names(reading, arguments.get(argument, ""), vocabulary)
     _check_replaced(reading, arguments)
     if reading.measures:
-        before = arguments.get("measures") or [] if "too" in reading.says else []
+        before: list[str] = (arguments.get("measures") or []) if "too" in reading.says else []
         arguments["measures"] = list(dict.fromkeys((*before, *reading.measures)))
     filters = {**arguments.pop("filters", {}), **reading.filters}
     arguments["filters"] = {n: value for n, value in filters.items() if n not in reading.cleared}

@@ -86,6 +86,12 @@ async def test_columns_can_be_ignored(call: Call) -> None:
     assert [column["a"] for column in result["columns"]] == ["age"]
 
 
+async def test_of_hidden_values_no_model_counts_the_rows_with_a_value(hidden: Call) -> None:
+    refused = json.dumps(await hidden(**BOTH, filters={"name": "Boris"}))
+    assert "may only name a declared dimension" in refused
+    assert "rows" not in json.loads(refused)
+
+
 async def test_of_hidden_values_a_model_gets_counts_only(hidden: Call) -> None:
     result = await hidden(**BOTH)
     assert result["rows"]["differing"] == 1

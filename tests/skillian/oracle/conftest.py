@@ -103,7 +103,7 @@ def one_pair(request: pytest.FixtureRequest) -> Pair:
 @pytest.fixture(
     scope="session",
     params=CHOSEN
-    or (*MAIN, *OTHERS, *(pytest.param(name, marks=pytest.mark.campaign) for name in RARE)),
+    or [*MAIN, *OTHERS, *[pytest.param(name, marks=pytest.mark.campaign) for name in RARE]],
 )
 def any_pair(request: pytest.FixtureRequest) -> Pair:
     """Each pair there is."""

@@ -31,6 +31,7 @@ from skillian.data.for_models import (
     hidden_among,
     query_scope,
     refuse_hidden,
+    refuse_undeclared,
     rows_counts,
 )
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
@@ -210,6 +211,7 @@ class DataAnalyst:
         hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
         try:
             if arguments.measures is None:
+                refuse_undeclared(self._services.registry, hidden, arguments.filters or {})
                 rows = await self._services.tables.compare(_row_question(arguments))
                 return rows_counts(rows) if hidden else brief_row_comparison(rows)
             _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")

