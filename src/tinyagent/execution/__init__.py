@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.protocol import Executor, Guarantee
     from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
     from tinyagent.execution.trust import ExecutionLimits, TrustLevel
@@ -13,6 +15,8 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "network.rules": "Allow",
+            "network.secrets": "ApiKey Bearer",
             "protocol": "Executor Guarantee",
             "sandbox.executor": "ProcessExecutor get_executor",
             "trust": "ExecutionLimits TrustLevel",
@@ -21,6 +25,9 @@ else:
     )
 
 __all__ = [
+    "Allow",
+    "ApiKey",
+    "Bearer",
     "ExecutionLimits",
     "Executor",
     "Guarantee",

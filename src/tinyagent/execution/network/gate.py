@@ -212,7 +212,7 @@ _CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"
 def _refusal(fault: RequestRefused) -> bytes:
     body = f"{fault.reason}\n".encode("utf-8", "replace")
     return (
-        b"HTTP/1.1 %d RequestRefused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
-        b"Content-Length: %d\r\nConnection: close\r\nX-RequestRefused-By: sandbox\r\n\r\n%b"
+        b"HTTP/1.1 %d Refused by the sandbox\r\nContent-Type: text/plain; charset=utf-8\r\n"
+        b"Content-Length: %d\r\nConnection: close\r\nX-Refused-By: sandbox\r\n\r\n%b"
         % (fault.status, len(body), body)
     )
