@@ -245,6 +245,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
         conversation.add(TaskStep(task, task_label()))
+        control.material = self._material()
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
         run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
@@ -317,6 +318,13 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     def _shows_plots(self) -> bool:
         vision = self._code_options.get("vision")
         return sees_images(self._model) is True if vision is None else vision
+
+    def _material(self) -> frozenset[str]:
+        """What the code can read: files, hosts, and whatever a given executor holds."""
+        options = self._code_options
+        names = {f"file:{Path(file).name}" for file in self._files}
+        names |= {name for name in ("executor", "network") if options.get(name)}
+        return frozenset(names)
 
     def _executor(self) -> tuple[Executor, bool]:
         """The executor of a new run, and whether this run must close it."""

@@ -61,6 +61,7 @@ class RunControl:
         answer_only: whether the model must answer from what it has, without calling tools.
         emit: sends an event to the listeners.
         wrap_ask: wraps each function that asks for approval, so that answers can be remembered.
+        material: the sources that a code agent's code can read without a tool.
         label: the label of the result of the call or the block (None) that is being made, for its
             record; None if the run has no `Provenance`.
         approve: asks a person about a call, as the run's `Approval` does; None if it has none.
@@ -81,6 +82,7 @@ class RunControl:
     answer_only: bool = False
     emit: Callable[[Event], None] = _ignore
     wrap_ask: Callable[[Ask], Ask] = _unchanged
+    material: frozenset[str] = frozenset()
     label: Callable[[ToolResult | None], Label] | None = None
     approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None

@@ -115,7 +115,7 @@ class _Guard(Middleware):
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
         """Label the result with all that has ever entered the process."""
-        self._process |= self._context
+        self._process |= self._context | Label(self._run.material)
         self._in_code = True
         try:
             result = await call_next(code)

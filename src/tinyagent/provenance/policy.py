@@ -92,7 +92,7 @@ class Policy:
         Raises:
             ConfigurationError: it names what does not.
         """
-        named = {name.partition(".")[0] for name in self.trusted}
+        named = {name.partition(".")[0] for name in self.trusted if not _is_material(name)}
         for name in sorted(named | self.private.keys() | self.free | self.sinks.keys()):
             _require(name, tools, "the policy")
         for tool in tools.values():
@@ -220,6 +220,11 @@ def _check_sink(tool: ToolSpec, sink: Sink, tools: Mapping[str, ToolSpec]) -> No
                 _require(parse_source(source)[1], tools, f"{where}.{argument}")
     if sink.readers != "public" and sink.readers not in arguments:
         raise ConfigurationError(f"{where}: readers names no argument: {sink.readers!r}")
+
+
+def _is_material(name: str) -> bool:
+    """Whether a source is something that code reads without a tool."""
+    return name.startswith("file:") or name in {"executor", "network"}
 
 
 def _require(name: str, tools: Mapping[str, ToolSpec], where: str) -> None:
