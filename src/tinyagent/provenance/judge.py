@@ -12,6 +12,7 @@ from tinyagent.provenance.policy import sources_of
 from tinyagent.provenance.vouching import Leaf, leaves, normal
 
 _NAMED = 5
+_SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def _origin(
     if value is None or value == "" or rule == "any":
         return ArgumentOrigin(leaf.path, value)
     if isinstance(rule, OneOf | Between | Domains | Form):
-        fault = "" if rule.accepts(value) else f"`{leaf.path}` is not {_described(rule)}"
+        fault = "" if rule.accepts(value) else f"`{leaf.path[:_SHOWN]}` is not {_described(rule)}"
         if fault or not sources_of(rule):
             return ArgumentOrigin(leaf.path, value, fault=fault)
     if not context.allows(readers):  # then only what the user said may go out
@@ -91,7 +92,7 @@ def _origin(
     found = evidence.sources_of(value) if isinstance(value, str) else ()
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join("the user's request" if name == "user" else name for name in sources)
-    return ArgumentOrigin(leaf.path, value, fault=f"`{leaf.path}` {where}; it may come from {may}")
+    return ArgumentOrigin(leaf.path, value, fault=f"`{leaf.path[:_SHOWN]}` {where}; it may come from {may}")
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
@@ -118,7 +119,7 @@ def _readers(sink: Sink, arguments: Mapping[str, object]) -> frozenset[str]:
 def _unreadable(leaf: Leaf, context: Label, readers: frozenset[str]) -> str:
     allowed = ", ".join(sorted(context.readers or ())) or "nobody"
     return (
-        f"`{leaf.path}` is made of what only {allowed} may read, and"
+        f"`{leaf.path[:_SHOWN]}` is made of what only {allowed} may read, and"
         f" {', '.join(sorted(readers)) or 'nobody'} would receive it"
     )
 

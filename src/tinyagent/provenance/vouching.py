@@ -23,7 +23,6 @@ MIN_CHARACTERS = 3
 _ECHO_CHARACTERS = 3
 _MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
-_MAX_PATH = 200
 
 _ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d)")
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
@@ -60,7 +59,7 @@ def leaves(value: object, path: str, key: str = "", depth: int = 0) -> Iterator[
         entries = cast("Mapping[object, object]", value)
         for name, item in entries.items():
             yield Leaf(f"{path}: key", str(name), key="*")
-            yield from leaves(item, f"{path}.{name}"[:_MAX_PATH], str(name), depth + 1)
+            yield from leaves(item, f"{path}.{name}", str(name), depth + 1)
         return
     if isinstance(value, list | tuple | set | frozenset):
         for at, item in enumerate(cast("Iterable[Any]", value)):
