@@ -92,7 +92,9 @@ def _origin(
     found = evidence.sources_of(value) if isinstance(value, str) else ()
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join("the user's request" if name == "user" else name for name in sources)
-    return ArgumentOrigin(leaf.path, value, fault=f"`{leaf.path[:_SHOWN]}` {where}; it may come from {may}")
+    return ArgumentOrigin(
+        leaf.path, value, fault=f"`{leaf.path[:_SHOWN]}` {where}; it may come from {may}"
+    )
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
