@@ -27,7 +27,6 @@ from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
 from skillian.reports.running import OnProgress, open_engines, run_all
-from skillian.reports.tracking import tracked
 
 _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JSON: write_json,
@@ -89,6 +88,8 @@ async def _with_history(
     engine: ComparisonEngine, outcomes: tuple[Outcome, ...]
 ) -> tuple[Outcome, ...]:
     """Record the outcomes; without a history they stand, unless only new findings count."""
+    from skillian.reports.tracking import tracked  # loads SQLAlchemy
+
     url = read_settings().database_url.get_secret_value()
     try:
         return await tracked(engine, outcomes, url)
