@@ -65,6 +65,7 @@ def test_an_answer_is_markdown_and_nothing_else(
     assert answer.locator("table, strong, code, h1, h2, h3, h4").count() >= 4
 
 
+@pytest.mark.campaign
 def test_questions_and_answers_are_texts(server: Serving, model: PacedModel, visit: Visit) -> None:
     page = visit(server.url)
     for number, text in enumerate(hostile.VALUES, 1):
@@ -105,6 +106,7 @@ def test_calls_their_arguments_and_their_results_are_texts(
     assert_shown(page.locator("main"), "compare_sources")
 
 
+@pytest.mark.campaign
 def test_a_title_is_a_text(server: Serving, model: PacedModel, visit: Visit) -> None:
     made = requests.post(f"{server.url}/sessions", json={}, timeout=60).json()
     title = {"title": hostile.TITLE}
@@ -114,6 +116,7 @@ def test_a_title_is_a_text(server: Serving, model: PacedModel, visit: Visit) -> 
     assert "49" not in page.title()
 
 
+@pytest.mark.campaign
 def test_sources_are_texts(server: Serving, visit: Visit) -> None:
     page = visit(f"{server.url}/ui/sources")
     cards = page.locator(".source-card")

@@ -11,6 +11,7 @@ from tests.support.serving import Serving
 REFUSED = "401|403"
 
 
+@pytest.mark.campaign
 def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit: Visit) -> None:
     page = visit(locked.url, excuse=REFUSED)
     log_in(page, "a-wrong-key-0123456789")

@@ -81,6 +81,7 @@ def test_a_dropped_pair_gives_a_result_in_four_clicks_without_typing(
     assert_fits(page)
 
 
+@pytest.mark.campaign
 def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
     server: Serving, visit: Visit, folder: Path, tmp_path: Path
 ) -> None:
@@ -158,6 +159,7 @@ def test_an_upload_shows_its_progress_and_is_cancelled(
     until(lambda: stored(folder) == [])
 
 
+@pytest.mark.campaign
 def test_a_file_with_decimal_commas_is_read_as_chosen(server: Serving, visit: Visit) -> None:
     page = visit(f"{server.url}/ui/start")
     page.get_by_role("button", name="How text files are written").click()
@@ -171,6 +173,7 @@ def test_a_file_with_decimal_commas_is_read_as_chosen(server: Serving, visit: Vi
     expect(columns.get_by_role("row").filter(has_text="amount")).to_contain_text("DECIMAL")
 
 
+@pytest.mark.campaign
 def test_two_sources_are_compared_with_one_click(server: Serving, visit: Visit) -> None:
     page = visit(f"{server.url}/ui/start")
     page.get_by_role("button", name="Compare sources").click()

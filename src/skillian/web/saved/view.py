@@ -62,18 +62,21 @@ class SavedView:
         self._show(report)
 
     def _sharing(self, *, is_shared: bool) -> None:
+        path = self._visit.address(f"/saved/{self._id}")
         with ui.element("div").classes("line"):
             switch = ui.switch("Shared with everyone who has a key", value=is_shared)
-            link = ui.input("Link", value=self._visit.address(f"/saved/{self._id}"))
+            link = ui.input("Link", value=path)
             link.props("readonly dense outlined").classes("share-link").set_visibility(is_shared)
-        path = self._visit.address(f"/saved/{self._id}")
 
         async def share(value: bool) -> None:  # noqa: FBT001 - the value of the switch
             if await self._done(self._saved.share(self._visit.owner, self._id, is_shared=value)):
                 link.set_visibility(value)
-                origin = cast("str", await ui.run_javascript("location.origin"))
-                link.set_value(f"{origin}{path}")
 
+        async def complete() -> None:
+            origin = cast("str", await ui.run_javascript("location.origin"))
+            link.set_value(f"{origin}{path}")
+
+        ui.timer(0, complete, once=True)  # once the browser is connected
         switch.on_value_change(lambda event: share(bool(event.value)))
 
     async def _start(self) -> None:

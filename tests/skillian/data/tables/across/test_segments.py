@@ -120,7 +120,8 @@ async def compare(
             await engine.aclose()
     data = json.loads(json.dumps(result.to_dict()))
     del data["proof"]
-    data["sentences"] = [each for each in data["sentences"] if "checksums" not in each]
+    for part in ("sentences", "notes"):
+        data[part] = [each for each in data[part] if "checksums" not in each]
     return data, seen[0]
 
 
