@@ -11,6 +11,7 @@ _STARTS: Mapping[str, Part] = {
     "by ": "groups",
     "in total": "groups",
     "match within ": "limits",
+    "compared as ": "limits",
     "the first ": "rows",
     "as of ": "time",
     "all of ": "filters",

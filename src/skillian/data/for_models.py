@@ -62,6 +62,18 @@ def comparison_scope(result: ComparisonResult) -> list[str]:
     ]
 
 
+def rows_scope(result: TableResult) -> list[str]:
+    """Return what a comparison of whole rows covers, in parts: as `comparison_scope`."""
+    return [
+        f"{result.source_a} and {result.source_b}",
+        "whole rows",
+        *(map(_condition, result.filters) if result.filters else ["all of the rows"]),
+        *([f"by {', '.join(result.key.columns)}"] if result.key.columns else []),
+        *(f"compared as {each.rule} ({each.a})" for each in result.columns if each.rule != "exact"),
+        f"as of {result.proof.started}",
+    ]
+
+
 def query_scope(
     result: QueryResult, info: SourceInfo, dimensions: Sequence[str], snapshot: str
 ) -> list[str]:

@@ -81,6 +81,15 @@ async def test_whole_rows_are_compared_without_measures(call: Call) -> None:
     assert result["interpretation"]
 
 
+async def test_the_scope_of_whole_rows_is_stated(call: Call) -> None:
+    rules = {"columns": {"age": {"absolute": 5}}}
+    result = await call(**BOTH, key=["id"], filters={"id": [1, 2]}, rules=rules)
+    *parts, time = result["scope"]
+    assert parts[:4] == ["staff and copy", "whole rows", "id: 1, 2", "by id"]
+    assert "(age)" in parts[4]
+    assert time.startswith("as of ")
+
+
 async def test_columns_can_be_ignored(call: Call) -> None:
     result = await call(**BOTH, key=["id"], ignore=["name"])
     assert [column["a"] for column in result["columns"]] == ["age"]

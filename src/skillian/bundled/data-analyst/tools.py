@@ -33,6 +33,7 @@ from skillian.data.for_models import (
     refuse_hidden,
     refuse_undeclared,
     rows_counts,
+    rows_scope,
 )
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
@@ -213,7 +214,8 @@ class DataAnalyst:
             if arguments.measures is None:
                 refuse_undeclared(self._services.registry, hidden, arguments.filters or {})
                 rows = await self._services.tables.compare(_row_question(arguments))
-                return rows_counts(rows) if hidden else brief_row_comparison(rows)
+                brief = rows_counts(rows) if hidden else brief_row_comparison(rows)
+                return {**brief, "scope": rows_scope(rows)}
             _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")
             result = await self._services.comparison.compare(
                 arguments.source_a,
