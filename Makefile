@@ -16,8 +16,8 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,p
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-install test-live test-models test-pythons check format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
-.PHONY: constraints clean walks
+.PHONY: help setup demo test test-all test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
+.PHONY: constraints clean mutation newcomer pictures release walks
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -28,19 +28,31 @@ demo: $(VENV)/.run ## Answer a real question over two generated tables, without 
 	@$(BIN)/skillian demo
 
 test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
-	$(BIN)/pytest -n 3 --dist loadgroup -m "not models and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
+	$(BIN)/pytest -n 3 --dist loadgroup -m "not models and not peers and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
 
 test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
-	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 3 --dist loadgroup -m "not models"
-	$(BIN)/pytest -n 3 --dist load tests/e2e/test_service_schema.py # under pytest 9.2 its tests share ids: above, one of each runs
+	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 3 --dist loadgroup -m "not models and not peers"
 
-test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (an hour)
+test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (half an hour)
 	$(BIN)/python tests/support/pythons.py
+
+test-matrix: $(VENV)/.dev ## Every Python with the locked, lowest and newest dependencies, and every way to install (two hours)
+	$(BIN)/python tests/support/pythons.py --with locked --with lowest --with newest
+	@$(BIN)/python tests/support/installs.py
 
 test-install: $(VENV)/bin/python ## Try every way to install, each in a fresh environment (10 minutes)
 	@$(BIN)/python tests/support/installs.py
 
-check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
+mutation: $(VENV)/.dev ## Alter the modules that hold the promises, and count what their tests notice (hours; SAMPLE=25: an hour)
+	$(BIN)/python tests/support/mutation.py $(if $(SAMPLE),--sample $(SAMPLE))
+
+newcomer: $(VENV)/.dev ## Follow each tutorial in an empty environment with a fresh clone (5 minutes)
+	@$(BIN)/python tests/support/newcomer.py
+
+release: $(VENV)/bin/python ## Build and check the files of a release, with a bill of materials, in dist/
+	@$(BIN)/python tests/support/release.py
+
+check: $(VENV)/.dev ## Format, lint, types, layers, dependencies, documentation, public names
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy
@@ -48,6 +60,15 @@ check: $(VENV)/.dev ## Format, lint, types, layers, dependencies
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
+	$(BIN)/zizmor --offline --quiet .github/workflows
+	$(BIN)/python tests/support/documentation.py
+	$(BIN)/python tests/support/api_changes.py
+
+docs: $(VENV)/.dev ## Build the documentation site, which opens offline: .cache/site/html/index.html
+	@$(BIN)/python tests/support/documentation.py
+
+pictures: $(VENV)/.dev $(VENV)/.programs ## Make the pictures of the documentation again: of the page, a report and the terminal (2 minutes)
+	@$(BIN)/python tests/e2e/browser/pictures.py
 
 walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order
 	@$(BIN)/python benchmarks/walks.py
@@ -60,6 +81,9 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 	$(BIN)/python tests/support/large_model.py fetch
 	$(BIN)/pytest -m models tests/e2e
 
+test-peers: $(VENV)/.dev ## Run the programs of docs/from, with other tools in their own environments (5 minutes)
+	$(BIN)/pytest -m peers tests/e2e/test_from_other_tools.py
+
 test-live: $(VENV)/.dev ## Try each capability with the real providers whose keys are set (costs money; MODELS=provider:name ...)
 	$(BIN)/python tests/support/live.py $(MODELS)
 
@@ -69,6 +93,9 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/run.py --executors
 	$(BIN)/python benchmarks/workspace.py
 	$(BIN)/python benchmarks/network.py
+	$(BIN)/python benchmarks/fork.py
+	$(BIN)/python benchmarks/sealed.py
+	$(BIN)/python benchmarks/chat_turn.py
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
 	$(BIN)/python benchmarks/comparison_memory.py
@@ -83,8 +110,10 @@ bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers sid
 	$(BIN)/python benchmarks/durable_campaign.py postgresql
 	$(BIN)/python benchmarks/durable_campaign.py sqlite --at-once 2
 
-bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (5 minutes)
+bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (half an hour)
 	$(BIN)/python benchmarks/injections.py
+	$(BIN)/python benchmarks/injections.py --code
+	$(BIN)/python benchmarks/injections.py --sealed
 
 bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
 	$(BIN)/python benchmarks/packages.py
@@ -95,9 +124,8 @@ bench-service: $(VENV)/.dev ## The HTTP service under load, from a second proces
 bench-page: $(VENV)/.dev $(VENV)/.programs ## The page: 50 at once, first paint, 100,000 rows scrolled
 	$(BIN)/python benchmarks/page.py
 
-bench-peers: $(VENV)/.dev ## The same ten turns by other frameworks, each in its own environment
-	$(BIN)/python benchmarks/run.py --peers
-	$(BIN)/python benchmarks/executor_table.py
+bench-peers: $(VENV)/.dev ## Agents, sandboxes and comparisons beside other tools; writes docs/peers.md (half an hour)
+	$(BIN)/python benchmarks/peers_page.py
 
 constraints: ## Take the newest versions of all packages into constraints.txt
 	rm -rf .cache/constraints && $(PYTHON) -m venv .cache/constraints

@@ -12,7 +12,8 @@ from floor import TASK, TOOLS, Ask, tool_loop, with_client
 from openai import AsyncOpenAI
 from pairs import Loop, Row, measure, ratio_row
 
-from tinyagent import OpenAIModel, ReactAgent, TextDelta, tool
+from tinyagent import Middleware, OpenAIModel, ReactAgent, TextDelta, tool
+from tinyagent.provenance import Provenance, Sink
 
 add = tool(floor.add)
 
@@ -31,10 +32,10 @@ def with_http(session: aiohttp.ClientSession, base_url: str) -> Ask:
     return ask
 
 
-def with_agent(base_url: str, turns: int) -> Loop:
-    """The same turns by a `ReactAgent` with its defaults."""
+def with_agent(base_url: str, turns: int, *layers: Middleware) -> Loop:
+    """The same turns by a `ReactAgent` with its defaults, and perhaps more middleware."""
     model = OpenAIModel(f"turns-{turns}", base_url=base_url, api_key="x")
-    agent = ReactAgent(model, [add], max_steps=turns + 1)
+    agent = ReactAgent(model, [add], max_steps=turns + 1, middleware=layers)
 
     async def loop() -> object:
         result = await agent.run(TASK)
@@ -72,6 +73,14 @@ async def tool_turns(base_url: str, turns: int, pairs: int, target: float) -> li
             )
             rows.append(ratio_row(f"{turns} tool turns, {name}", pair, goal))
         return rows
+
+
+async def labelled_turns(base_url: str, turns: int, pairs: int, target: float) -> list[Row]:
+    """`turns` tool turns with a policy that checks each call, compared with none."""
+    guard = Provenance(sinks={"add": Sink(a="readable", b="readable")})
+    plain = with_agent(base_url, turns)
+    pair = await measure(with_agent(base_url, turns, guard), plain, pairs=pairs, repeats=5)
+    return [ratio_row(f"{turns} tool turns with a policy, compared with none", pair, target)]
 
 
 async def side_by_side(

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from agent_loop import deltas, side_by_side, tool_turns
+from agent_loop import deltas, labelled_turns, side_by_side, tool_turns
 from code_agent import code_agent_rows
 from executors import cpu_rows, executor_rows
 from fault_matrix import print_matrix
@@ -45,6 +45,7 @@ async def all_cases(base_url: str) -> list[Row]:
     for name, case in (
         ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.25)),
         ("fifty tool turns", tool_turns(base_url, 50, pairs=5, target=0.15)),
+        ("a policy", labelled_turns(base_url, 10, pairs=12, target=1.05)),
         ("200 runs at once", side_by_side(base_url, 200, 5, pairs=3, target=0.45)),
         ("streamed deltas", deltas(base_url, 400, pairs=8, target=25)),
     ):

@@ -130,9 +130,11 @@ async def made(http: aiohttp.ClientSession) -> str:
         return session
 
 
-async def asked(http: aiohttp.ClientSession, session: str, company: str) -> dict[str, Any]:
-    """The answer to a question, checked."""
-    answer = await posted(http, f"/sessions/{session}/chat", f"Compare company {company}")
+async def asked(
+    http: aiohttp.ClientSession, session: str, company: str, question: str = "Compare"
+) -> dict[str, Any]:
+    """The answer to a question about a company, checked."""
+    answer = await posted(http, f"/sessions/{session}/chat", f"{question} company {company}")
     [call] = answer["tool_calls"]
     if not answer["finished"] or call["args"]["filters"] != {"company": company}:
         raise AssertionError(f"not the answer to that question: {answer['response']}")

@@ -1,7 +1,8 @@
 """The server of `service.py` and `page.py`: `service_server.py KIND SOURCES DATABASE`.
 
-KIND is `chat`, `stream`, `bare` or `page`. It prints its port. Its model answers in no time with
-one comparison (`chat`), or word by word (`stream`, and `page` with the page).
+KIND is `chat`, `planner`, `stream`, `bare` or `page`. It prints its port. Its model answers in no
+time with one comparison (`chat`), is the offline planner (`planner`), or answers word by word
+(`stream`, and `page` with the page).
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from typing import Any
 from fastapi import FastAPI, Request
 
 from skillian.api.server import Server, listen
-from skillian.app import create_app
+from skillian.app import MakeModel, create_app
+from skillian.offline.planner import OfflinePlanner
 from skillian.settings import Settings
 from tinyagent import Usage, scripted_call
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
@@ -83,6 +85,14 @@ def bare() -> FastAPI:
     return app
 
 
+MODELS: dict[str, MakeModel] = {
+    "chat": lambda _: Instant(),
+    "planner": OfflinePlanner,
+    "stream": lambda _: Talking(),
+    "page": lambda _: Talking(),
+}
+
+
 async def main(kind: str, sources: Path, database: str) -> None:
     """Serve until the process is ended."""
     settings = Settings(
@@ -91,9 +101,11 @@ async def main(kind: str, sources: Path, database: str) -> None:
         requests_per_minute=0,
         max_turns=1000,
     )
-    model = Instant() if kind == "chat" else Talking()
-    page = kind == "page"
-    app = bare() if kind == "bare" else create_app(settings, model=lambda _: model, page=page)
+    app = (
+        bare()
+        if kind == "bare"
+        else create_app(settings, model=MODELS.get(kind), page=kind == "page")
+    )
     listening = listen("127.0.0.1", 0)
     port = listening.getsockname()[1]
     await Server(app, lambda: print(port, flush=True)).serve(sockets=[listening])

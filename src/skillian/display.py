@@ -42,10 +42,8 @@ def printable(text: str) -> str:
 
 def show_call(console: Console, tool: str, arguments: Mapping[str, Any]) -> None:
     """Show a tool call with its arguments."""
-    console.print(f"→ {tool}", style="bold cyan", end=" ", markup=False)
-    console.print(
-        printable(json.dumps(arguments, ensure_ascii=False)), markup=False, highlight=False
-    )
+    text = printable(json.dumps(arguments, ensure_ascii=False))
+    console.print(Text.assemble((f"→ {tool} ", "bold cyan"), text))
 
 
 def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:

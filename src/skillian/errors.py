@@ -145,6 +145,15 @@ class UnreadableColumnError(QueryError):
         place = f"table {table!r}, " if table else ""
         super().__init__(f"{place}column {column!r} {reason}; {remedy}")
 
+    def of_key(self) -> QueryError:
+        """Return the error for a column of the key, without which rows cannot be compared."""
+        return QueryError(
+            f"{self.source or f'table {self.table!r}'}: column {self.column!r} {self.reason}; it is"
+            " part of the key: compare by another key, exclude these rows with a filter (for dates"
+            f" --where '{self.column}<=9999-12-31'), or convert the column in the `query` of a"
+            " declared source"
+        )
+
     def of(self, source: str, columns: Mapping[str, str]) -> "UnreadableColumnError":
         """Return the error for a source whose `columns` have these names in the result."""
         column = self.column if self.table else columns.get(self.column, self.column)

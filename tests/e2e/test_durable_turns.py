@@ -19,6 +19,7 @@ from tests.support.paced_model import HERE, PacedModel, by_model, paced_model
 from tests.support.postgres import Database
 from tests.support.serving import COMMAND, Serving, serving
 
+from skillian.chat.direct import direct_message
 from skillian.demo.ledger import write_demo
 from tinyagent.core import RawToolCall
 
@@ -96,11 +97,11 @@ def new_session(server: Serving) -> str:
     return session
 
 
-def asked(server: Serving, session: str) -> requests.Response:
+def asked(server: Serving, session: str, question: str = QUESTION) -> requests.Response:
     """The question's answer, as a stream that has begun."""
     return requests.post(
         f"{server.url}/sessions/{session}/chat",
-        json={"message": QUESTION},
+        json={"message": question},
         headers={"Accept": "text/event-stream"},
         stream=True,
         timeout=SECONDS,
@@ -266,3 +267,27 @@ def test_a_worker_takes_a_turn_over_and_hands_it_on(
         check(server, session, before, after)
     assert counting.asked == {"call": 1, "answer": 2}
     assert counted.read_text() == "counted\n"
+
+
+@pytest.mark.campaign
+def test_a_changed_scope_is_answered_after_a_restart_without_a_model(
+    sources: Path, settings: dict[str, str], model: PacedModel
+) -> None:
+    def ask(_body: dict[str, Any]) -> str:
+        raise AssertionError("a direct call needs no model")
+
+    model.says("Filters changed", ask)
+    call = {"source": "fi_reporting", "measures": ["amount"], "filters": {"company": "1001"}}
+    question = direct_message("Filters changed: company 1001", "query_source", call)
+    with serving(sources, **settings) as first:
+        session = new_session(first)
+        with asked(first, session, question) as answer:
+            before = next(read(answer))
+            first.stop(signal.SIGKILL)
+    with serving(sources, **settings) as second:
+        after = resumed(second, session, before["id"])
+        [said] = [event for event in after if event["event"] == "answer"]
+        assert said["tool_calls"][0]["result"]["rows"] == [["2172539.90"]]
+        assert said["scope"][0][0] == "fi_reporting"
+        assert after[-1]["event"] == "turn_ended"
+        assert [each["role"] for each in messages(second, session)][-1] == "assistant"

@@ -22,7 +22,7 @@ from tinyagent.models.wire.chat_request import encode_request
 
 FOLDER = Path(__file__).parent / "recordings"
 REACT = "test_a_react_agent_calls_a_tool_and_answers.json"
-LEAST = 0.97
+LEAST = 0.95  # a code agent's notes are at the end of each prompt, and not where they were before
 
 
 @tool

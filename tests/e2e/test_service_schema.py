@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import requests
 import schemathesis
 from hypothesis import HealthCheck, settings
 from schemathesis.checks import not_a_server_error
@@ -22,6 +23,7 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 from tests.support.serving import Serving, serving
+from tests.support.waits import until
 
 from skillian.app import create_app
 from skillian.demo.ledger import write_demo
@@ -83,6 +85,24 @@ def _check(case: schemathesis.Case[Any], server: Serving, key: str | None) -> No
         assert not INSIDE.search(answer.text), answer.text
 
 
+@pytest.fixture(scope="module")
+def saved(keyed_server: Serving) -> dict[str, str]:
+    """The path parameters of a saved comparison that has run, and of one of its findings."""
+    headers = {"Authorization": f"Bearer {KEY}"}
+
+    def asked(method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+        address = f"{keyed_server.url}{path}"
+        answer = requests.request(method, address, json=body, headers=headers, timeout=50)
+        answer.raise_for_status()
+        return answer.json()
+
+    comparison = {"source_a": "fi_reporting", "source_b": "bpc_reporting", "measures": ["amount"]}
+    one = asked("POST", "/saved", {"name": "close", "comparison": comparison})["id"]
+    run = asked("POST", f"/saved/{one}/runs")["id"]
+    until(lambda: asked("GET", f"/runs/{run}")["state"] == "completed")
+    return {"saved_id": one, "finding_id": asked("GET", f"/saved/{one}")["findings"][0]["id"]}
+
+
 @open_schema.parametrize()
 @examples
 def test_every_answer_is_declared(case: schemathesis.Case[Any], open_server: Serving) -> None:
@@ -94,6 +114,16 @@ def test_every_answer_is_declared(case: schemathesis.Case[Any], open_server: Ser
 def test_every_answer_to_a_key_is_declared(
     case: schemathesis.Case[Any], keyed_server: Serving
 ) -> None:
+    _check(case, keyed_server, KEY)
+
+
+@pytest.mark.campaign
+@keyed_schema.include(path_regex="^/saved/").exclude(method="DELETE").parametrize()
+@settings(examples, max_examples=5)
+def test_every_answer_about_a_saved_comparison_is_declared(
+    case: schemathesis.Case[Any], keyed_server: Serving, saved: dict[str, str]
+) -> None:
+    case.path_parameters |= {name: saved[name] for name in case.path_parameters}
     _check(case, keyed_server, KEY)
 
 

@@ -56,7 +56,7 @@ async def test_the_command_streams_an_answer(small_model: str) -> None:
     assert process.returncode == 0, err.decode()
     assert out.strip()
     last = err.decode().splitlines()[-1]
-    assert last.startswith("[completed] 1 steps, ")
+    assert last.startswith("[completed] 1 step, ")
     assert " 0 tokens in" not in last
     assert not last.endswith(" 0 out")
 

@@ -35,6 +35,7 @@ BLIND = {
     "src/tinyagent/execution/sandbox/calls.py": "raised in the code that called the tool",
     "src/tinyagent/execution/sandbox/worker/session/artifacts.py": "a figure may be any code's",
     "src/tinyagent/execution/sandbox/worker/codec/reprs.py": "a repr may be the code's own",
+    "src/tinyagent/execution/sandbox/worker/session/snapshot.py": "a definition is any code",
     "src/tinyagent/execution/sandbox/worker/session/step.py": "what the code raises is its result",
     "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
     "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is sent to the host",

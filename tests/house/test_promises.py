@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from tests.tinyagent.execution.attacks.everything import ALL
 
-from tinyagent.execution.trust import describe_guarantees, describe_local
+from tinyagent.execution.trust import NETWORK_PROMISES, describe_guarantees, describe_local
 
 ROOT = Path(__file__).parents[2]
 TESTS = ROOT / "tests" / "tinyagent" / "execution"
@@ -72,6 +72,11 @@ def test_what_executors_promise_is_in_the_table() -> None:
     assert all(documented.get(name) == {"I", "S"} for name in processes - local)
     assert processes <= set(documented)
     assert {name for name, levels in documented.items() if "L" in levels} >= local
+
+
+def test_what_a_network_promises_is_in_the_table() -> None:
+    documented = {row.number: row.promise for row in ROWS if row.number.startswith("N")}
+    assert documented == NETWORK_PROMISES
 
 
 def test_each_other_test_the_page_names_is_there() -> None:

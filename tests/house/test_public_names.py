@@ -53,6 +53,23 @@ def test_the_table_lists_exactly_the_public_names() -> None:
         assert sorted(table[module]) == sorted(import_module(module).__all__), module
 
 
+def test_the_reference_describes_each_public_name_once() -> None:
+    table = _table()
+    described = [
+        name
+        for page in sorted((STABILITY.parent / "reference").glob("*.md"))
+        for name in re.findall(r"^::: (\S+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    ]
+    first = set(table["tinyagent"])
+    others = [
+        f"{module}.{name}" for module in PUBLIC[1:] for name in table[module] if name not in first
+    ]
+    public = {*(f"tinyagent.{name}" for name in first), *others}
+    assert public - set(described) == set(), "add `::: NAME` to the page in docs/reference"
+    assert set(described) - public == set()
+    assert len(described) == len(public)
+
+
 def test_a_name_has_the_same_stage_wherever_it_is() -> None:
     stages: dict[str, set[str]] = {}
     for names in _table().values():
@@ -113,3 +130,14 @@ def test_a_name_that_has_moved_is_still_found_with_a_warning() -> None:
             value = getattr(tinyagent, name)
         assert value is getattr(import_module(f"tinyagent.{module}"), name)
         assert name not in tinyagent.__all__
+
+
+@pytest.mark.parametrize(
+    "page", sorted((STABILITY.parent / "reference").glob("*.md")), ids=lambda page: page.stem
+)
+def test_each_entry_of_the_reference_is_used_in_an_example_of_its_page(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    examples = "".join(re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL))
+    used = {node.id for node in ast.walk(ast.parse(examples)) if isinstance(node, ast.Name)}
+    entries = re.findall(r"^::: (\S+)$", text, re.MULTILINE)
+    assert {name.rpartition(".")[2] for name in entries} - used == set()

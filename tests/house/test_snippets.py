@@ -1,6 +1,8 @@
 """Every Python block in README.md and docs/ runs as it stands there: alone, and offline.
 
-A comment before a block gives it a fixture under its name: `<!-- fixture: tmp_path -->`.
+A comment before a block gives it a fixture under its name: `<!-- fixture: tmp_path -->`. A block
+that is a file of a tutorial (`<!-- file: agent.py -->`), or a program for another environment
+(`<!-- environment: smolagents -->`), is run by tests of its own in tests/e2e.
 """
 
 from __future__ import annotations
@@ -20,19 +22,21 @@ import pytest
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
 BLOCK = re.compile(
-    r"^(?:<!-- fixture: (?P<fixture>\w+) -->\n+)?```python\n(?P<code>.*?)^```$",
+    r"^(?:<!-- (?:fixture: (?P<fixture>\w+)|(?P<elsewhere>file|environment): \S+) -->\n+)?"
+    r"```python\n(?P<code>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 CLAIM = re.compile(r"^[ \t>]*(?:```|~~~)[ \t]*(?:py|python)\b", re.MULTILINE | re.IGNORECASE)
 
 
 class Block(NamedTuple):
-    """A Python block, and the line of its document on which it starts."""
+    """A Python block, the line of its document on which it starts, and what is said before it."""
 
     path: Path
     line: int
     code: str
     fixture: str | None
+    elsewhere: str | None
 
     def __str__(self) -> str:
         return f"{self.path.relative_to(ROOT).as_posix()}:{self.line}"
@@ -41,12 +45,12 @@ class Block(NamedTuple):
 def _blocks(path: Path) -> list[Block]:
     text = path.read_text(encoding="utf-8")
     return [
-        Block(path, text.count("\n", 0, found.start("code")) + 1, found["code"], found["fixture"])
+        Block(path, text.count("\n", 0, found.start("code")) + 1, found["code"], *found.group(1, 2))
         for found in BLOCK.finditer(text)
     ]
 
 
-BLOCKS = [block for path in DOCUMENTS for block in _blocks(path)]
+BLOCKS = [block for path in DOCUMENTS for block in _blocks(path) if block.elsewhere is None]
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
@@ -68,11 +72,21 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         connect(own, address)
 
     monkeypatch.setattr(socket.socket, "connect", connect_to_this_machine)
+    monkeypatch.setenv("OPENAI_API_KEY", "none")  # "set the key of its provider"
     monkeypatch.chdir(tmp_path)
 
 
 @pytest.mark.usefixtures("_offline")
-@pytest.mark.parametrize("block", BLOCKS, ids=str)
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param(block, marks=pytest.mark.campaign)
+        if "reference" in block.path.parts
+        else block
+        for block in BLOCKS
+    ],
+    ids=str,
+)
 def test_the_block_runs(
     block: Block, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

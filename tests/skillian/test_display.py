@@ -4,7 +4,7 @@ import io
 
 from rich.console import Console
 
-from skillian.display import printable, show_result
+from skillian.display import printable, show_call, show_result
 
 
 def shown(tool: str, **result: object) -> str:
@@ -28,6 +28,16 @@ def test_what_code_came_to_is_shown() -> None:
     lines = said.split()
     assert {"printed\ufffd[2J", "Decimal('1.10')", "ZeroDivisionError", "key"} <= set(lines)
     assert "plot.png (7 bytes)" in said
+
+
+def test_a_call_is_wrapped_at_the_width_of_the_terminal() -> None:
+    console = Console(file=io.StringIO(), width=80)
+    show_call(console, "compare_sources", {"source_a": "a" * 20, "source_b": "b" * 20, "x": "[y]"})
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    lines = file.getvalue().splitlines()
+    assert lines[0].startswith('→ compare_sources {"source_a"')
+    assert [len(line) <= 80 for line in lines] == [True, True]
 
 
 def test_a_failure_is_shown_as_one() -> None:

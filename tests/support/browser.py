@@ -69,7 +69,7 @@ class Watch:
             for frame in page.frames:
                 ran = frame.evaluate(f"window.{ALARM} ?? null")
                 assert ran is None, f"{page.url} ran a text: {ALARM} is {ran}"
-        assert self.faults == []
+        assert self.faults == [], self.faults
 
     def _follow(self, page: Page) -> None:
         page.on("websocket", lambda socket: self._see(socket.url))

@@ -9,7 +9,8 @@ from typing import Any, Unpack
 from tests.support.processes import descendants
 
 from tinyagent.execution.protocol import ExecutionResult
-from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions
+from tinyagent.execution.sandbox.demands import ProcessOptions
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.trust import ExecutionLimits
 
 SPARE_SECONDS = 5.0

@@ -81,12 +81,20 @@ async def main():
 
 asyncio.run(main())
 """,
+    "network": """
+from tinyagent.execution import ProcessExecutor
+ProcessExecutor(network=["api.example.com"])
+""",
     "openai": """
 import openai
 from tinyagent import OpenAIModel
 OpenAIModel("any", client=openai.AsyncOpenAI(api_key="none"))
 """,
     "otel": "from tinyagent import Tracing; Tracing()",
+    "packages": """
+from tinyagent.execution import ProcessExecutor
+ProcessExecutor(packages=["polars"])
+""",
     "prices": """
 from tinyagent import ReactAgent, ScriptedModel, Usage
 from tinyagent.core import ModelResponse

@@ -59,6 +59,6 @@ if __name__ == "__main__":
     if "fetch" in sys.argv:
         fetch()
     elif PATH.is_file():
-        serve(PATH, "qwen2.5-coder-1.5b-instruct", context_tokens=4096)
+        serve(PATH, "qwen2.5-coder-1.5b-instruct", context_tokens=16384)
     else:
         sys.exit("the larger model is missing; get it with: make test-models")

@@ -8,8 +8,11 @@ import sys
 from pathlib import Path
 
 
-def serve(path: Path, name: str, *, context_tokens: int) -> None:
-    """Print the base URL, then serve until the process is stopped."""
+def serve(path: Path, name: str, *, context_tokens: int, temperature: float = 0.8) -> None:
+    """Print the base URL, then serve until the process is stopped.
+
+    A request may ask for another temperature.
+    """
     # llama.cpp's threads spin at barriers by default: on shared cores that costs a factor of 20.
     os.environ["OMP_WAIT_POLICY"] = "passive"
     import xllamacpp
@@ -23,6 +26,7 @@ def serve(path: Path, name: str, *, context_tokens: int) -> None:
     params.n_predict = 512
     params.n_ctx = context_tokens
     params.n_parallel = 1
+    params.sampling.temp = temperature
     params.cpuparams.n_threads = 2
     server = xllamacpp.Server(params)
     sys.stdout.write(f"{server.listening_address}/v1\n")

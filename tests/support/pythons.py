@@ -1,4 +1,4 @@
-"""tinyagent and skillian on every Python from 3.11 on: `make test-pythons`.
+"""tinyagent and skillian on every Python from 3.11 on: `make test-pythons`, `make test-matrix`.
 
 Takes each interpreter from the environment variable PYTHONS (names or paths), PATH or pyenv. One
 that is not there is made from Debian's packages, for root on a Debian of this machine's kind:
@@ -8,6 +8,10 @@ ended, or why it was not made.
 
     python tests/support/pythons.py                                  # all checks
     python tests/support/pythons.py --only 3.13 -- tests/tinyagent   # these tests, on 3.13
+    python tests/support/pythons.py --with lowest --with newest      # with other dependencies
+
+Dependencies are those of constraints.txt (`locked`), the lowest that pyproject.toml allows, or the
+newest.
 """
 
 from __future__ import annotations
@@ -19,13 +23,18 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import product
 from pathlib import Path
 
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".cache" / "pythons"
-EXTRAS = "anthropic,durable,mcp,mysql,openai,otel,postgres,python,service,skillian,spark,web"
+EXTRAS = (
+    "anthropic,durable,mcp,mysql,network,openai,otel,packages,postgres,prices,python,service,skillian,"
+    "spark,web"
+)
 TESTS = ("tests/tinyagent", "tests/house", "tests/skillian")
+DEPENDENCIES = ("locked", "lowest", "newest")
 PIP = (sys.executable, "-m", "pip", "--disable-pip-version-check", "-q")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
 
@@ -38,20 +47,22 @@ def main() -> int:
     """Check each Python; 1 if any check of one failed."""
     options = argparse.ArgumentParser(description="Checks on every Python; see the docstring.")
     options.add_argument("--only", action="append", metavar="VERSION", help="for example 3.13")
+    options.add_argument("--with", action="append", choices=DEPENDENCIES, dest="dependencies")
     options.add_argument("tests", nargs="*", default=TESTS, help="what pytest runs")
     given = options.parse_args()
     rows: list[list[str]] = []
     failed = False
-    for version in given.only or VERSIONS:
+    for version, chosen in product(given.only or VERSIONS, given.dependencies or ("locked",)):
         try:
             python = find(version) or from_debian(version)
-            full, *results = check(version, python, given.tests)
+            full, *results = check(version, python, chosen, given.tests)
             failed |= any(result != "ok" for result in results[:-1])
             failed |= not results[-1].endswith("ok")
         except Unavailable as why:
-            full, results = version, [f"not checked: {why}"]
-        rows.append([full, *results])
-    print("\n| Python | import | exec | doctor | demo | tests |\n|---|---|---|---|---|---|")  # noqa: T201
+            full, results = version, [f"not checked: {why}", "", "", "", ""]
+        rows.append([full, chosen, *results])
+    head = ["Python", "dependencies", "import", "exec", "doctor", "demo", "tests"]
+    print(f"\n| {' | '.join(head)} |\n|{'---|' * len(head)}")  # noqa: T201
     for row in rows:
         print(f"| {' | '.join(row)} |")  # noqa: T201
     return int(failed)
@@ -135,21 +146,20 @@ def _mirror() -> str:
     return archives[0]
 
 
-def check(version: str, python: Path, tests: Sequence[str]) -> list[str]:
+def check(version: str, python: Path, dependencies: str, tests: Sequence[str]) -> list[str]:
     """The full version, and how each check ended.
 
     Raises:
         Unavailable: a package has no form for this Python.
     """
-    environment = CACHE / f"environment-{version}"
+    environment = CACHE / f"environment-{version}-{dependencies}"
     binary = environment / "bin"
     inside = [str(binary / "python")]
     if not (environment / ".complete").exists():
         print(f"{python}: making an environment ...", file=sys.stderr, flush=True)  # noqa: T201
         _run([str(python), "-m", "venv", "--clear", "--without-pip", str(environment)])
-        pip = [*PIP, "--python", *inside, "install", "-c", "constraints.txt"]
-        _run([*pip, "pip"])  # groups are read by the pip of the environment
-        pip = [*inside, *PIP[1:], "install", "-c", "constraints.txt"]
+        _run([*PIP, "--python", *inside, "install", "pip"])  # which reads groups
+        pip = [*inside, *PIP[1:], "install", *_constraints(version, dependencies)]
         _run([*pip, "-e", f".[{EXTRAS}]", "--group", "test"])
         (environment / ".complete").touch()
     script = CACHE / "script.py"
@@ -164,10 +174,27 @@ def check(version: str, python: Path, tests: Sequence[str]) -> list[str]:
     results = [_checked(f"{full} {name}", command) for name, command in commands.items()]
     print(f"{full}: the tests ...", file=sys.stderr, flush=True)  # noqa: T201
     pytest = [*inside, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
-    ran = _captured([*pytest, "-m", "not models and not llm", *tests])
-    (CACHE / f"tests-{version}.log").write_text(ran.stdout + ran.stderr)
+    ran = _captured(
+        [*pytest, "-m", "not models and not peers and not llm and not campaign", *tests]
+    )
+    (CACHE / f"tests-{version}-{dependencies}.log").write_text(ran.stdout + ran.stderr)
     last = (ran.stdout.strip().splitlines() or ["nothing ran"])[-1].strip("= ")
     return [full, *results, f"{last}: {'failed' if ran.returncode else 'ok'}"]
+
+
+def _constraints(version: str, dependencies: str) -> list[str]:
+    """The options of pip for a choice of dependencies."""
+    if dependencies == "locked":
+        return ["-c", "constraints.txt"]
+    if dependencies == "newest":
+        return ["--upgrade"]
+    CACHE.mkdir(parents=True, exist_ok=True)
+    file = CACHE / f"lowest-{version}.txt"
+    compiled = [sys.executable, "-m", "uv", "pip", "compile", "pyproject.toml", "--quiet"]
+    extras = [f"--extra={extra}" for extra in EXTRAS.split(",")]
+    lowest = ["--group=test", "--resolution=lowest-direct", f"--output-file={file}"]
+    _run([*compiled, *extras, *lowest, f"--python-version={version}"])
+    return ["-c", str(file)]
 
 
 def _checked(what: str, command: list[str]) -> str:

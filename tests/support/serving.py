@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 COMMAND = Path(sys.executable).parent / "skillian"
-START_SECONDS = 60
+START_SECONDS = 150
 UNCOUNTED = {"SKILLIAN_REQUESTS_PER_MINUTE": "0"}
 """The setting for as many requests as a test likes."""
 

@@ -28,4 +28,4 @@ def model_path() -> Path:
 
 
 if __name__ == "__main__":
-    serve(model_path(), "smollm2-135m", context_tokens=2048)
+    serve(model_path(), "smollm2-135m", context_tokens=2048, temperature=0)

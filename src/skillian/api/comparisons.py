@@ -13,6 +13,7 @@ from uuid import uuid4
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.place import Progress
+from skillian.data.comparison.plan import ComparisonQuestion
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.catalogue import Sample
 from skillian.data.query.filters import Filters
@@ -24,6 +25,7 @@ from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome, RowsCompared
 from skillian.reports.running import question_of, run_all
 from skillian.storage import MessageTooLong, SessionStore
+from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
 
@@ -74,15 +76,20 @@ class Comparisons:
                 await self._store.put(key, stored, expires)
         return key
 
-    async def compare_for_history(
+    @asynccontextmanager
+    async def compared_for_history(
         self, question: SavedComparison, owner: str, progress: Progress
-    ) -> tuple[str, Compared | RowsCompared]:
-        """The cache key of the result, and the outcome with each finding; raises as `compare`."""
+    ) -> AsyncGenerator[tuple[str, Compared | RowsCompared]]:
+        """The cache key of the result, and the outcome with each finding; raises as `compare`.
+
+        The engine knows the groups of the outcome until the context ends.
+        """
         start = monotonic()
         if not question.is_of_rows:
-            key = str((await self.compare(question, owner, progress))["cache_key"])
-            result = self._data.comparison.remembered(key)
-            return key, Compared(question, monotonic() - start, result)
+            async with self._data.comparison.kept(_asked(question), progress) as result:
+                key = await self._keep(question, owner, result.to_dict())
+                yield key, Compared(question, monotonic() - start, result)
+            return
         if upload_ids((question.a, question.b)):
             async with self._opened(question, owner) as (data, named):
                 listed = replace(question_of(named), listed=MAX_FINDINGS)
@@ -91,7 +98,7 @@ class Comparisons:
             listed = replace(question_of(question), listed=MAX_FINDINGS)
             rows = await self._data.tables.compare(listed, progress)
         key = await self._keep(question, owner, {**rows.to_dict(), "cache_key": uuid4().hex})
-        return key, RowsCompared(question, monotonic() - start, rows)
+        yield key, RowsCompared(question, monotonic() - start, rows)
 
     async def _compared(
         self, question: SavedComparison, owner: str, progress: Progress | None
@@ -119,6 +126,18 @@ class Comparisons:
                 return f"{named.a} and {named.b}"
         await self._check(question)
         return f"{question.a} and {question.b}"
+
+    async def sides(self, question: SavedComparison, owner: str) -> str:
+        """What is compared, for a reader; also if a file is another key's, or was deleted."""
+        return " and ".join([await self._label(each, owner) for each in (question.a, question.b)])
+
+    async def _label(self, name: str, owner: str) -> str:
+        for upload_id in upload_ids((name,)):
+            try:
+                return (await self._uploads.get(owner, upload_id)).name
+            except UploadNotFound:
+                return "a file that is not available"
+        return name
 
     async def _check(self, question: SavedComparison) -> None:
         if question.is_of_rows:
@@ -243,6 +262,11 @@ def _arguments(
     question: SavedComparison,
 ) -> tuple[str, str, Sequence[str], Sequence[str] | None, Filters]:
     return question.a, question.b, question.measures, question.align_on, question.filters
+
+
+def _asked(question: SavedComparison) -> ComparisonQuestion:
+    a, b, measures, align_on, filters = _arguments(question)
+    return ComparisonQuestion.from_request((a, b), measures, align_on, filters, question.thresholds)
 
 
 def _unwatched(_name: str, _doing: str) -> None:

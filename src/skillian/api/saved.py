@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime
 from time import monotonic
 from typing import Any, TypeVar
@@ -135,14 +136,16 @@ class SavedComparisons:
     ) -> str:
         """Compare, and add the run to the history; returns the key of the result."""
         named = question.model_copy(update={"name": record.history_name})
-        start = monotonic()
-        try:
-            key, outcome = await self._comparisons.compare_for_history(named, owner, progress)
-        except ToolError as error:
-            failed = Failed(named, monotonic() - start, str(error))
-            await tracked(self._comparisons.engine, [failed], self._url)
-            raise
-        await tracked(self._comparisons.engine, [outcome], self._url)
+        engine, start = self._comparisons.engine, monotonic()
+        async with AsyncExitStack() as stack:
+            compared = self._comparisons.compared_for_history(named, owner, progress)
+            try:
+                key, outcome = await stack.enter_async_context(compared)
+            except ToolError as error:
+                failed = Failed(named, monotonic() - start, str(error))
+                await tracked(engine, [failed], self._url)
+                raise
+            await tracked(engine, [outcome], self._url)
         await self._store.has_run(record, key)
         return key
 

@@ -111,7 +111,13 @@ def python_tool(services: DataServices, last_comparison: Callable[[], str | None
     """The tool; see `RunPython`."""
     runner = RunPython(services, last_comparison)
     return SkillTool(
-        "run_python", DESCRIPTION, RunPythonInput, runner.run, state=runner, idempotent=True
+        "run_python",
+        DESCRIPTION,
+        RunPythonInput,
+        runner.run,
+        state=runner,
+        idempotent=True,
+        sink="free",
     )
 
 

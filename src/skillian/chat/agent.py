@@ -32,6 +32,7 @@ from tinyagent import (
     ToolResult,
 )
 from tinyagent.core import RunControl
+from tinyagent.provenance import Label, Provenance
 
 MAX_ROUNDS = 10
 
@@ -76,7 +77,7 @@ class Agent:
     ) -> None:
         self.model_name = model.name
         self.skills = skills
-        middleware: list[Middleware] = [TurnSession()]
+        middleware: list[Middleware] = [TurnSession(), Provenance()]
         if approvals is not None:
             middleware.append(AskPerson(approvals))
         tools = [tool.as_tool() for tool in skills.get_all_tools()]
@@ -155,6 +156,8 @@ class _InSession(Middleware):
             return await call_next(call)
 
 
+_USER = Label(frozenset({"user"}))
+
 PARTS = "parts"
 """The key of the parts of a stored message: reasoning, and data that its provider needs back."""
 MAX_PARTS_CHARACTERS = 1_000_000
@@ -173,7 +176,10 @@ def as_stored(message: Message) -> dict[str, Any]:
     return plain if len(json.dumps(parts)) > MAX_PARTS_CHARACTERS else {**plain, PARTS: parts}
 
 
-def _with_parts(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+def _read(stored: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The message as tinyagent reads it: with its parts, and those of the user as the user's."""
+    if stored["role"] == "user" and "label" not in stored:
+        stored = {**stored, "label": _USER.to_dict()}
     if PARTS not in stored:
         return stored
     return {**stored, "content": stored[PARTS], "tool_calls": ()}
@@ -197,7 +203,7 @@ class Conversation:
 
     def add_user(self, content: str) -> None:
         """Append a user message."""
-        self._memory.add("user", content)
+        self._memory.add("user", content, label=_USER)
 
     def add_assistant(self, content: str, tool_calls: Iterable[ToolCall] = ()) -> None:
         """Append an assistant message, or the tools that it calls."""
@@ -214,7 +220,7 @@ class Conversation:
     @classmethod
     def from_list(cls, data: Iterable[Mapping[str, Any]]) -> Conversation:
         """Read the JSON form or stored messages; raises KeyError for a missing part."""
-        return cls(Memory.from_list(map(_with_parts, data)))
+        return cls(Memory.from_list(map(_read, data)))
 
 
 APPROVAL_SECONDS = 1800.0

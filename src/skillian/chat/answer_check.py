@@ -67,6 +67,9 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
 
     A number that is only in the question has the path "" and the index `QUESTION`.
     """
+    numbers = _numbers(text)
+    if not numbers:
+        return Checked((), ())
     known = [
         entry
         for call, result in enumerate(results)
@@ -75,7 +78,7 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
     known += _in_text(QUESTION, "", question)
     references: list[Reference] = []
     unverified: list[str] = []
-    for number in _numbers(text):
+    for number in numbers:
         places = _find(number, known) or _find_parts(number, known)
         references += places
         unverified += [] if places or number in unverified else [number]

@@ -1,22 +1,24 @@
 """Grounded: names in a question are looked up in code, whichever model answers.
 
 The tool schemas of a turn are narrowed to the sources, measures and dimensions that the question
-clearly names. A call is refused if a filter value is in neither the conversation nor a source, or
-if it leaves out a part of the question. What no call of the turn used makes its answer a question.
+clearly names. A call is refused if neither the user's questions nor the catalogue have its filter
+values, or if it leaves out a part of the question: a cell that a model has read is not a value to
+search for, except as the group of a comparison to look into. What no call of the turn used makes
+its answer a question.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from typing import Any, cast
 
 from skillian.chat.question_check import CHECKED, Coverage
 from skillian.errors import InvalidInputError, quoted
-from skillian.offline.earlier import read_earlier
+from skillian.offline.earlier import keys_in, read_earlier
 from skillian.offline.periods import period_of, periods_of
 from skillian.offline.planner import NOT_UNDERSTOOD
 from skillian.offline.reading import Reading, read
@@ -25,6 +27,7 @@ from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
 _PAIR = 2
+_NOT_COMPUTED = "no tool was called for it, so no figures were computed"
 
 
 class Grounded(Middleware):
@@ -66,6 +69,9 @@ class _GroundedTurn(Middleware):
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
         left_out = self._faults or [f"no result for {each}" for each in self._coverage.missing()]
+        if not left_out and not _has_result(request.messages):
+            invented = self._coverage.invents(response.content or "", self._question)
+            left_out = [_NOT_COMPUTED] if invented else []
         if not left_out:
             return response
         return replace(response, content=_question_back(left_out), finish_reason=NOT_UNDERSTOOD)
@@ -98,12 +104,22 @@ class _GroundedTurn(Middleware):
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
             for dimension, value in _values(call.arguments.get(argument)):
-                if not self._is_known(value):
+                is_group = argument == "key" and self._is_group(dimension, value)
+                if not is_group and not self._is_known(value):
                     return InvalidInputError(
-                        f"{quoted(value)} for {quoted(dimension)} is in neither the question, the"
-                        " conversation nor the catalogue; use a value that is, or ask for it"
+                        f"{quoted(value)} for {quoted(dimension)} is in neither the user's"
+                        " questions nor the catalogue; use a value that is, or ask for it"
                     )
         return None
+
+    def _is_group(self, dimension: str, value: str) -> bool:
+        """Whether a result has a group with this value of the dimension."""
+        return any(
+            str(key.get(dimension)) == value
+            for message in self._messages
+            if _is_result(message)
+            for key in keys_in(message.text)
+        )
 
     def _is_known(self, value: str) -> bool:
         text = value.lower()
@@ -137,12 +153,18 @@ def _question_back(faults: Sequence[str]) -> str:
 
 
 def _spoken(messages: Sequence[Message]) -> Iterator[str]:
-    """The texts of users and tools, without refusals, which repeat invented values."""
-    for message in messages:
-        if message.role == "user" or (
-            message.role == "tool" and not message.text.startswith('{"error": true')
-        ):
-            yield message.text
+    """What the user has said; what tools return may be written by others."""
+    return (message.text for message in messages if message.role == "user")
+
+
+def _has_result(messages: Sequence[Message]) -> bool:
+    """Whether a tool has returned something in the last turn."""
+    turn = itertools.takewhile(lambda message: message.role != "user", reversed(messages))
+    return any(map(_is_result, turn))
+
+
+def _is_result(message: Message) -> bool:
+    return message.role == "tool" and not message.text.startswith('{"error": true')
 
 
 def _values(argument: object) -> Iterator[tuple[str, str]]:
@@ -184,22 +206,25 @@ def _enums(reading: Reading, vocabulary: Vocabulary) -> dict[str, list[str]]:
 
 def _narrowed(tool: Mapping[str, Any], enums: Mapping[str, list[str]]) -> Mapping[str, Any]:
     """A function declaration whose arguments are restricted to these names."""
-    properties: Mapping[str, Any] = tool["function"]["parameters"].get("properties", {})
+    function = tool["function"]
+    parameters = function["parameters"]
+    properties: Mapping[str, Any] = parameters.get("properties", {})
     if not {"source", "source_a"} & set(properties):
         return tool
-    narrowed = deepcopy(dict(tool))
-    for name, schema in narrowed["function"]["parameters"]["properties"].items():
-        if name in enums:
-            for text in _texts(schema):
-                text["enum"] = list(enums[name])
-    return narrowed
+    named = {
+        name: _with_enum(schema, enums[name]) if name in enums else schema
+        for name, schema in properties.items()
+    }
+    return {**tool, "function": {**function, "parameters": {**parameters, "properties": named}}}
 
 
-def _texts(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """The text schemas within this one: itself, a list's items, alternatives."""
+def _with_enum(schema: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
+    """The schema whose texts are restricted to these: itself, a list's items, alternatives."""
+    changed = dict(schema)
     if schema.get("type") == "string":
-        yield schema
+        changed["enum"] = list(names)
     if "items" in schema:
-        yield from _texts(schema["items"])
-    for each in schema.get("anyOf", ()):
-        yield from _texts(each)
+        changed["items"] = _with_enum(schema["items"], names)
+    if "anyOf" in schema:
+        changed["anyOf"] = [_with_enum(each, names) for each in schema["anyOf"]]
+    return changed

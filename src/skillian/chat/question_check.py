@@ -7,13 +7,14 @@ no call makes the turn a question back, not an answer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, cast
 
 from rapidfuzz import fuzz, utils
 
+from skillian.chat.answer_check import check_answer
 from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.reading import Reading
 
@@ -27,6 +28,9 @@ _SHOWS = {
     *("summarise", "summarize", "summary", "briefly"),
 }
 """Words for how an answer is shown, which a language model follows without a call for data."""
+
+_TALK = {"filler", "article", "and", "link", "list"}
+"""Kinds of words that ask for no data."""
 
 Arguments = Mapping[str, Any]
 
@@ -69,6 +73,11 @@ class Coverage:
         """Remember a call that was made."""
         if tool in CHECKED:
             self._made.append(self._merged(tool, arguments))
+
+    def invents(self, answer: str, question: str) -> bool:
+        """Whether an answer without a call has figures, and the question is about data."""
+        asks = bool(self._unread) or not {*self.reading.says} <= _TALK
+        return asks and bool(check_answer(answer, (), question).unverified)
 
     def missing(self) -> list[str]:
         """Return the parts of the question that no call of the turn used."""
@@ -142,6 +151,7 @@ class Coverage:
             and condition is not None
             and not (_members(condition) and all(v in self.spoken for v in _members(condition)))
         ]
+        added += _limits_added(arguments, (*self.before, {"thresholds": self.reading.thresholds}))
         if self._unread:
             added += [condition_words(each) for each in _filters(arguments).values()]
             added += [*_sources(arguments), *map(str, _list(arguments.get("measures")))]
@@ -173,6 +183,16 @@ def _limits_left_out(reading: Reading, thresholds: Mapping[str, Any]) -> Iterato
         stated = _object(thresholds.get(status))
         for kind, limit in limits.items():
             if _number(stated.get(kind)) != _number(limit):
+                yield f"a limit of {limit} {'%' if kind == 'percentage' else ''}".strip()
+
+
+def _limits_added(arguments: Arguments, known: Iterable[Arguments]) -> Iterator[str]:
+    """Yield the limits of a call that the question and the calls before it do not have."""
+    stated = [_object(each.get("thresholds")) for each in known]
+    for status, limits in _object(arguments.get("thresholds")).items():
+        for kind, limit in _object(limits).items():
+            same = (_number(_object(each.get(status)).get(kind)) for each in stated)
+            if limit is not None and _number(limit) not in same:
                 yield f"a limit of {limit} {'%' if kind == 'percentage' else ''}".strip()
 
 

@@ -38,13 +38,16 @@ LONGEST_SECONDS = 1.0
 # Text waits this many times as long as the last batch took: under load, batches grow.
 _PATIENCE = 50
 DELTA_CHARACTERS = 512
+GATHER_SECONDS = 0.05
+"""How long other events wait for more: what comes within it is stored by one write."""
 
 
 class Batches:
     """Reads the events of a stream as they arrive. Leaving the block ends the stream.
 
     A batch of text only is returned every `DELTA_SECONDS` (less often if its reader is slow) or
-    `DELTA_CHARACTERS`; any other event returns the batch at once.
+    `DELTA_CHARACTERS`; any other event returns the batch within `GATHER_SECONDS`, and a call
+    that waits for approval at once.
     """
 
     def __init__(self, stream: AsyncGenerator[Event, None]) -> None:
@@ -52,6 +55,8 @@ class Batches:
         self._events: list[Event] = []
         self._characters = 0
         self._has_ended = False
+        # The end, long text, and a call that waits for a person do not wait for more.
+        self._at_once = asyncio.Event()
         self._some = asyncio.Event()
         # Text comes in thousands of pieces; they do not wake the reader before it is time.
         self._urgent = asyncio.Event()
@@ -75,10 +80,15 @@ class Batches:
             with suppress(TimeoutError):
                 async with asyncio.timeout_at(due):
                     await self._urgent.wait()
+        if self._urgent.is_set() and not self._at_once.is_set():
+            with suppress(TimeoutError):
+                async with asyncio.timeout(GATHER_SECONDS):
+                    await self._at_once.wait()
         batch, self._events, self._characters = self._events, [], 0
         if not self._has_ended:  # otherwise the flags stay set
             self._some.clear()
             self._urgent.clear()
+            self._at_once.clear()
         elif not batch and not self._task.cancelled():
             await self._task
         self._returned = loop.time()
@@ -113,12 +123,16 @@ class Batches:
                     self._some.set()
                     if isinstance(event, TextDelta):
                         self._characters += len(event.text)
-                    if not isinstance(event, TextDelta) or self._characters >= DELTA_CHARACTERS:
+                    is_long = self._characters >= DELTA_CHARACTERS
+                    if is_long or not isinstance(event, TextDelta):
                         self._urgent.set()
+                    if is_long or isinstance(event, ApprovalWanted):
+                        self._at_once.set()
         finally:
             self._has_ended = True
             self._some.set()
             self._urgent.set()
+            self._at_once.set()
 
 
 def joined(events: Iterable[Event]) -> list[Event]:
@@ -144,6 +158,9 @@ MAX_RESULT_CHARACTERS = 20_000
 """The maximum length of a tool result in the memory of later turns; the same as within a turn."""
 MAX_RESULTS_BYTES = 2 * 1024 * 1024
 """The maximum size of the JSON of all tool results in the events of a turn."""
+
+MAX_ORIGINS = 50
+"""The maximum number of values of a call whose origins a question shows."""
 
 T = TypeVar("T")
 AgentEvent = Event | ApprovalWanted | ApprovalGiven
@@ -235,7 +252,8 @@ class TurnRecord:
     def closing_message(self, text: str) -> dict[str, Any]:
         """The message that holds the answer `text`, with the reasoning before it."""
         content = remembered(self._response, text, ()) if self._has_ended_well else text
-        return _whole(as_stored(Message("assistant", content)))
+        label = None if self.result is None else self.result.label
+        return _whole(as_stored(Message("assistant", content, label=label)))
 
     @property
     def _has_ended_well(self) -> bool:
@@ -288,11 +306,12 @@ class TurnRecord:
             # Calls that the model wrote as text are in the text, which is not stored in addition.
             text = (self._response.content or "") if self._response.tool_calls else ""
             content = remembered(self._response, text, calls)
-            messages = [Message("assistant", content, calls)]
+            messages = [Message("assistant", content, calls, label=self._response.label)]
             for call in calls:
                 result = self._done.get(call.id)
                 text = "Error: not finished: the turn ended" if result is None else result.content
-                messages.append(Message("tool", bounded(text), tool_call_id=call.id))
+                label = None if result is None else result.label
+                messages.append(Message("tool", bounded(text), tool_call_id=call.id, label=label))
             self._messages += [as_stored(message) for message in messages]
         self._open, self._done = {}, {}
 
@@ -315,6 +334,7 @@ def drafts_of(event: AgentEvent) -> list[Draft]:
         case ApprovalWanted(call=call):
             kind = "approval_wanted"
             data = {"id": call.id, "tool": call.name, "args": dict(call.arguments)}
+            data |= _doubt_of(call)
         case ApprovalGiven(call=call, decision=decision):
             kind = "approval_given"
             data = {"id": call.id, "approved": decision.approved, "reason": decision.reason}
@@ -324,6 +344,17 @@ def drafts_of(event: AgentEvent) -> list[Draft]:
         case _:
             return []
     return [Draft(kind, data)]
+
+
+def _doubt_of(call: ToolCall) -> dict[str, Any]:
+    """Why a call breaks a rule, and where each of its values comes from; nothing if it does not."""
+    if not call.doubt:
+        return {}
+    origins = [
+        {"path": bounded(each.path), "from": each.vouched_by, "fault": bounded(each.fault)}
+        for each in call.origins[:MAX_ORIGINS]
+    ]
+    return {"doubt": call.doubt, "origins": origins}
 
 
 def _milliseconds(seconds: float) -> float:

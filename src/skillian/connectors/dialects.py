@@ -17,8 +17,8 @@ from skillian.connectors.engines import engines
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
     """Return the statement in a sqlglot dialect; values stay bound, names quoted."""
     adapt = _adapter(dialect)
-    adapted = tree if adapt is None else replaced(tree, adapt)
-    return adapted.sql(dialect, pretty=True)
+    adapted = tree.copy() if adapt is None else replaced(tree, adapt)
+    return adapted.sql(dialect, pretty=True, copy=False)
 
 
 @cache

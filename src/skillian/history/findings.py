@@ -21,11 +21,13 @@ class Finding:
         kind: Its class, such as `major_diff` or `only_in_a`.
         subject: The measure or column that differs; empty if whole rows are missing.
         key: The values of the key, as in a JSON report; empty for a finding about a whole column.
+        sides: What both sides are called in words; not part of its identity.
     """
 
     kind: str
     subject: str
     key: Mapping[str, object]
+    sides: tuple[str, str] = ("a", "b")
 
     @property
     def id(self) -> str:
@@ -39,6 +41,8 @@ class Finding:
         """The finding in words, such as `amount differs for id=7`."""
         where = ", ".join(f"{name}={value}" for name, value in self.key.items())
         words = _WORDS.get(self.kind, self.kind.replace("_", " "))
+        if self.kind in _SIDES:
+            words = f"{words} {self.sides[_SIDES[self.kind]]}"
         return " ".join(part for part in (self.subject, words, where and f"for {where}") if part)
 
 
@@ -46,14 +50,15 @@ _WORDS = {
     "major_diff": "differs",
     "minor_diff": "differs slightly",
     "differing": "differs",
-    "missing_in_a": "missing in a",
-    "missing_in_b": "missing in b",
-    "only_in_a": "only in a",
-    "only_in_b": "only in b",
+    "missing_in_a": "missing in",
+    "missing_in_b": "missing in",
+    "only_in_a": "only in",
+    "only_in_b": "only in",
     "rows": "different numbers of rows",
     "duplicate": "duplicate key",
     "schema": "schema differs",
 }
+_SIDES = {"missing_in_a": 0, "missing_in_b": 1, "only_in_a": 0, "only_in_b": 1}
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import Any, Literal
 
@@ -29,11 +29,6 @@ class Values:
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
         self._vocabulary = vocabulary
         self._years = years
-        self._timed = [
-            name
-            for name, values in vocabulary.values.items()
-            if vocabulary.is_date(name) or (values and _are_periods(values.values()))
-        ]
 
     def dimension_of(self, tokens: Sequence[Token], named: str | None) -> str:
         """Return the one dimension that these values belong to."""
@@ -70,7 +65,7 @@ class Values:
 
     def is_timed(self, dimension: str) -> bool:
         """Whether the dimension's values are days or months."""
-        return dimension in self._timed
+        return dimension in self._vocabulary.timed
 
     def is_run(self, values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods of the data, in this order."""
@@ -87,7 +82,7 @@ class Values:
     def _possible(self, token: Token) -> list[str]:
         if token.period is None:
             return list(token.values)
-        return self._timed
+        return list(self._vocabulary.timed)
 
     def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
         values = self._vocabulary.values.get(dimension, {}).values()
@@ -116,11 +111,6 @@ class Values:
         """Whether no source has two of these dimensions: one dimension with several names."""
         sources = self._vocabulary.sources.values()
         return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
-
-
-def _are_periods(values: Collection[str]) -> bool:
-    """Whether values are periods that the database orders by time: all are written alike."""
-    return all(map(period_of, values)) and len({len(value) for value in values}) == 1
 
 
 def _shape(value: str) -> str:

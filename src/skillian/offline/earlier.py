@@ -45,8 +45,10 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
     calls = {call.id: call for message in messages for call in message.tool_calls}
     for message in messages:
         call = calls.get(message.tool_call_id or "")
-        if message.role == "tool" and call is not None and not _is_failure(message.text):
-            earlier = _with_result(earlier, call, message.text)
+        if message.role == "tool" and call is not None and call.name in {COMPARE, QUERY, ROWS}:
+            result = as_object(message.text)
+            if message.text.lstrip().startswith("{") and not result.get("error"):
+                earlier = _with_result(earlier, call, message.text, result)
     return earlier
 
 
@@ -59,31 +61,30 @@ def as_object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _with_result(earlier: Earlier, call: ToolCall, text: str) -> Earlier:
+def _with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[str, Any]) -> Earlier:
     if call.name == COMPARE and {"source_a", "source_b"} <= set(call.arguments):
         key = _CACHE_KEY.findall(text)
         if not key:
             return earlier
-        comparison = PastComparison(call.arguments, key[-1], _keys(text, "top_differences"))
+        comparison = PastComparison(call.arguments, key[-1], _keys(text, result, "top_differences"))
         return Earlier(call, comparison, None, comparison.sources)
     if call.name == QUERY and "source" in call.arguments:
         return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))
     if call.name == ROWS and earlier.comparison is not None:
         known = earlier.comparison
-        keys = _keys(text, "rows") or known.keys
+        keys = _keys(text, result, "rows") or known.keys
         comparison = PastComparison(known.arguments, known.cache_key, keys)
         return Earlier(earlier.last, comparison, call, earlier.sources)
     return earlier
 
 
-def _keys(text: str, name: str) -> tuple[Mapping[str, Any], ...]:
+def _keys(text: str, result: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
     """Return the keys of the groups in a result; of a cut one, those that can be read."""
-    result = as_object(text)
     if result:
-        groups: list[dict[str, Any]] = result.get(name) or []
-        return tuple(group["key"] for group in groups if group.get("key"))
+        return tuple(group["key"] for group in result.get(name) or () if group.get("key"))
+    return keys_in(text)
+
+
+def keys_in(text: str) -> tuple[Mapping[str, Any], ...]:
+    """The keys of the groups in a result, which may be cut; text in a cell is not read as a key."""
     return tuple(json.loads(key) for key in _KEY.findall(text) if as_object(key))
-
-
-def _is_failure(text: str) -> bool:
-    return bool(as_object(text).get("error")) or not text.lstrip().startswith("{")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 _NAMES = (
@@ -166,6 +166,11 @@ def dated(period: Period, years: Iterable[int]) -> Period | None:
         return period
     only = set(years)
     return replace(period, year=only.pop()) if len(only) == 1 else None
+
+
+def are_periods(values: Collection[str]) -> bool:
+    """Whether values are periods that the database orders by time: all are written alike."""
+    return all(map(period_of, values)) and len({len(value) for value in values}) == 1
 
 
 def values_in(period: Period, values: Iterable[str]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal
 
 from skillian.offline.conditions import Conditions, NotReadError, Operator, Values
@@ -76,11 +77,12 @@ MOST_TOKENS = 400
 _MOST_ROWS = 1000
 
 
-def read(question: str, vocabulary: Vocabulary, sources: Sequence[str] = ()) -> Reading:
+@lru_cache(maxsize=32)
+def read(question: str, vocabulary: Vocabulary, sources: tuple[str, ...] = ()) -> Reading:
     """Return what a question says; nothing that is not in the question or the vocabulary.
 
-    `sources` are those of the conversation: if the question names no source, names are looked up
-    in these.
+    A question that names no source is about `sources`, those of the conversation. The planner and
+    the check of its call share a reading: the last ones are remembered.
     """
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])

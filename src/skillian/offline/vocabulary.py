@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from skillian.offline.periods import are_periods
+
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^”]+”|[<>!]=|<>|[<>=≥≤≠&%€$£\u2013]|(?<=\s)-(?=\s)|(?<=\w)\.{2,3}(?=\w)"
     r"|\w+(?:[./'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*"
@@ -92,7 +94,7 @@ class ToolWords:
     schema: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Vocabulary:
     """All sources by name, and the tools with phrases."""
 
@@ -181,6 +183,15 @@ class Vocabulary:
             for name in measures
             if name in words.units
         }
+
+    @cached_property
+    def timed(self) -> tuple[str, ...]:
+        """The dimensions whose values are days or months."""
+        return tuple(
+            name
+            for name, values in self.values.items()
+            if self.is_date(name) or (values and are_periods(values.values()))
+        )
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""

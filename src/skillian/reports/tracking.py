@@ -29,7 +29,7 @@ async def tracked(
     Raises:
         UnavailableError: The history cannot be used.
     """
-    findings = [await _findings(engine, outcome) for outcome in outcomes]
+    findings = [_named(outcome, await _findings(engine, outcome)) for outcome in outcomes]
 
     def record() -> list[Standing]:
         with open_history(url) as history:
@@ -48,6 +48,14 @@ async def tracked(
         outcome if isinstance(outcome, Failed) else replace(outcome, standing=standing)
         for outcome, standing in zip(outcomes, standings, strict=True)
     )
+
+
+def _named(outcome: Outcome, findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """The findings, whose words name both sides."""
+    if isinstance(outcome, Failed):
+        return ()
+    sides = outcome.result.source_a, outcome.result.source_b
+    return tuple(replace(each, sides=sides) for each in findings)
 
 
 async def _findings(engine: ComparisonEngine, outcome: Outcome) -> tuple[Finding, ...]:

@@ -75,6 +75,8 @@ def _search_tool(registry: SkillRegistry) -> SkillTool:
         search,
         phrases=("search the knowledge for", "what is known about", "what is written about"),
         idempotent=True,
+        sink="free",
+        results="trusted",
     )
 
 
@@ -99,6 +101,8 @@ def _read_tool(registry: SkillRegistry) -> SkillTool:
         ReadSkillInput,
         read,
         idempotent=True,
+        sink="free",
+        results="trusted",
     )
 
 

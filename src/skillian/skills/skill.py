@@ -8,15 +8,19 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ValidationError
 
 from skillian.errors import InvalidInputError, ToolError
 from skillian.skills.knowledge import Passage
 from tinyagent import Artifact, Tool
+from tinyagent.provenance import Sink
 
 logger = logging.getLogger("skillian")
+
+OWN_WORDS = Sink()
+"""Once a value of a source has been read, each argument must be in the user's questions."""
 
 
 _SESSION: ContextVar[str] = ContextVar("skillian_session", default="")
@@ -68,6 +72,10 @@ class SkillTool:
         state: What the tool keeps from call to call.
         idempotent: Whether a call may be repeated if its process died while it ran; otherwise the
             model reads that the result is unknown. Matters only for durable turns.
+        sink: What its arguments may be made of once the model has read values of a source, which
+            may contain instructions; a call that breaks a rule is put to a person. `"free"` for a
+            tool that changes nothing and sends nothing.
+        results: `"trusted"` if no stranger can write what it returns.
     """
 
     name: str
@@ -78,6 +86,8 @@ class SkillTool:
     state: ToolState | None = None
     requires_approval: bool = False
     idempotent: bool = False
+    sink: Sink | Literal["free"] = OWN_WORDS
+    results: Literal["trusted", "untrusted"] = "untrusted"
 
     async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
         """Validate the arguments, run the tool, and return its result.
@@ -110,6 +120,8 @@ class SkillTool:
             validate=lambda arguments: {"arguments": dict(arguments)},
             requires_approval=self.requires_approval,
             idempotent=self.idempotent,
+            sink=self.sink,
+            results=self.results,
         )
 
 

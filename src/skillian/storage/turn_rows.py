@@ -37,6 +37,22 @@ _CHANGE = (
     .returning(turns.c.last_message, turns.c.last_event)
 )
 _ADD_MESSAGES, _ADD_EVENTS = insert(messages), insert(events)
+_LAST_TURN = (
+    select(turns)
+    .where(turns.c.session_id == bindparam("its_session"))
+    .order_by(turns.c.number.desc())
+    .limit(1)
+)
+_SHOWN_MESSAGES = (
+    select(messages.c.body)
+    .join(
+        turns,
+        (turns.c.session_id == messages.c.session_id) & (turns.c.number == messages.c.turn),
+    )
+    .where(messages.c.session_id == bindparam("its_session"))
+    .where((messages.c.shown == 1) | (turns.c.state == "done"))
+    .order_by(messages.c.position)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +117,7 @@ def broken(kind: str, reason: str) -> Change:
 
 def last_turn(connection: Connection, session_id: str) -> Row[Any] | None:
     """The row of the session's last turn."""
-    query = select(turns).where(turns.c.session_id == session_id)
-    return connection.execute(query.order_by(turns.c.number.desc()).limit(1)).one_or_none()
+    return connection.execute(_LAST_TURN, {"its_session": session_id}).one_or_none()
 
 
 def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
@@ -205,16 +220,7 @@ def readable_messages(connection: Connection, session_id: str) -> list[JsonObjec
 
 def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
     """The shown messages of a session, oldest first; of a turn that is not done, its question."""
-    rows = connection.scalars(
-        select(messages.c.body)
-        .join(
-            turns,
-            (turns.c.session_id == messages.c.session_id) & (turns.c.number == messages.c.turn),
-        )
-        .where(messages.c.session_id == session_id)
-        .where((messages.c.shown == 1) | (turns.c.state == "done"))
-        .order_by(messages.c.position)
-    )
+    rows = connection.scalars(_SHOWN_MESSAGES, {"its_session": session_id})
     return [json.loads(body) for body in rows]
 
 

@@ -29,12 +29,14 @@ class UploadedTable:
     Attributes:
         rows: How many rows it has.
         columns: The names and the types of its columns.
-        note: What was left out; empty for nothing.
+        sheets: The names of the sheets of a workbook.
+        sheet: The one that is read; empty for another kind of file.
     """
 
     rows: int
     columns: tuple[tuple[str, str], ...]
-    note: str
+    sheets: tuple[str, ...]
+    sheet: str
 
 
 async def read_file(path: Path, target: Path, name: str, options: str = "") -> UploadedTable:
@@ -98,4 +100,5 @@ def _table(output: bytes, path: Path, name: str) -> UploadedTable:
             raise UploadError(reason.replace(path.name, name, 1))
         raise UploadError(f"{name}: {reason}")
     columns = tuple((str(column), str(kind)) for column, kind in read["columns"])
-    return UploadedTable(int(read["rows"]), columns, str(read["note"]))
+    sheets = tuple(str(sheet) for sheet in read["sheets"])
+    return UploadedTable(int(read["rows"]), columns, sheets, str(read["sheet"]))

@@ -61,7 +61,8 @@ class Upload:
         created: When its upload began, in ISO 8601.
         rows: How many rows its table has.
         columns: The names and the types of its columns.
-        note: What was left out of the table; empty for nothing.
+        sheets: The names of the sheets of a workbook.
+        sheet: The one that is read; empty for another kind of file.
         path: The Parquet file with its table.
     """
 
@@ -71,8 +72,15 @@ class Upload:
     created: str
     rows: int
     columns: tuple[tuple[str, str], ...]
-    note: str
+    sheets: tuple[str, ...]
+    sheet: str
     path: Path = field(repr=False)
+
+    @property
+    def note(self) -> str:
+        """What was left out of the table; empty for nothing."""
+        number = len(self.sheets)
+        return f"Only 1 of {number} sheets is read: {self.sheet}." if number > 1 else ""
 
 
 class UploadStore:
@@ -299,7 +307,8 @@ def _read(folder: Path) -> Upload | None:
     except OSError:
         return None
     columns = tuple((str(column), str(kind)) for column, kind in about.pop("columns"))
-    return Upload(id=folder.name, columns=columns, path=folder / _TABLE, **about)
+    sheets = tuple(str(sheet) for sheet in about.pop("sheets"))
+    return Upload(id=folder.name, columns=columns, sheets=sheets, path=folder / _TABLE, **about)
 
 
 def _delete(folder: Path) -> None:

@@ -59,17 +59,19 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
         written: The options that say how the file is written, such as `decimal=,`.
 
     Returns:
-        `rows`, `columns` with their types, and a `note` on what was left out.
+        `rows`, `columns` with their types, and the `sheets` of a workbook, of which `sheet` is
+        read.
 
     Raises:
         ToolError: The file cannot be read, or holds too much.
     """
     suffix = path.suffix.lower()
-    options, note = read_options(dict_of(written)), ""
+    options, sheets = read_options(dict_of(written)), list[str]()
     if suffix in PACKED:
         check_workbook(path)
     if suffix in KINDS["Excel"]:
-        options, note = _first_sheet(path, options)
+        sheets = _sheets(path)
+        options = replace(options, sheet=options.sheet or next(iter(sheets), ""))
     elif suffix in KINDS["CSV"] and not options.encoding and options.header == 1:
         _check_width(len(read_format(path, None, options).names))
     elif suffix in KINDS["JSON lines"]:
@@ -77,7 +79,7 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
     elif suffix in KINDS["Parquet"]:
         _check_parquet(path)
     rows, columns = asyncio.run(_convert(path, target, options))
-    return {"rows": rows, "columns": columns, "note": note}
+    return {"rows": rows, "columns": columns, "sheets": sheets, "sheet": options.sheet}
 
 
 def _check_width(columns: int) -> None:
@@ -93,20 +95,16 @@ def _check_names(names: Iterable[str]) -> None:
         raise UploadError(f"its column names have more than {_LONGEST_NAMES:,} characters")
 
 
-def _first_sheet(path: Path, options: FileOptions) -> tuple[FileOptions, str]:
-    """Return the options that read only one worksheet, and a note on the others."""
-    if options.sheet:
-        return options, ""
+def _sheets(path: Path) -> list[str]:
+    """Return the names of the worksheets of a workbook."""
     try:
         with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]
     except CalamineError:  # reading it says why
-        return options, ""
+        return []
     if not sheets:
         raise UploadError("it has no worksheet")
-    others = len(sheets) - 1
-    note = f"Only the first of {others + 1} sheets is read." if others else ""
-    return replace(options, sheet=sheets[0]), note
+    return sheets
 
 
 def _check_keys(path: Path) -> None:

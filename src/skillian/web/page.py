@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import nicegui
 from fastapi import FastAPI, Request
@@ -28,6 +28,7 @@ from skillian.web.comparison.form.view import compare_form
 from skillian.web.comparison.view import comparison_view
 from skillian.web.saved.saving import save_bar, saved_list
 from skillian.web.saved.view import SavedView
+from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import START, Visit, frame, visit_of
 from skillian.web.shell.login import Login
 from skillian.web.shell.policy import PagePolicy
@@ -147,9 +148,7 @@ def _routes(service: Callable[[], Service]) -> None:
 
     @ui.page("/runs", response_timeout=BUILD_SECONDS)
     async def runs(request: Request) -> None:
-        visit = visit_of(request, service())
-        with frame(visit, "Runs", active="/runs"):
-            await runs_view(visit)
+        await _framed(visit_of(request, service()), "Runs", "/runs", runs_view)
 
     @ui.page("/runs/{session_id}/{turn:int}", response_timeout=BUILD_SECONDS)
     async def timeline(request: Request, session_id: str, turn: int) -> None:
@@ -161,16 +160,16 @@ def _routes(service: Callable[[], Service]) -> None:
 def _comparison_routes(service: Callable[[], Service]) -> None:
     @ui.page("/compare", response_timeout=BUILD_SECONDS)
     async def compare(request: Request) -> None:
-        visit = visit_of(request, service())
-        with frame(visit, "Compare", active="/compare"):
-            await compare_form(visit)
+        await _framed(visit_of(request, service()), "Compare", "/compare", compare_form)
 
     @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
     async def comparison(request: Request, comparison_id: str) -> None:
         visit = visit_of(request, service())
         with frame(visit, "Comparison", active="/compare", width="wide"):
-            save_bar(visit, comparison_id)
-            await comparison_view(visit.service, comparison_id, owner=visit.owner)
+            bar = ui.element("div")
+            if await comparison_view(visit.service, comparison_id, owner=visit.owner):
+                with bar:
+                    save_bar(visit, comparison_id)
 
     @ui.page("/saved/{saved_id}", response_timeout=BUILD_SECONDS)
     async def saved(request: Request, saved_id: str) -> None:
@@ -202,6 +201,13 @@ def _responses(service: Callable[[], Service]) -> None:
             return client.build_response(request, 404)
 
 
+async def _framed(
+    visit: Visit, title: str, active: str, view: Callable[[Visit], Awaitable[None]]
+) -> None:
+    with frame(visit, title, active=active):
+        await view(visit)
+
+
 async def _timeline(visit: Visit, session_id: str, turn: int) -> None:
     store = visit.service.store
     try:
@@ -217,11 +223,13 @@ async def _timeline(visit: Visit, session_id: str, turn: int) -> None:
 
 
 def _not_found(what: str) -> None:
-    label = ui.label(f"This {what} does not exist, or no longer exists.")
-    label.classes("fault").props("role=alert")
-    with ui.element("div").classes("line"):
-        ui.link("Start", START)
-        ui.link("New chat", "/")
+    with ui.element("div").classes("stack"):
+        Heading("Not found", 1)
+        label = ui.label(f"This {what} does not exist, or no longer exists.")
+        label.classes("fault").props("role=alert")
+        with ui.element("div").classes("line"):
+            ui.link("Start", START)
+            ui.link("New chat", "/")
 
 
 async def _chat(visit: Visit, session_id: str | None) -> None:

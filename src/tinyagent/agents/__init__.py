@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from tinyagent.agents.base import BaseAgent
+    from tinyagent.agents.best_of import BestOf, NoCandidatePassed
     from tinyagent.agents.code import TinyCodeAgent
     from tinyagent.agents.react import ReactAgent
 else:
@@ -13,6 +14,7 @@ else:
         __name__,
         {
             "base": "BaseAgent",
+            "best_of": "BestOf NoCandidatePassed",
             "code": "TinyCodeAgent",
             "react": "ReactAgent",
         },
@@ -20,6 +22,8 @@ else:
 
 __all__ = [
     "BaseAgent",
+    "BestOf",
+    "NoCandidatePassed",
     "ReactAgent",
     "TinyCodeAgent",
 ]

@@ -3,42 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from copy import copy
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
 from tinyagent.agents.base import LoopAgent, T
-from tinyagent.agents.code_prompt import (
-    HELPERS,
-    code_tool,
-    describe_code_environment,
-    observation,
-    shown_to_model,
-)
+from tinyagent.agents.best_of import BestOf, Check, choose
+from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
 from tinyagent.agents.code_reply import read_code_reply
+from tinyagent.agents.code_run import TinyCodeRun
+from tinyagent.agents.code_sealed import SEALED_HELPERS
 from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
-from tinyagent.agents.run import ResultStore, Run, chain
 from tinyagent.core.context import RunControl
-from tinyagent.core.errors import ConfigurationError, MalformedReply, RunEnded, TinyAgentError
-from tinyagent.core.events import (
-    CodeFinished,
-    CodeStarted,
-    OutputDelta,
-    ReplyRejected,
-    SignalGiven,
-)
-from tinyagent.core.execution import Artifact, ExecutionResult
-from tinyagent.core.messages import Content, Message, ToolCall
+from tinyagent.core.errors import ConfigurationError, MalformedReply
+from tinyagent.core.events import ReplyRejected
+from tinyagent.core.execution import ExecutionResult
+from tinyagent.core.messages import Content, Message, Task
 from tinyagent.core.parts import Document, Image, Text
 from tinyagent.core.provenance import Label, task_label
-from tinyagent.core.results import RunResult, RunState
-from tinyagent.core.signals import Signal, signal_functions
-from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, spoken_parts
+from tinyagent.core.results import RunResult
+from tinyagent.core.types import ModelRequest, ModelResponse, spoken_parts
 from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
+from tinyagent.execution.sandbox.demands import ProcessOptions
+from tinyagent.execution.sandbox.executor import get_executor
 from tinyagent.execution.trust import (
     ISOLATED_IMPORTS,
     LOCAL_IMPORTS,
@@ -48,117 +38,14 @@ from tinyagent.execution.trust import (
     imports_at,
 )
 from tinyagent.memory.memory import MemoryManager
-from tinyagent.memory.scratchpad import AgentMemory
 from tinyagent.memory.steps import ActionStep, TaskStep
 from tinyagent.models.base import Model, sees_images
 from tinyagent.prompts import CODE_SYSTEM
 from tinyagent.tools.tool import Tool
 
-_OBSERVATION_CHARS = 10_000
 _ANSWER_NOW = "You are repeating yourself. Give your answer now with final_answer(...)."
 _LIMITS = ExecutionLimits(max_output_bytes=200_000)  # the model can page what it is not shown
 _CHECKPOINTS = 1  # no run goes back; a spare state is kept in case the last one breaks
-
-
-class TinyCodeRun(Run[MemoryManager]):
-    """One run of a code agent, with its sandbox, its scratchpad and its signals."""
-
-    executor: Executor
-
-    def use(self, executor: Executor) -> None:
-        """Run the code with `executor`, which runs no other code meanwhile.
-
-        Its namespace receives the tools and the helpers, except `final_answer`, which it provides.
-        """
-        self.executor = executor
-        self.scratchpad = pad = AgentMemory()
-        self.signals: list[Signal] = []
-        self.artifacts: list[Artifact] = []
-        self.results = ResultStore(_OBSERVATION_CHARS, taken={*self.tools, *HELPERS})
-        self._end: RunEnded | None = None
-        self._reads_results = False
-        self._returned: list[Image | Document] = []
-        self._code_run = chain(self.layers, "code_run", self._execute)
-        self.control.forget_variables = executor.reset
-        for tool in self.tools.values():
-            self._inject_tool(tool)
-        for helper in (pad.store, pad.recall, pad.observe, pad.fail):
-            executor.inject(helper.__name__, _on_the_loop(helper))
-        for name, send in signal_functions(self._note, lambda: self.control.step).items():
-            executor.inject(name, _on_the_loop(send))
-
-    async def run_code(self, code: str) -> ExecutionResult:
-        """Run one block, through the middleware.
-
-        Raises:
-            RunEnded: a limit was reached in the middle of it.
-        """
-        if self.results.is_used and not self._reads_results:
-            self._reads_results = True
-            self._inject_tool(self.results.tool)
-        self._returned.clear()
-        self.control.emit(CodeStarted(self.control.step, code))
-        result = await self._code_run(code)
-        self.artifacts += result.artifacts
-        self.control.emit(CodeFinished(self.control.step, result))
-        return result
-
-    def attachments(
-        self, result: ExecutionResult, *, plots: bool
-    ) -> tuple[tuple[Image | Document, ...], str]:
-        """The images of the block that the model is shown, and a note for it on the others."""
-        return shown_to_model(self._returned, result.artifacts, self.memory.steps, plots=plots)
-
-    def remember(self, step: ActionStep) -> None:
-        """Add a step to the memory and to the result."""
-        numbered = replace(step, step_number=self.control.step)
-        self.memory.add(numbered)
-        self.steps.append(numbered)
-
-    def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
-        """The result of the run as it is now, with its signals and artifacts."""
-        signals, artifacts = tuple(self.signals), tuple(self.artifacts)
-        return replace(super().result(state, error), signals=signals, artifacts=artifacts)
-
-    async def _execute(self, code: str) -> ExecutionResult:
-        step, emit = self.control.step, self.control.emit
-        result = None
-        with suppress(_EndOfRun):
-            result = await self.executor.run(
-                code, on_output=lambda text: emit(OutputDelta(step, text))
-            )
-        if self._end is not None or result is None:
-            raise self._end or RunEnded("the run ended in the middle of a block of code")
-        return result
-
-    def _inject_tool(self, tool: Tool) -> None:
-        self.executor.inject(tool.name, code_tool(tool, self._call_from_code))
-
-    async def _call_from_code(self, call: ToolCall) -> ToolResult:
-        try:
-            result = await self.call_tool(call)
-        except RunEnded as end:
-            self._end = end
-            raise _EndOfRun from None
-        self._returned += [part for part in result.parts if isinstance(part, Image | Document)]
-        return result
-
-    def _note(self, signal: Signal) -> None:
-        self.signals.append(signal)
-        self.control.emit(SignalGiven(signal.step, signal))
-
-
-class _EndOfRun(BaseException):
-    """A limit ended the run in the middle of a block; code must not be able to catch this."""
-
-
-def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function as a coroutine function: quick ones need no thread."""
-
-    async def call(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs)
-
-    return call
 
 
 class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
@@ -185,6 +72,8 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
             `Executor` serves one run at a time and is not closed.
         memory_manager: steps with which each run starts.
         prune: a strategy that shortens the steps before each request.
+        sealed: whether untrusted results of tools are kept out of the code and away from the model,
+            which work with stand-ins; needs a `Provenance`.
         vision: whether the model is shown the plots and PNG files that its code makes; by default
             only if it is known to see images.
         max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning:
@@ -210,19 +99,55 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         self._extra = tuple(options.get("extra_imports", ()))
         self._files = tuple(options.get("files", ()))
         self._packages = (options.get("packages", ()), options.get("lock"))
+        self._branch: Executor | None = None  # of a candidate, whose run leaves it as it is
         common = {name: options[name] for name in CommonOptions.__annotations__ if name in options}  # type: ignore[literal-required]
         settings = cast("AgentOptions", {**common, "temperature": 0.0})
         super().__init__(model, tools, output_type, settings, CODE_SYSTEM)
-        taken = sorted(HELPERS.keys() & self._tool_map.keys())
+        helpers = {**HELPERS, **(SEALED_HELPERS if self._is_sealed else {})}
+        taken = sorted(helpers.keys() & self._tool_map.keys())
         if taken:
             raise ConfigurationError(f"a code agent has a helper {taken[0]!r}: rename the tool")
+
+    async def best_of(
+        self, task: Task, n: int, check: Check, *, temperature: float | None = 0.8
+    ) -> BestOf[T]:
+        """Let `n` candidates work on a task side by side, and choose one by a check.
+
+        Their code runs in branches of one session, which begin with the variables and files of the
+        agent's executor, if one was given. Each candidate calls the tools itself.
+
+        Args:
+            task: what to do, as for `run`.
+            n: how many candidates, at most 32.
+            check: a function, sync or async, of a candidate's `RunResult`, that gives True or a
+                score, of which the highest wins, or False. Or Python code that runs in the sandbox
+                of the candidate, which can deceive it: `answer` is the answer, and an error, or
+                False as the last value, does not pass.
+            temperature: of the requests, so that candidates differ; None for the model's own.
+
+        Raises:
+            NoCandidatePassed: no candidate has an answer that passes; it holds their results.
+            CallerError: the check gave something else, or there is no room for so many branches.
+            ConfigurationError: `n` is less than 1, or the executor cannot have branches.
+        """
+        executor, is_own = self._executor()
+        try:
+            run = partial(self._run_in, task, temperature)
+            return await choose(executor, n, run, check)
+        finally:
+            if is_own:
+                await executor.aclose()
 
     def environment(self) -> str:
         """The tools, the helpers, the imports and the limits."""
         tools = self._tool_map.values()
-        plots = self._shows_plots
-        if self._code_options.get("executor") is not None:  # its imports are not known here
-            return describe_code_environment(tools, None, None, plots=plots)
+        plots, sealed = self._shows_plots, self._is_sealed
+        if (
+            self._code_options.get("executor") is not None
+        ):  # its imports and hosts are not known here
+            return describe_code_environment(
+                tools, None, None, plots=plots, hosts=None, sealed=sealed
+            )
         local = self._code_options.get("trust_level") == TrustLevel.LOCAL
         imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
         wanted = wanted_packages(*self._packages)
@@ -234,7 +159,14 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         names = [Path(file).name for file in self._files]
         seconds = self._limits().timeout_seconds
         return describe_code_environment(
-            tools, imports, seconds, names, plots=plots, packages=packages, hosts=hosts
+            tools,
+            imports,
+            seconds,
+            names,
+            plots=plots,
+            packages=packages,
+            hosts=hosts,
+            sealed=sealed,
         )
 
     def begin(
@@ -245,12 +177,13 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
         conversation.add(TaskStep(task, task_label()))
-        control.material = self._material()
+        control.material, control.sealed = self._material(), self._is_sealed
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
         run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
-        run.use(executor)
-        run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
+        run.use(executor, self._apart)
+        if executor is not self._branch:
+            run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
         return run
 
     async def ask(self, run: TinyCodeRun) -> ModelResponse:
@@ -282,6 +215,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         try:
             result = await run.run_code(reply.code)
             label = result.label
+            run.label = label or run.label  # an answer may hold all that entered the sandbox
             attachments, note = run.attachments(result, plots=self._shows_plots)
             observed = run.results.bounded(observation(result, note))
             if result.is_final:
@@ -307,17 +241,22 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""
         try:
-            run.output = self._read_answer(run, result.final_value)
+            value = run.answer(result.final_value)
+            run.output = self._read_answer(run, value)
         except MalformedReply as fault:
             run.control.emit(ReplyRejected(run.control.step, str(fault)))
             return str(fault)
-        run.finalizer.set_answer(result.final_value, "final_answer", result.final_metadata)
+        run.finalizer.set_answer(value, "final_answer", result.final_metadata)
         return ""
 
     @cached_property
     def _shows_plots(self) -> bool:
         vision = self._code_options.get("vision")
         return sees_images(self._model) is True if vision is None else vision
+
+    @property
+    def _is_sealed(self) -> bool:
+        return self._code_options.get("sealed", False)
 
     def _material(self) -> frozenset[str]:
         """What the code can read: files, hosts, and whatever a given executor holds."""
@@ -329,27 +268,47 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     def _executor(self) -> tuple[Executor, bool]:
         """The executor of a new run, and whether this run must close it."""
         options = self._code_options
+        if self._branch is not None:
+            return self._branch, False
         executor = options.get("executor")
         if executor is not None:
             return (executor(), True) if callable(executor) else (executor, False)
-        level = TrustLevel(options.get("trust_level", TrustLevel.ISOLATED))
-        sandbox: ProcessOptions = {
-            "limits": self._limits(),
-            "extra_imports": self._extra,
-            "files": self._files,
-        }
+        sandbox = self._sandbox_options()
+        sandbox |= {"files": self._files, "checkpoints": _CHECKPOINTS}
+        if network := options.get("network"):
+            sandbox |= {"network": network, "secrets": options.get("secrets", {})}
+        return get_executor(self._level, **sandbox), True
+
+    def _apart(self) -> Executor:
+        """A sandbox without files and network, for one function of sealed code."""
+        options = self._sandbox_options()
+        options["checkpoints"] = 0
+        return get_executor(self._level, **options)
+
+    @property
+    def _level(self) -> TrustLevel:
+        return TrustLevel(self._code_options.get("trust_level", TrustLevel.ISOLATED))
+
+    def _sandbox_options(self) -> ProcessOptions:
+        """The options of all sandboxes of the agent."""
+        options = self._code_options
+        sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
         packages, lock = self._packages
         if packages or lock is not None:
             sandbox |= {"packages": packages, "lock": lock}
-        if network := options.get("network"):
-            sandbox |= {"network": network, "secrets": options.get("secrets", {})}
-        else:
-            sandbox["checkpoints"] = _CHECKPOINTS
         if without := options.get("without"):
             sandbox["without"] = without
         if require := options.get("require"):
             sandbox["require"] = require
-        return get_executor(level, **sandbox), True
+        return sandbox
+
+    async def _run_in(
+        self, task: Task, temperature: float | None, branch: Executor
+    ) -> RunResult[T]:
+        settings = replace(self._settings, temperature=temperature)
+        candidate = copy(self)
+        vars(candidate).update(_branch=branch, _settings=settings)
+        return await candidate.run(task, return_result=True)
 
     def _limits(self) -> ExecutionLimits:
         return self._code_options.get("limits", _LIMITS)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable, Iterable, Sequence
 from importlib.util import find_spec
 from typing import Any
 
+from tinyagent.agents.code_sealed import SEALED_HELPERS, SEALED_RULES
 from tinyagent.core.errors import ToolArgumentsError
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
@@ -43,6 +44,7 @@ _LAST = (
     " soon as you know the answer, send it with final_answer(...)."
 )
 _CORRECT = "[Send the whole code again, corrected.]"  # or small models only comment on errors
+_ONLY_FILES = "there are no files except those in the working folder"
 _PLOTS = "After a block you see the Matplotlib figures that it left open, and its PNG files."
 _FEW = 80  # standard modules that are listed by name
 _MOST_OF_PYTHON = "the standard library, except for networks, processes and ctypes"
@@ -68,7 +70,8 @@ def describe_code_environment(  # noqa: PLR0913 - one for each part of the text
     *,
     plots: bool = False,
     packages: Iterable[str] = (),
-    hosts: Iterable[object] = (),
+    hosts: Iterable[object] | None = (),
+    sealed: bool = False,
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
@@ -79,19 +82,22 @@ def describe_code_environment(  # noqa: PLR0913 - one for each part of the text
         files: the names of the files in the working folder.
         plots: whether the model is shown the images that its code makes.
         packages: the names of the code's own packages, whose modules may be imported as well.
-        hosts: the hosts or rules of its network.
+        hosts: the hosts or rules of its network; None does not mention network and files.
+        sealed: whether the code works with stand-ins.
     """
     stubs = "\n".join(_describe(tool) for tool in tools)
-    helpers = "\n".join(f"- {line}" for line in HELPERS.values())
+    described = [*HELPERS.values(), *(SEALED_HELPERS.values() if sealed else ())]
+    helpers = "\n".join(f"- {line}" for line in described)
     names = ", ".join(files)
     listed = f": {names}" if names else ""
     own = ", ".join(packages)
     added = f", and the modules of these packages: {own}" if own else ""
     parts = [
         f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
+        f"{SEALED_RULES}\n" if sealed else "",
         "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}{added}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        f"{_describe_network(hosts)}there are no files except those in the working folder{listed}.",
+        "" if hosts is None else f"{_describe_network(hosts)}{_ONLY_FILES}{listed}.",
         _PLOTS if plots else "",
         f"\n{_THERE}\n{stubs}\n" if stubs else "",
         _LAST,

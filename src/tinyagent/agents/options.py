@@ -61,6 +61,7 @@ class CodeOptions(CommonOptions, total=False):
     lock: str | Path | None
     memory_manager: MemoryManager | None
     prune: Prune | None
+    sealed: bool
     vision: bool | None
 
 

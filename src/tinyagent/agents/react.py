@@ -129,7 +129,8 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         text = response.content or ""
         calls = self._read_calls(run, adapter, response)
         if not calls:
-            run.output = self._read_answer(run, adapter.extract_answer(response))
+            answer = run.cleaned(adapter.extract_answer(response))
+            run.output = self._read_answer(run, answer)
             run.finalizer.set_answer(run.output, "text", {"finish_reason": response.finish_reason})
             run.memory.add("assistant", remembered(response, text, ()), label=response.label)
             return

@@ -113,6 +113,11 @@ class Run(Generic[M]):
         self.control.emit(ToolFinished(step, result))
         return result
 
+    def cleaned(self, answer: Any) -> Any:
+        """An answer without what the run's policy does not allow in it."""
+        clean = self.control.clean_answer
+        return answer if clean is None else clean(answer, self.label)
+
     def is_sequential(self, call: ToolCall) -> bool:
         """Whether the call must not run at the same time as others."""
         tool = self._tools.get(call.name)

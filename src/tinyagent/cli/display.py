@@ -18,6 +18,7 @@ from tinyagent.core.events import (
     CodeStarted,
     Event,
     ModelRequested,
+    NetworkRequestFinished,
     OutputDelta,
     ReplyRejected,
     SignalGiven,
@@ -25,7 +26,7 @@ from tinyagent.core.events import (
     ToolFinished,
     ToolStarted,
 )
-from tinyagent.core.execution import ExecutionResult
+from tinyagent.core.execution import ExecutionResult, NetworkRequest
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.results import RunResult
 from tinyagent.core.threads import run_in_thread
@@ -33,6 +34,8 @@ from tinyagent.middleware.approval import Decision
 
 _SHOWN = 300
 _TAIL = 70
+
+_CodeEvent = CodeStarted | OutputDelta | NetworkRequestFinished | CodeFinished | SignalGiven
 
 
 class Display:
@@ -49,6 +52,8 @@ class Display:
         self._stream = stream
         self._quiet = quiet
         self._line = ""
+        self._has_open_line = False
+        """Whether the code has printed a part of a line."""
         self._streamed = ""
         self._status: Status | None = None
         self._thoughts = 0
@@ -62,6 +67,9 @@ class Display:
             self._show_reasoning(event.text)
             return
         self._settle()
+        if isinstance(event, _CodeEvent):
+            self._show_code(event)
+            return
         match event:
             case ModelRequested(step=step):
                 self._streamed = ""
@@ -72,8 +80,6 @@ class Display:
             case TextDelta(kind="restart"):
                 self._break_line()
                 notes.print("(the connection broke; the answer starts again)", style="yellow")
-            case CodeStarted() | OutputDelta() | CodeFinished() | SignalGiven():
-                self._show_code(event)
             case ToolStarted(call=call):
                 self._break_line()
                 notes.print(_shorten(f"→ {_as_code(call)}"), style="cyan")
@@ -98,24 +104,34 @@ class Display:
             notes.print(printable(f"error: {result.error}"), style="red")
         if not self._quiet:
             used = result.usage
+            steps = "1 step" if result.steps_taken == 1 else f"{result.steps_taken} steps"
             notes.print(
-                f"[{result.state}] {result.steps_taken} steps, {result.duration_seconds:.1f} s,"
+                f"[{result.state}] {steps}, {result.duration_seconds:.1f} s,"
                 f" {used.input_tokens} tokens in, {used.output_tokens} out{_cost(result)}",
                 style="dim",
             )
 
-    def _show_code(self, event: CodeStarted | OutputDelta | CodeFinished | SignalGiven) -> None:
+    def _show_code(self, event: _CodeEvent) -> None:
         self._break_line()
         match event:
             case CodeStarted(code=code):
                 if not self._stream:  # otherwise it was shown as it was written
                     notes.print(printable(code), style="cyan")
-            case OutputDelta(text=text):
-                self._write_note(printable(text))
             case CodeFinished(result=result):
                 self._end_code(result)
             case SignalGiven(signal=signal):
                 notes.print(f"({signal.type}: {_shorten(signal.message)})", style="dim")
+            case OutputDelta(text=text):
+                self._write_note(printable(text))
+                self._has_open_line = not text.endswith("\n")
+            case NetworkRequestFinished(request=request):
+                self._end_line_of_code()
+                show_request(request)
+
+    def _end_line_of_code(self) -> None:
+        if self._has_open_line:
+            self._write_note("\n")
+        self._has_open_line = False
 
     def _write_note(self, text: str) -> None:
         """Write text that is not the answer to standard error."""
@@ -123,8 +139,7 @@ class Display:
         sys.stderr.flush()
 
     def _end_code(self, result: ExecutionResult) -> None:
-        if result.output and not result.output.endswith("\n"):
-            self._write_note("\n")
+        self._end_line_of_code()
         if result.error is not None:
             notes.print(printable(result.error.rstrip()), style="red")
         elif not result.output and result.value_text:
@@ -177,6 +192,20 @@ def _cost(result: RunResult[Any]) -> str:
 def _shorten(text: str) -> str:
     line = " ".join(printable(text).split())
     return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+
+
+def show_request(request: NetworkRequest) -> None:
+    """Show a network request of code on standard error, as one line."""
+    what = f"{request.method} {request.target}{request.path}"
+    if request.reason:
+        notes.print(_shorten(f"⇄ {what}: {request.reason}"), style="yellow")
+        return
+    notes.print(_shorten(f"⇄ {what}: {request.status}, {_bytes(request)}"), style="dim")
+
+
+def _bytes(request: NetworkRequest) -> str:
+    sent = f"{request.sent:,} bytes sent, " if request.sent else ""
+    return f"{sent}{request.received:,} bytes received"
 
 
 def _as_code(call: ToolCall) -> str:

@@ -15,7 +15,7 @@ from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
     from tinyagent.execution.protocol import ExecutionResult
-    from tinyagent.execution.sandbox.executor import ProcessOptions
+    from tinyagent.execution.sandbox.demands import ProcessOptions
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
@@ -136,10 +136,11 @@ def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessO
 async def _execute(
     code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
 ) -> ExecutionResult:
+    from tinyagent.cli.display import show_request
     from tinyagent.execution.sandbox.executor import get_executor
 
     async with get_executor(trust, **options) as executor:
-        return await executor.run(code, on_output=screen.show)
+        return await executor.run(code, on_output=screen.show, on_request=show_request)
 
 
 def _read(script: str) -> str:

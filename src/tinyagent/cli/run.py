@@ -43,6 +43,7 @@ _Artifacts = Annotated[
 _Policy = Annotated[
     Path | None, typer.Option(help="A YAML or JSON file with the policy for labelled data.")
 ]
+_Sealed = Annotated[bool, typer.Option("--sealed", help="Keep untrusted results out of the code.")]
 _Workspace = Annotated[
     Path | None, typer.Option(help="A folder to work on; you are asked before it is changed.")
 ]
@@ -66,6 +67,7 @@ def run(  # noqa: PLR0913 - one for each option of the command
     trust: _Trust = TrustLevel.ISOLATED,
     artifacts: _Artifacts = None,
     provenance: _Policy = None,
+    sealed: _Sealed = False,
     workspace: _Workspace = None,
     without: Without = None,
     require: Require = None,
@@ -85,13 +87,11 @@ def run(  # noqa: PLR0913 - one for each option of the command
 
     if stream and as_json:
         raise typer.BadParameter("use --stream or --json, not both")
-    _check_level((without, require, package, lock, network), trust, code=code)
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
-        if code:
-            options |= {"trust_level": trust, "without": without or (), "require": require or ()}
-            options |= {"packages": package or (), "lock": lock, "network": network or ()}
+        options |= _sandbox((without, require, package, lock, network), trust, code=code)
+        options["sealed"] = _is_sealed(sealed=sealed, is_possible=code and provenance is not None)
         review = _review(workspace, options, code=code)
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
@@ -110,9 +110,29 @@ def run(  # noqa: PLR0913 - one for each option of the command
     raise typer.Exit(_exit_code(result) if is_reviewed else ExitStatus.FAILED)
 
 
-def _check_level(sandbox: tuple[object, ...], trust: TrustLevel, *, code: bool) -> None:
-    if any(sandbox) and not (code and trust is not TrustLevel.LOCAL):
+def _is_sealed(*, sealed: bool, is_possible: bool) -> bool:
+    if sealed and not is_possible:
+        raise typer.BadParameter("--sealed needs --code and --provenance")
+    return sealed
+
+
+def _sandbox(
+    options: tuple[Without, Require, Packages, Lock, Network], trust: TrustLevel, *, code: bool
+) -> CodeOptions:
+    """The options of the sandbox of an agent that writes code."""
+    if any(options) and not (code and trust is not TrustLevel.LOCAL):
         raise typer.BadParameter(_NEEDS_LOCKS)
+    if not code:
+        return {}
+    without, require, packages, lock, network = options
+    return {
+        "trust_level": trust,
+        "without": without or (),
+        "require": require or (),
+        "packages": packages or (),
+        "lock": lock,
+        "network": network or (),
+    }
 
 
 def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SUFFIX = (
     "Your working folder is a copy of the user's folder. Read and change files there with relative"
     " paths; the user reviews the changes before they are written back. Links and files that"
-    " usually hold secrets are not in the copy. There are no other programs, and no network."
+    " usually hold secrets are not in the copy. There are no other programs."
 )
 
 
@@ -38,18 +38,23 @@ class WorkspaceReview:
         from tinyagent.execution.sandbox.executor import ProcessExecutor
 
         self._folder = folder
+        hosts = sandbox.pop("network", ())
         self._executor = ProcessExecutor(
             sandbox.pop("trust_level", "isolated"),
             without=sandbox.pop("without", ()),
             require=sandbox.pop("require", ()),
             packages=sandbox.pop("packages", ()),
             lock=sandbox.pop("lock", None),
-            network=sandbox.pop("network", ()),
+            network=hosts,
             checkpoints=1,
             workspace=folder,
         )
         sandbox["executor"] = self._executor
-        sandbox["system_suffix"] = _SUFFIX
+        reached = ", ".join(map(str, hosts))
+        network = (
+            f"Only these hosts can be reached: {reached}." if hosts else "There is no network."
+        )
+        sandbox["system_suffix"] = f"{_SUFFIX} {network}"
         self.changes: tuple[Change, ...] = ()
 
     def note(self, event: Event) -> None:

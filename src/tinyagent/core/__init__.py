@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         Event,
         ModelRequested,
         ModelResponded,
+        NetworkRequestFinished,
         OutputDelta,
         ReplyRejected,
         RunFinished,
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
         ToolFinished,
         ToolStarted,
     )
-    from tinyagent.core.execution import Artifact, Change, ExecutionResult
+    from tinyagent.core.execution import Artifact, Change, ExecutionResult, NetworkRequest
     from tinyagent.core.messages import Message, ToolCall
     from tinyagent.core.parts import Document, Image, Opaque, Reasoning, Text
     from tinyagent.core.results import FinalAnswer, ReactStep, RunResult
@@ -100,10 +101,10 @@ else:
             ),
             "events": (
                 "CodeFinished CodeStarted Event ModelRequested ModelResponded "
-                "OutputDelta ReplyRejected RunFinished RunStarted SignalGiven "
-                "StepFinished StepStarted TextDelta ToolFinished ToolStarted"
+                "NetworkRequestFinished OutputDelta ReplyRejected RunFinished RunStarted "
+                "SignalGiven StepFinished StepStarted TextDelta ToolFinished ToolStarted"
             ),
-            "execution": "Artifact Change ExecutionResult",
+            "execution": "Artifact Change ExecutionResult NetworkRequest",
             "messages": "Message ToolCall",
             "parts": "Document Image Opaque Reasoning Text",
             "results": "FinalAnswer ReactStep RunResult",
@@ -155,6 +156,8 @@ __all__ = [
     "ModelTimeout",
     "ModelUse",
     "MultipleFinalAnswers",
+    "NetworkRequest",
+    "NetworkRequestFinished",
     "NoProgress",
     "Opaque",
     "OutputDelta",

@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 from tinyagent.core.cost import ModelUse
 from tinyagent.core.errors import MultipleFinalAnswers
@@ -42,6 +42,36 @@ def _unchanged(ask: Ask) -> Ask:
     return ask
 
 
+class SealedValues(Protocol):
+    """The values behind the stand-ins that sealed code works with."""
+
+    def seal(self, value: Any, kind: Any, label: Label, what: str) -> Any:
+        """A stand-in for a value of a type; `what` says where it comes from."""
+        ...
+
+    def open(self, value: Any) -> OpenedValue:
+        """The value with all stand-ins replaced; raises ValueError for one that is unknown."""
+        ...
+
+    def reveal(self, value: Any) -> tuple[Any, int | None]:
+        """The value, for the model, and the bits that were counted; None if it taints the run."""
+        ...
+
+
+class OpenedValue(Protocol):
+    """A value without stand-ins, and the join of the labels of what was in it."""
+
+    @property
+    def value(self) -> Any:
+        """The value."""
+        ...
+
+    @property
+    def label(self) -> Label:
+        """The join of the labels."""
+        ...
+
+
 @dataclass(slots=True)
 class RunControl:
     """The state of one run, which its agent and steering middleware may change.
@@ -64,7 +94,10 @@ class RunControl:
         material: the sources that a code agent's code can read without a tool.
         label: the label of the result of the call or the block (None) that is being made, for its
             record; None if the run has no `Provenance`.
+        sealed: whether untrusted values are kept out of the code.
+        vault: where they are then; None if the run has no `Provenance`.
         approve: asks a person about a call, as the run's `Approval` does; None if it has none.
+        clean_answer: removes from an answer with this label what the policy does not allow in it.
         forget_variables: clears the variables of a code agent's sandbox; None for other agents.
     """
 
@@ -84,7 +117,10 @@ class RunControl:
     wrap_ask: Callable[[Ask], Ask] = _unchanged
     material: frozenset[str] = frozenset()
     label: Callable[[ToolResult | None], Label] | None = None
+    sealed: bool = False
+    vault: SealedValues | None = None
     approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
+    clean_answer: Callable[[Any, Label | None], Any] | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None
 
     @property
@@ -146,6 +182,11 @@ class RunContext:
     def step(self) -> int:
         """The number of the current step, from 1; 0 before the first."""
         return self._control.step
+
+    @property
+    def is_sealed(self) -> bool:
+        """Whether untrusted values are kept out of the code, and out of logs."""
+        return self._control.sealed
 
     @property
     def usage(self) -> Usage:

@@ -15,6 +15,7 @@ TinyAgentError
 │   └── UnknownToolError      there is no tool with this name in the registry
 ├── RunEnded                  the run stopped without an answer; carries its result
 │   ├── InvalidFinalAnswer    the answer never matched its type
+│   ├── NoCandidatePassed     no candidate of `best_of` passed its check
 │   ├── ReplayDiverged        a resumed durable run does something else than before
 │   ├── RunAborted            a durable run was aborted because the result of a call is unknown
 │   ├── StepLimitReached      the run took `max_steps` steps
@@ -43,6 +44,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tinyagent.core.results import RunResult, RunState
 
 
@@ -108,6 +111,16 @@ class RunEnded(TinyAgentError):
 
 class InvalidFinalAnswer(RunEnded):
     """The answer did not match its type after `output_retries` more tries."""
+
+
+class NoCandidatePassed(RunEnded):
+    """No candidate has an answer that passes the check; `candidates` holds their results."""
+
+    def __init__(self, candidates: Sequence[RunResult[Any]]) -> None:
+        reasons = [str(each.error or "the check refused its answer") for each in candidates]
+        listed = "; ".join(f"{number}: {reason}" for number, reason in enumerate(reasons, 1))
+        super().__init__(f"none of {len(candidates)} candidates passes the check ({listed})")
+        self.candidates = tuple(candidates)
 
 
 class ReplayDiverged(RunEnded):

@@ -4,7 +4,8 @@
       StepStarted
         ModelRequested, TextDelta…, ModelResponded
         ToolStarted, ToolFinished   (calls of one step overlap; `call.id` identifies them)
-        CodeStarted, OutputDelta…, CodeFinished   (code agents; tool calls are in between)
+        CodeStarted, OutputDelta…, NetworkRequestFinished…, CodeFinished
+                                    (code agents; tool calls are in between)
         SignalGiven
         ReplyRejected               (the model is shown the reason and tries again)
       StepFinished
@@ -18,7 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from tinyagent.core.execution import ExecutionResult
+from tinyagent.core.execution import ExecutionResult, NetworkRequest
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.results import RunResult
 from tinyagent.core.signals import Signal
@@ -98,6 +99,14 @@ class OutputDelta:
 
 
 @dataclass(frozen=True, slots=True)
+class NetworkRequestFinished:
+    """A network request of the code has been answered, refused, or has failed."""
+
+    step: int
+    request: NetworkRequest
+
+
+@dataclass(frozen=True, slots=True)
 class CodeFinished:
     """The block has ended, with or without an error."""
 
@@ -145,6 +154,7 @@ Event = (
     | ToolFinished
     | CodeStarted
     | OutputDelta
+    | NetworkRequestFinished
     | CodeFinished
     | SignalGiven
     | ReplyRejected

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
-from functools import reduce
+from functools import lru_cache, reduce
 from types import MappingProxyType
 from typing import Any, Literal
 from urllib.parse import urlsplit
@@ -21,6 +21,7 @@ from tinyagent.core.untrusted import as_array, as_object
 
 MAX_SOURCES = 64
 _MAX_NAME = 200
+_MAX_NAMES = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +29,9 @@ class Label:
     """Where something comes from, and who may read it.
 
     Attributes:
-        sources: what it was made of: `user`, `operator`, the name of a tool, `file:name`,
-            `mcp:server/tool`, `agent:name`. `unknown` stands for any, and so does a label of more
-            than 64; only the user may read it.
+        sources: what it was made of: `user`, `operator`, the name of a tool, `file:name`.
+            `unknown` stands for any, and so does a label of more than 64; only the user may read
+            it.
         readers: who may read it; None for everybody.
     """
 
@@ -71,7 +72,20 @@ class Label:
         sources, readers = _names(entry, "sources"), _names(entry, "readers")
         if not sources or (readers is None and entry.get("readers") is not None):
             return UNKNOWN
-        return cls(sources, readers)
+        return _label_of(sources, readers)
+
+
+def _names(entry: Mapping[str, Any], key: str) -> tuple[str, ...] | None:
+    names = as_array(entry.get(key))
+    if names is None or len(names) > _MAX_NAMES:
+        return None
+    cut = tuple([name[:_MAX_NAME] for name in names if isinstance(name, str)])
+    return cut if len(cut) == len(names) else None
+
+
+@lru_cache(maxsize=256)  # the messages of a conversation share few labels
+def _label_of(sources: tuple[str, ...], readers: tuple[str, ...] | None) -> Label:
+    return Label(frozenset(sources), None if readers is None else frozenset(readers))
 
 
 def label_to_dict(label: Label | None) -> dict[str, Any]:
@@ -251,10 +265,3 @@ class Sink:
 
 UNDECLARED = Sink(control="trusted")
 """The sink of a tool that nobody has declared."""
-
-
-def _names(entry: Mapping[str, Any], key: str) -> frozenset[str] | None:
-    names = as_array(entry.get(key))
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return frozenset(str(name)[:_MAX_NAME] for name in names)

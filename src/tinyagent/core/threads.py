@@ -7,10 +7,12 @@ import contextvars
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any
+from typing import Any, TypeVar, cast
+
+_T = TypeVar("_T")
 
 
-async def run_in_thread(fn: Callable[..., Any], /, **kwargs: Any) -> Any:
+async def run_in_thread(fn: Callable[..., _T], /, **kwargs: Any) -> _T:
     """Call `fn(**kwargs)` in a new thread, in the caller's context, and await its result.
 
     `asyncio.to_thread` is not used because its pool is joined when the loop and the interpreter
@@ -42,4 +44,4 @@ async def run_in_thread(fn: Callable[..., Any], /, **kwargs: Any) -> Any:
     result, error = await outcome
     if error is not None:
         raise error
-    return result
+    return cast("_T", result)

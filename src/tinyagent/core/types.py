@@ -75,6 +75,11 @@ class ToolSpec(Protocol):
         """Whether each call starts a run of another agent."""
         ...
 
+    @property
+    def returns(self) -> Any:
+        """The type of its results; None if it is not known."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Usage:

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.protocol import Executor, Guarantee
     from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
+    from tinyagent.execution.sandbox.snapshots import Refusal, Snapshot
     from tinyagent.execution.trust import ExecutionLimits, TrustLevel
     from tinyagent.execution.workspace.workspace import Workspace
 else:
@@ -19,6 +20,7 @@ else:
             "network.secrets": "ApiKey Bearer",
             "protocol": "Executor Guarantee",
             "sandbox.executor": "ProcessExecutor get_executor",
+            "sandbox.snapshots": "Refusal Snapshot",
             "trust": "ExecutionLimits TrustLevel",
             "workspace.workspace": "Workspace",
         },
@@ -32,6 +34,8 @@ __all__ = [
     "Executor",
     "Guarantee",
     "ProcessExecutor",
+    "Refusal",
+    "Snapshot",
     "TrustLevel",
     "Workspace",
     "get_executor",

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self
+from typing import Any, Protocol, Self, runtime_checkable
 
-from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.execution import Artifact, ExecutionResult, NetworkRequest
 
 __all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee"]
+
+OnOutput = Callable[[str], None] | None
+"""Called with each piece of text that code prints, as it prints it."""
+OnRequest = Callable[[NetworkRequest], None] | None
+"""Called with each network request of code, once it has ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,14 @@ class Executor(Protocol):
         ...
 
     async def run(
-        self, code: str, *, on_output: Callable[[str], None] | None = None
+        self, code: str, *, on_output: OnOutput = None, on_request: OnRequest = None
     ) -> ExecutionResult:
         """Run one step. An error of the code is in the result, never raised.
 
         Args:
             code: Python statements.
             on_output: called with each piece of printed text as it comes.
+            on_request: called with each network request of the code once it has ended.
 
         Raises:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
@@ -86,4 +92,13 @@ class Executor(Protocol):
         trace: TracebackType | None,
     ) -> None:
         """Close it."""
+        ...
+
+
+@runtime_checkable
+class Forkable(Protocol):
+    """An executor that can be copied with its variables and files."""
+
+    async def fork(self, n: int) -> tuple[Executor, ...]:
+        """Make `n` executors that continue from here."""
         ...

@@ -176,6 +176,18 @@ PROMISES = {
 }
 """What a sandbox is promised, by the ids of docs/security.md."""
 
+NETWORK_PROMISES = {
+    "N1": "only listed hosts are reached, with their methods and paths",
+    "N2": (
+        "names that are not listed are not looked up, and private addresses not reached through"
+        " public names"
+    ),
+    "N3": "keys stay on the host, and their echoes are masked",
+    "N4": "no connection outlives its step",
+    "N5": "without `network`, nothing changes: not a system call more is allowed",
+}
+"""What a sandbox with a network is promised besides."""
+
 _LOCAL_PROMISES = {
     "S9": "killed by the host",
     "S17": "cut in the process and again on the host",
@@ -254,6 +266,25 @@ def describe_local(checkpoints: int) -> tuple[Guarantee, ...]:
     return tuple(
         Guarantee(names[key], enforced=key in held, by=how, id=key)
         for key, how in {**held, **others}.items()
+    )
+
+
+def describe_network(reason: str = "") -> tuple[Guarantee, ...]:
+    """Each promise of a network, and what enforces it.
+
+    Args:
+        reason: why there is no network; "" if there is one.
+    """
+    by = {
+        "N1": "a network namespace in which only the host listens; the host sends the requests",
+        "N2": "the host resolves names after its decision",
+        "N3": "the host adds keys, over TLS, and masks answers",
+        "N4": "the host closes all connections",
+        "N5": "system-call filter",
+    }
+    return tuple(
+        Guarantee(promise, not reason, reason or by[key], key)
+        for key, promise in NETWORK_PROMISES.items()
     )
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tinyagent.core.messages import ArgumentOrigin, ToolCall
+from tinyagent.core.messages import ArgumentOrigin
 from tinyagent.core.provenance import Between, Domains, Form, Label, OneOf, Rule, Sink
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.policy import sources_of
+from tinyagent.provenance.vault import Opened
 from tinyagent.provenance.vouching import Leaf, leaves, normal
 
 _NAMED = 5
@@ -28,32 +29,45 @@ class Verdict:
 
 
 def judge(
-    call: ToolCall, sinks: Sequence[Sink], evidence: Evidence, context: Label, *, tainted: bool
+    opened: Opened,
+    sinks: Sequence[Sink],
+    evidence: Evidence,
+    context: Label,
+    *,
+    is_trusted: Callable[[Label], bool],
 ) -> Verdict:
     """Check a call against the rules of its sinks.
 
     Args:
-        call: the call as it will be made.
+        opened: the arguments as they will be passed, with the labels of those that the model has
+            not read.
         sinks: all must allow it; without one it is allowed.
         evidence: what may vouch for its values.
         context: the label of all that the model had read when it wrote the call.
-        tainted: whether some of that is not trusted.
+        is_trusted: whether all sources of a label are.
 
     Raises:
         ValueError: an argument is nested too deeply.
     """
     origins: list[ArgumentOrigin] = []
     reasons: list[str] = []
+    tainted = not is_trusted(context)
     for sink in sinks:
         if sink.control == "trusted" and tainted:
             read = ", ".join(sorted(context.sources)[:_NAMED])
             reasons.append(f"it may only be called before anything untrusted is read ({read})")
-        readers = _readers(sink, call.arguments)
-        for name, argument in call.arguments.items():
+        readers = _readers(sink, opened.value)
+        for name, argument in opened.value.items():
             rule = sink.rule(name)
             receives = frozenset[str]() if name == sink.readers else readers
             for leaf in leaves(argument, name):
-                origin = _origin(leaf, rule, evidence, context, receives, tainted=tainted)
+                own, is_tainted, place = context, tainted, leaf.path[:_SHOWN]
+                if opened.labels:
+                    own, place = context | opened.label_at(leaf.path), name
+                    is_tainted = not is_trusted(own)
+                origin = _origin(
+                    leaf, rule, evidence, own, receives, place=place, tainted=is_tainted
+                )
                 origins.append(origin)
                 if origin.fault:
                     reasons.append(origin.fault)
@@ -62,39 +76,42 @@ def judge(
     return Verdict("; ".join(dict.fromkeys(reasons[:_NAMED])), tuple(origins), vouched)
 
 
-def _origin(
+def _origin(  # noqa: PLR0913 - what a rule may ask about
     leaf: Leaf,
     rule: Rule,
     evidence: Evidence,
     context: Label,
     readers: frozenset[str],
     *,
+    place: str,
     tainted: bool,
 ) -> ArgumentOrigin:
-    """Where one value comes from, and what is wrong with that."""
+    """Where one value comes from, and what is wrong with that.
+
+    A fault names the `place`, never the value: a sealed agent's model may read it.
+    """
     value = leaf.value
     if value is None or value == "" or rule == "any":
         return ArgumentOrigin(leaf.path, value)
     if isinstance(rule, OneOf | Between | Domains | Form):
-        fault = "" if rule.accepts(value) else f"`{leaf.path[:_SHOWN]}` is not {_described(rule)}"
-        if fault or not sources_of(rule):
+        fault = "" if rule.accepts(value) else f"`{place}` is not {_described(rule)}"
+        if fault or isinstance(rule, OneOf | Between):
             return ArgumentOrigin(leaf.path, value, fault=fault)
+    said = ""
     if not context.allows(readers):  # then only what the user said may go out
-        is_said = evidence.vouches("user", value)
-        fault = "" if is_said else _unreadable(leaf, context, readers)
-        return ArgumentOrigin(leaf.path, value, "user" if is_said else "", fault)
-    if not tainted or rule == "readable":
-        return ArgumentOrigin(leaf.path, value)
+        if not evidence.vouches("user", value):
+            return ArgumentOrigin(leaf.path, value, fault=_unreadable(place, context))
+        said = "user"
     sources = sources_of(rule)
+    if not tainted or not sources:
+        return ArgumentOrigin(leaf.path, value, said)
     by = next((source for source in sources if evidence.vouches(source, value)), "")
     if by:
         return ArgumentOrigin(leaf.path, value, by)
     found = evidence.sources_of(value) if isinstance(value, str) else ()
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join("the user's request" if name == "user" else name for name in sources)
-    return ArgumentOrigin(
-        leaf.path, value, fault=f"`{leaf.path[:_SHOWN]}` {where}; it may come from {may}"
-    )
+    return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; it may come from {may}")
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
@@ -118,12 +135,9 @@ def _readers(sink: Sink, arguments: Mapping[str, object]) -> frozenset[str]:
     return frozenset(normal(str(leaf.value)) for leaf in named if leaf.value not in (None, ""))
 
 
-def _unreadable(leaf: Leaf, context: Label, readers: frozenset[str]) -> str:
+def _unreadable(place: str, context: Label) -> str:
     allowed = ", ".join(sorted(context.readers or ())) or "nobody"
-    return (
-        f"`{leaf.path[:_SHOWN]}` is made of what only {allowed} may read, and"
-        f" {', '.join(sorted(readers)) or 'nobody'} would receive it"
-    )
+    return f"`{place}` is made of what only {allowed} may read, and others would receive it"
 
 
 def _described(rule: OneOf | Between | Domains | Form) -> str:

@@ -28,7 +28,7 @@ from tinyagent.core.untrusted import as_array, as_object, describe
 
 WORDS = frozenset(get_args(Word))
 ALWAYS_TRUSTED = frozenset({"user", "operator"})
-_KEYS = frozenset({"trusted", "private", "free", "sinks"})
+_KEYS = frozenset({"trusted", "private", "free", "sinks", "reveal_bits", "links"})
 _CHECKS: Mapping[str, Callable[..., Rule]] = {
     "one_of": lambda *values: OneOf(values),
     "between": Between,
@@ -48,9 +48,18 @@ class Policy:
     private: Mapping[str, frozenset[str]] = field(default_factory=dict[str, frozenset[str]])
     free: frozenset[str] = frozenset()
     sinks: Mapping[str, Sink] = field(default_factory=dict[str, Sink])
+    reveal_bits: int = 0
+    links: frozenset[str] | None = None
 
     def __post_init__(self) -> None:
-        for name, sink in self.sinks.items():
+        if self.reveal_bits < 0:
+            raise ConfigurationError(f"reveal_bits must be 0 or more, got {self.reveal_bits}")
+        for name, sink in cast("Mapping[str, object]", self.sinks).items():
+            if not isinstance(sink, Sink):
+                raise ConfigurationError(
+                    f"sinks.{name}: {sink!r} is not a Sink; write Sink(...), or read a policy of"
+                    " plain data with Provenance.from_dict"
+                )
             for argument, rule in sink.rules.items():
                 check_rule(rule, f"sinks.{name}.{argument}")
         both = sorted(self.free & self.sinks.keys())
@@ -98,6 +107,17 @@ class Policy:
         for tool in tools.values():
             for sink in self.sinks_of(tool):
                 _check_sink(tool, sink, tools)
+
+
+def names_of(names: Iterable[str], where: str) -> frozenset[str]:
+    """The names in a part of a policy.
+
+    Raises:
+        ConfigurationError: it is a text.
+    """
+    if isinstance(names, str):
+        raise ConfigurationError(f"{where} is a text; write a list: [{names!r}]")
+    return frozenset(names)
 
 
 def check_rule(rule: object, where: str) -> None:
@@ -160,6 +180,8 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
         private,
         frozenset(_texts(data.get("free", []), "free")),
         sinks,
+        _number(data.get("reveal_bits", 0), "reveal_bits"),
+        frozenset(_texts(data["links"], "links")) if "links" in data else None,
     )
 
 
@@ -238,6 +260,12 @@ def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     if entry is None:
         raise ConfigurationError(f"{key} is {describe(data[key])}, not a table")
     return entry
+
+
+def _number(data: object, where: str) -> int:
+    if type(data) is not int:
+        raise ConfigurationError(f"{where} is {describe(data)}, not a whole number")
+    return data
 
 
 def _texts(data: object, where: str) -> list[str]:

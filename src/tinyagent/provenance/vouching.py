@@ -20,7 +20,6 @@ from typing import Any, cast
 from tinyagent.core.untrusted import as_array, as_object
 
 MIN_CHARACTERS = 3
-_ECHO_CHARACTERS = 3
 _MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
 
@@ -125,20 +124,27 @@ class Record:
             wanted = f"#{value!r}"
             if isinstance(value, bool) or field_name is None:
                 return False
-        if wanted in self.echoes:
+        if wanted in self.echoes or self._is_assembled(wanted):
             return False
         return wanted in whole.get("" if field_name is None else field_name, ())
 
     def contains(self, value: str, field_name: str | None) -> bool:
         """Whether the value is in a text of the result, as whole words."""
         wanted = normal(value)
-        if any(wanted in echo for echo in self.echoes):
+        if any(wanted in echo for echo in self.echoes) or self._is_assembled(wanted):
             return False
         return any(
             is_said_in(value, leaf.value)
             for leaf in _bounded(self.value)
             if isinstance(leaf.value, str) and field_name in (None, leaf.key)
         )
+
+    def _is_assembled(self, wanted: str) -> bool:
+        """Whether nothing but echoes makes up the value, as when a tool joins its arguments."""
+        rest = wanted
+        for echo in sorted(self.echoes, key=len, reverse=True):
+            rest = rest.replace(echo, " ")
+        return rest != wanted and not any(map(str.isalnum, rest))
 
     def _values(self) -> dict[str, set[str]]:
         """Its whole values by field; under the empty name, of all fields."""
@@ -171,7 +177,8 @@ def as_json(value: object, text: str) -> object:
         value: what the tool returned.
         text: what the model is shown of it.
     """
-    if isinstance(value, str) or as_object(value) is not None or as_array(value) is not None:
+    is_json = isinstance(value, str | float | int) or as_object(value) is not None
+    if is_json or as_array(value) is not None:
         return value
     try:
         return json.loads(text)
@@ -194,6 +201,6 @@ def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str]) -> frozenset
                 continue
             if not isinstance(leaf.value, str):
                 found.add(f"#{leaf.value!r}")
-            elif len(wanted := normal(leaf.value)) >= _ECHO_CHARACTERS:
+            elif wanted := normal(leaf.value):
                 found.add(wanted)
     return frozenset(found)

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
@@ -37,7 +37,8 @@ def recorded_model(request: pytest.FixtureRequest) -> Callable[[Model | str], Re
     """Makes a `RecordedModel` from a model or its name; each call in a test has its own file."""
     from tinyagent.models.recorded import RecordedModel  # noqa: PLC0415 - only where it is used
 
-    name = re.sub(r"[^\w.-]+", "_", request.node.name).strip("_")
+    test = cast("Any", request).node  # its type is unknown to pytest 9.1
+    name = re.sub(r"[^\w.-]+", "_", str(test.name)).strip("_")
     folder = request.path.parent / "recordings"
     recording = bool(request.config.getoption(_OPTION))
     count = 0

@@ -55,12 +55,14 @@ class Parameters(NamedTuple):
         names: the parameter of each field.
         json_schema: JSON Schema of the arguments.
         context_name: the parameter that receives the run's `RunContext`, if any.
+        returns: the type of the result.
     """
 
     model: type[BaseModel]
     names: Mapping[str, str]
     json_schema: dict[str, Any]
     context_name: str | None
+    returns: Any = None
 
 
 def read_parameters(
@@ -87,7 +89,7 @@ def read_parameters(
         fields[field] = _field(parameter, hints[parameter.name], descriptions)
         names[field] = parameter.name
     model, schema = _build_model(name, fields)
-    return Parameters(model, names, schema, context_name)
+    return Parameters(model, names, schema, context_name, hints.get("return"))
 
 
 def describe_faults(error: ValidationError) -> str:

@@ -76,6 +76,7 @@ class Tool:
         sink: for a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
             nothing and sends nothing.
         is_agent: each call is a run of another agent.
+        returns: the type of its results, whose declared fields a sealed agent may tell apart.
     """
 
     name: str
@@ -92,6 +93,7 @@ class Tool:
     results: Trust = "untrusted"
     sink: Sink | Literal["free"] | None = None
     is_agent: bool = False
+    returns: Any = None
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -162,6 +164,7 @@ class Tool:
             json_schema=parameters.json_schema,
             validate=_validator(parameters.model, parameters.names),
             context_name=parameters.context_name,
+            returns=parameters.returns,
             **options,
         )
 
@@ -223,7 +226,8 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
         if isinstance(error, ModelMayRetry):
             break
     raised = error if isinstance(error, Exception) else None
-    return ToolResult(call, _explain(tool, error), is_error=True, error=raised)
+    text = _explain(tool, error, with_traceback=not context.is_sealed)
+    return ToolResult(call, text, is_error=True, error=raised)
 
 
 async def _run_once(
@@ -245,7 +249,7 @@ async def _run_once(
         return _NOTHING, _ToolTimedOut() if deadline.expired() else error
 
 
-def _explain(tool: Tool, error: BaseException | None) -> str:
+def _explain(tool: Tool, error: BaseException | None, *, with_traceback: bool) -> str:
     """The text of an error for the model; the host's traceback stays in the log."""
     if isinstance(error, ToolRetry):
         return f"Try again: {error}"
@@ -255,7 +259,7 @@ def _explain(tool: Tool, error: BaseException | None) -> str:
         return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
     if isinstance(error, asyncio.CancelledError):
         return f"Error: {tool.name} cancelled itself"
-    logger.warning("tool %s failed", tool.name, exc_info=error)
+    logger.warning("tool %s failed", tool.name, exc_info=error if with_traceback else None)
     return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
 
 

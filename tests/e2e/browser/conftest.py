@@ -7,9 +7,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page
+from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.e2e.browser.views import Seed, seed, seed_plot, seed_rows, seed_runs
 from tests.support.browser import SECONDS, Watch, chromium
+from tests.support.careful import write_careful
 from tests.support.customers import write_customers
 from tests.support.paced_model import PacedModel, by_model, paced_model
 from tests.support.serving import COMMAND, UNCOUNTED, Serving, running, serving
@@ -56,8 +57,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
 @pytest.fixture(scope="session")
 def scripted(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
     """A server over the demo's sources, with the scripted model."""
-    sources = write_demo(tmp_path_factory.mktemp("page-scripted"))
-    with serving(sources, **by_model(model)) as server:
+    folder = tmp_path_factory.mktemp("page-scripted")
+    skills = str(write_careful(folder))
+    with serving(write_demo(folder), SKILLIAN_SKILLS=skills, **by_model(model)) as server:
         yield server
 
 
@@ -150,6 +152,15 @@ def ask(page: Page, question: str) -> None:
     box = page.get_by_role("textbox", name="Message")
     box.fill(question)
     box.press("Enter")
+
+
+def choose(page: Page, field: str, *names: str) -> None:
+    """Choose options of a field."""
+    page.get_by_role("combobox", name=field).click()
+    for name in names:
+        page.get_by_role("option", name=name, exact=True).click()
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("option")).to_have_count(0)
 
 
 def assert_fits(page: Page) -> None:

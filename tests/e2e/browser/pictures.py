@@ -1,17 +1,25 @@
-"""Takes pictures of the views: `python tests/e2e/browser/pictures.py FOLDER [VIEW ...]`.
+"""Makes the pictures of README.md and docs/: `make pictures`.
 
-Each view is taken in the light and the dark theme, at the width of a screen and of a phone, and
-with `--sizes` at that of a larger screen.
+Pictures of the page and of a report are taken in Chromium; recordings of the terminal show what
+commands wrote. Which of them are made is read from the documentation, where a picture of a view is
+called images/page/VIEW-SIZE-THEME.png. To look at all views in all sizes and both themes:
+
+    python tests/e2e/browser/pictures.py --views FOLDER [VIEW ...]
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import re
+import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from types import MappingProxyType
+from typing import NamedTuple
 
 from PIL import Image
 from playwright.sync_api import Browser
@@ -20,16 +28,73 @@ ROOT = Path(__file__).parents[3]
 sys.path.insert(0, str(ROOT))
 from tests.e2e.browser.views import VIEWS, Seed, seed, seed_plot, seed_rows, seed_runs  # noqa: E402 - found from here on
 from tests.support.browser import chromium  # noqa: E402
+from tests.support.careful import write_careful  # noqa: E402
 from tests.support.customers import write_customers  # noqa: E402
 from tests.support.paced_model import by_model, paced_model  # noqa: E402
 from tests.support.serving import COMMAND, running, serving  # noqa: E402
+from tests.support.terminal import record  # noqa: E402
 
 from skillian.demo.ledger import write_demo  # noqa: E402
 
+IMAGES = ROOT / "docs" / "images"
+SHOWN = re.compile(r"\]\((?:docs/|\.\./)*images/(?P<name>[\w/-]+\.(?:png|svg))\)")
 SIZES = {"laptop": (1440, 900), "wide": (1280, 800), "narrow": (390, 780)}
-DOCUMENTED = ("wide", "narrow")
+THEMES = ("light", "dark")
 COLOURS = 128
+TO_TAB = """() => {
+  const tab = document.querySelector("[role=tab][aria-selected=true]");
+  const top = tab?.getBoundingClientRect().top;
+  if (tab?.previousElementSibling && top > innerHeight * 0.6) scrollTo(0, scrollY + top - 64);
+}"""
+"""On a phone, scrolls to a tab that was opened."""
 KEY = "a-key-for-pictures-0123456789"
+REPORT = """\
+sources: sources.yaml
+compare:
+  - {name: Month end close, a: fi_reporting, b: bpc_reporting, measures: [amount]}
+"""
+OLD = "company,period,amount\n1001,2024-01,100.00\n1001,2024-02,250.50\n1002,2024-01,75.25\n"
+NEW = "company,period,amount\n1001,2024-01,100.00\n1001,2024-02,250.40\n1003,2024-01,75.25\n"
+RECORDINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "demo": "skillian demo",
+        "compare": "skillian compare old.csv new.csv --measure amount --by company --by period",
+        "run": "tinyagent run 'What is the capital of Portugal?' --stream",
+    }
+)
+"""What is recorded, by the name of its picture."""
+
+
+class Picture(NamedTuple):
+    """A picture of a view."""
+
+    view: str
+    size: str
+    theme: str
+
+    @property
+    def name(self) -> str:
+        """The name of its file."""
+        return f"{self.view}-{self.size}-{self.theme}.png"
+
+
+def documented() -> set[str]:
+    """The paths below docs/images/ of the pictures that the documentation shows."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    texts = (page.read_text(encoding="utf-8") for page in pages)
+    return {each["name"] for text in texts for each in SHOWN.finditer(text)}
+
+
+def picture_of(name: str) -> Picture:
+    """The picture with a name such as `rows-rules-wide-dark.png`.
+
+    Raises:
+        ValueError: There is none of this view, size or theme.
+    """
+    view, size, theme = name.removesuffix(".png").rsplit("-", 2)
+    if view not in VIEWS or size not in SIZES or theme not in THEMES:
+        raise ValueError(f"{name} is not a picture of a view")
+    return Picture(view, size, theme)
 
 
 @contextmanager
@@ -50,9 +115,13 @@ def servers(folder: Path, names: set[str]) -> Generator[dict[str, Seed]]:
             written = write_customers(folder / "customers")
             return seed_rows(over(written, **by_model(model)), model)
 
+        def scripted() -> Seed:
+            skills = str(write_careful(folder))
+            return seed_plot(over(sources, SKILLIAN_SKILLS=skills, **by_model(model)), model)
+
         starts: dict[str, Callable[[], Seed]] = {
             "demo": demo,
-            "scripted": lambda: seed_plot(over(sources, **by_model(model)), model),
+            "scripted": scripted,
             "customers": customers,
             "durable": lambda: seed_runs(over(sources, SKILLIAN_DURABLE="true")),
             "locked": lambda: Seed(over(sources, SKILLIAN_API_KEYS=KEY)),
@@ -60,29 +129,25 @@ def servers(folder: Path, names: set[str]) -> Generator[dict[str, Seed]]:
         yield {name: start() for name, start in starts.items() if name in names}
 
 
-def take(
-    browser: Browser, seeds: dict[str, Seed], view: str, folder: Path, sizes: Sequence[str]
-) -> None:
-    """Take all pictures of a view."""
-    shown = VIEWS[view]
-    for theme in ("light", "dark"):
-        for size in sizes:
-            width, height = SIZES[size]
-            context = browser.new_context(
-                viewport={"width": width, "height": height},
-                color_scheme="dark" if theme == "dark" else "light",
-                reduced_motion="reduce",
-                locale="en-GB",
-            )
-            page = context.new_page()
-            page.goto(shown.address(seeds[shown.at]))
-            shown.come(page)
-            page.mouse.move(0, 0)
-            page.wait_for_timeout(500)  # until animations end
-            file = folder / f"{view}-{size}-{theme}.png"
-            page.screenshot(path=file)
-            context.close()
-            make_small(file)
+def take(browser: Browser, seeds: dict[str, Seed], picture: Picture, folder: Path) -> None:
+    """Take a picture of a view."""
+    shown = VIEWS[picture.view]
+    width, height = SIZES[picture.size]
+    context = browser.new_context(
+        viewport={"width": width, "height": height},
+        color_scheme="dark" if picture.theme == "dark" else "light",
+        reduced_motion="reduce",
+        locale="en-GB",
+    )
+    page = context.new_page()
+    page.goto(shown.address(seeds[shown.at]))
+    shown.come(page)
+    page.mouse.move(0, 0)
+    page.evaluate(TO_TAB)
+    page.wait_for_timeout(500)  # until animations end
+    page.screenshot(path=folder / picture.name)
+    context.close()
+    make_small(folder / picture.name)
 
 
 def make_small(file: Path) -> None:
@@ -92,22 +157,83 @@ def make_small(file: Path) -> None:
     small.save(file, optimize=True)
 
 
-def main(folder: Path, views: Sequence[str], sizes: Sequence[str]) -> None:
-    """Take the pictures."""
+def take_views(pictures: Iterable[Picture], folder: Path) -> None:
+    """Take pictures of views, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
+    wanted = sorted(pictures)
     with (
         tempfile.TemporaryDirectory() as scratch,
-        servers(Path(scratch), {VIEWS[view].at for view in views}) as seeds,
+        servers(Path(scratch), {VIEWS[picture.view].at for picture in wanted}) as seeds,
         chromium() as browser,
     ):
-        for view in views:
-            take(browser, seeds, view, folder, sizes)
+        for picture in wanted:
+            take(browser, seeds, picture, folder)
+
+
+def take_report(file: Path) -> None:
+    """Take a picture of a report in HTML."""
+    with tempfile.TemporaryDirectory() as scratch, chromium() as browser:
+        folder = write_demo(Path(scratch)).parent
+        (folder / "close.yaml").write_text(REPORT, encoding="utf-8")
+        command = [str(COMMAND), "compare", "close.yaml", "--output", "report.html"]
+        quiet = subprocess.DEVNULL  # it ends with 1, because of the findings
+        subprocess.run(command, cwd=folder, check=False, stdout=quiet, stderr=quiet)
+        page = browser.new_page(viewport={"width": 1100, "height": 1000})
+        page.goto((folder / "report.html").as_uri())
+        page.screenshot(path=file)
+    make_small(file)
+
+
+def record_commands(names: Iterable[str], folder: Path) -> None:
+    """Record commands in the terminal, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch, small_model() as base_url:
+        for name, text in (("old.csv", OLD), ("new.csv", NEW)):
+            (Path(scratch) / name).write_text(text, encoding="utf-8")
+        environment = {
+            "PATH": f"{COMMAND.parent}{os.pathsep}{os.environ['PATH']}",
+            "HOME": scratch,
+            "OPENAI_BASE_URL": base_url,
+        }
+        for name in sorted(names):
+            record(RECORDINGS[name], Path(scratch), folder / f"{name}.svg", environment)
+
+
+@contextmanager
+def small_model() -> Generator[str]:
+    """A server of the small model of the tests; its base URL."""
+    command = [sys.executable, str(ROOT / "tests" / "support" / "small_model.py")]
+    quiet = subprocess.DEVNULL
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=quiet, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def main() -> None:
+    """Make all pictures of the documentation."""
+    shown = {Path(name) for name in documented()}
+    take_views(
+        (picture_of(path.name) for path in shown if path.parent.name == "page"), IMAGES / "page"
+    )
+    take_report(IMAGES / "report.png")
+    record_commands(
+        (path.stem for path in shown if path.parent.name == "terminal"), IMAGES / "terminal"
+    )
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", type=Path)
-    parser.add_argument("views", nargs="*", help=f"some of {', '.join(VIEWS)}; default all")
-    parser.add_argument("--sizes", nargs="*", choices=SIZES, default=DOCUMENTED)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--views", type=Path, metavar="FOLDER", help="take the views into FOLDER")
+    parser.add_argument("names", nargs="*", help=f"some of {', '.join(VIEWS)}; default all")
     arguments = parser.parse_args()
-    main(arguments.folder, arguments.views or list(VIEWS), arguments.sizes)
+    if arguments.views is None:
+        main()
+    else:
+        names = arguments.names or list(VIEWS)
+        every = (Picture(name, size, theme) for name in names for size in SIZES for theme in THEMES)
+        take_views(every, arguments.views)

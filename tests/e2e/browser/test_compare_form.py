@@ -5,19 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
-from playwright.sync_api import Page, expect
-from tests.e2e.browser.conftest import NARROW, Visit, assert_fits
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import NARROW, Visit, assert_fits, choose
 from tests.e2e.browser.test_access import faults
 from tests.support.serving import Serving
-
-
-def choose(page: Page, field: str, *names: str) -> None:
-    """Choose options of a field."""
-    page.get_by_role("combobox", name=field).click()
-    for name in names:
-        page.get_by_role("option", name=name, exact=True).click()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("option")).to_have_count(0)
 
 
 def test_values_of_a_filter_are_chosen_or_typed(demo: Serving, visit: Visit) -> None:

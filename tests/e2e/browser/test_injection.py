@@ -55,8 +55,8 @@ def test_an_answer_is_markdown_and_nothing_else(
     server: Serving, model: PacedModel, visit: Visit
 ) -> None:
     page = visit(server.url)
-    model.says("Say it all", hostile.ANSWER)
-    ask(page, "Say it all")
+    model.says("Thanks", hostile.ANSWER)
+    ask(page, "Thanks")
     answer = page.get_by_test_id("answer").last
     assert_shown(answer, "The end of the answer.", "<script>window.pwned = 50</script>")
     assert_shown(answer, "{{ constructor", "window.pwned = 66")

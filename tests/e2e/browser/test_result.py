@@ -10,12 +10,14 @@ import duckdb
 import pytest
 import requests
 from playwright.sync_api import Locator, Page, expect
-from tests.e2e.browser.conftest import NARROW, Visit, assert_fits
+from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.test_access import faults
 from tests.e2e.browser.views import SECONDS, VIEWS, Seed, open_tab
 from tests.support.serving import UNCOUNTED, Serving, serving
+from tests.support.waits import until
 
 LAPTOP = 1440
+CUT_OFF = "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
 SMALL_GAPS = """
 connections: {main: duckdb:///small.duckdb}
 sources:
@@ -66,16 +68,31 @@ def test_no_column_is_cut_off_and_cells_that_differ_are_marked(
         "view => view.scrollWidth - view.clientWidth"
     )
     assert too_wide <= 0
-    cut = page.locator(".comparison-grid .ag-cell").evaluate_all(
-        "all => all.filter(one => one.scrollWidth > one.clientWidth).map(one => one.innerText)"
-    )
-    assert cut == []
+    texts = page.locator(".comparison-grid :is(.ag-cell, .ag-header-cell-text)")
+    for width in (LAPTOP, WIDE):
+        page.set_viewport_size({"width": width, "height": 800})
+        until(lambda: texts.evaluate_all(CUT_OFF) == [])
     row = grid_row(page, "2024009")
     marked = row.locator(".changed")
     expect(marked).to_have_count(3)  # both sides and the gap, and not the rows
     assert (
         len(set(marked.evaluate_all("all => all.map(one => getComputedStyle(one).boxShadow)"))) == 1
     )
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("view", ["comparison", "rows"])
+def test_all_tabs_fit_a_phone(
+    demo_seed: Seed, customers_seed: Seed, visit: Visit, view: str
+) -> None:
+    seeded = {"comparison": demo_seed, "rows": customers_seed}[view]
+    page = visit(VIEWS[view].address(seeded), width=NARROW)
+    VIEWS[view].come(page)
+    tabs = page.get_by_role("tablist")
+    assert tabs.evaluate("tabs => tabs.scrollWidth - tabs.clientWidth") <= 0
+    page.get_by_role("tab", name="Rows", exact=True).click()
+    page.get_by_role("tab", name="Schema", exact=True).click()
+    assert_fits(page)
 
 
 def test_show_all_groups_grows_the_grid(demo_seed: Seed, visit: Visit) -> None:

@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import re
 
-from playwright.sync_api import Page, expect
-from tests.e2e.browser.conftest import NARROW, Visit, assert_fits
+from playwright.sync_api import expect
+from tests.e2e.browser.conftest import NARROW, Visit, assert_fits, choose
 from tests.e2e.browser.test_walk import downloaded
 from tests.e2e.browser.views import VIEWS, Seed
-
-
-def choose(page: Page, field: str, *names: str) -> None:
-    """Choose options of a field."""
-    page.get_by_role("combobox", name=field).click()
-    for name in names:
-        page.get_by_role("option", name=name, exact=True).click()
-    page.keyboard.press("Escape")
-    expect(page.get_by_role("option")).to_have_count(0)
 
 
 def test_rows_are_compared_by_key_and_the_report_is_downloaded(

@@ -8,49 +8,18 @@ import pytest
 import requests
 from playwright.sync_api import Locator, Page, expect
 from tests.e2e.browser.conftest import Visit, ask
+from tests.support.careful import write_careful
 from tests.support.paced_model import PacedModel, by_model
 from tests.support.serving import Serving, serving
 
 from skillian.demo.ledger import write_demo
 from tinyagent import scripted_call
 
-SKILL = """\
----
-name: careful
-description: Posts corrections after approval.
----
-Post a correction with `post_correction`.
-"""
-TOOLS = """\
-from pydantic import BaseModel, ConfigDict
-
-from skillian.skills.skill import SkillTool
-
-
-class Input(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    document: str
-
-
-async def post(arguments: Input) -> dict[str, str]:
-    return {"posted": arguments.document}
-
-
-def tools(_services: object) -> list[SkillTool]:
-    text = "Post a correction."
-    return [SkillTool("post_correction", text, Input, post, requires_approval=True)]
-"""
-
 
 @pytest.fixture(scope="module")
 def server(model: PacedModel, tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
     folder = tmp_path_factory.mktemp("page-careful")
-    skill = folder / "skills" / "careful"
-    skill.mkdir(parents=True)
-    (skill / "SKILL.md").write_text(SKILL)
-    (skill / "tools.py").write_text(TOOLS)
-    settings = {"SKILLIAN_SKILLS": str(skill.parent), **by_model(model)}
+    settings = {"SKILLIAN_SKILLS": str(write_careful(folder)), **by_model(model)}
     with serving(write_demo(folder), **settings) as running:
         yield running
 

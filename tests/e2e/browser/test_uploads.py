@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import requests
 from playwright.sync_api import expect
-from tests.e2e.browser.conftest import KEYS, NARROW, Visit, assert_fits
+from tests.e2e.browser.conftest import KEYS, NARROW, Visit, assert_fits, choose
 from tests.e2e.browser.test_access import faults
 from tests.e2e.browser.test_keys import REFUSED, log_in
 from tests.e2e.browser.views import drop
@@ -94,7 +94,10 @@ def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
         page.get_by_role("button", name="Choose files").click()
     chooser.value.set_files([ledger, book])
     files = page.get_by_role("list", name="Uploaded files")
-    expect(files).to_contain_text("Only the first of 2 sheets is read.")
+    for sheet, columns in (("Second", "1 column "), ("First", "3 columns")):
+        choose(page, "Sheet of plan.xlsx", sheet)
+        expect(files.get_by_role("listitem").filter(has_text="plan.xlsx")).to_contain_text(columns)
+        expect(files.get_by_role("listitem")).to_have_count(2)
     preview = page.get_by_role("region", name="Preview")
     expect(preview.get_by_test_id("key-reason")).to_be_visible()
     first, second = preview.get_by_role(
@@ -106,13 +109,20 @@ def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
     preview.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_test_id("verdict")).to_contain_text("only in ledger.csv")
     result = page.url
+    page.get_by_role("textbox", name="Save this comparison as").fill("Two files")
+    page.get_by_role("button", name="Save").click()
+    sides = re.compile(r"(ledger\.csv and plan\.xlsx|plan\.xlsx and ledger\.csv) · whole rows")
+    expect(page.locator(".saved")).to_contain_text(sides)
     page.goto(f"{server.url}/ui/start")
     for name in ("ledger.csv", "plan.xlsx"):
         page.get_by_role("button", name=f"Delete {name}").click()
         expect(files).not_to_contain_text(name)
     assert stored(folder) == []
+    page.reload()
+    expect(page.locator(".saved-list")).to_contain_text("a file that is not available")
     page.goto(result)
     expect(page.get_by_role("heading", name="cannot be shown")).to_be_visible()
+    expect(page.get_by_role("button", name="Save")).to_have_count(0)
 
 
 def test_a_file_that_is_refused_says_why(

@@ -67,6 +67,10 @@ def test_a_click_on_a_bar_shows_the_rows_of_both_sides(
     expect(drill).to_contain_text("fi_reporting")
     expect(drill).to_contain_text("bpc_reporting")
     expect(drill).to_contain_text("400000")
+    table, dialog = drill.locator(".pairs .scroll-x").bounding_box(), drill.bounding_box()
+    assert table is not None
+    assert dialog is not None
+    assert table["x"] + table["width"] < dialog["x"] + dialog["width"]
     page.keyboard.press("Escape")
     expect(drill).to_be_hidden()
 

@@ -13,10 +13,13 @@ import requests
 from playwright.sync_api import Page, expect
 from tests.support.paced_model import PacedModel
 from tests.support.uploads import LEDGER, PLAN
+from tests.support.waits import until
 
 from tinyagent import scripted_call
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
+BY_COMPANY = "Show amount by company in fi_reporting"
+POST = "Post the correction of document 76"
 PLOT = "Plot the gaps of company 1001"
 COMPARED: dict[str, Any] = {
     "source_a": "fi_reporting",
@@ -64,18 +67,42 @@ class Seed:
         url: The address of the server.
         session: A session with an answered question.
         comparison: The key of a comparison.
+        saved: A saved comparison that has run.
+        new: A saved comparison that has not run.
     """
 
     url: str
     session: str = ""
     comparison: str = ""
+    saved: str = ""
+    new: str = ""
 
 
 def seed(url: str) -> Seed:
     """Ask a question and compare, on a server over the demo's sources."""
     chat = _posted(f"{url}/chat", {"message": QUESTION})
     compared = _posted(f"{url}/compare", COMPARED)
-    return Seed(url, chat["session_id"], compared["cache_key"])
+    saved, new = (
+        str(_posted(f"{url}/saved", {"name": name, "comparison": COMPARED})["id"])
+        for name in ("Monthly close", "Quarterly close")
+    )
+    for _ in range(2):
+        _run(url, saved)
+    finding = requests.get(f"{url}/saved/{saved}", timeout=SECONDS).json()["findings"][0]["id"]
+    note = {"note": "The load of April ran twice", "due": "2999-12-31"}
+    address = f"{url}/saved/{saved}/findings/{finding}"
+    requests.put(address, json=note, timeout=SECONDS).raise_for_status()
+    return Seed(url, chat["session_id"], compared["cache_key"], saved, new)
+
+
+def _run(url: str, saved: str) -> None:
+    run = _posted(f"{url}/saved/{saved}/runs", {})["id"]
+
+    def has_ended() -> bool:
+        state: str = requests.get(f"{url}/runs/{run}", timeout=SECONDS).json()["state"]
+        return state not in {"queued", "running"}
+
+    until(has_ended)
 
 
 def seed_runs(url: str) -> Seed:
@@ -102,7 +129,8 @@ def _posted(url: str, body: dict[str, Any], **headers: str) -> dict[str, Any]:
 
 
 def seed_plot(url: str, model: PacedModel) -> Seed:
-    """Make the model of a server plot the result of a comparison."""
+    """Make the model of a server plot the result of a comparison, and post when it is asked to."""
+    model.says(POST, scripted_call("post_correction", document="0000000076"), "It is posted.")
     model.says(
         PLOT,
         scripted_call("compare_sources", **COMPARED),
@@ -134,7 +162,9 @@ class View:
 
     def address(self, seeded: Seed) -> str:
         """Its address on a server."""
-        path = self.path.format(session=seeded.session, comparison=seeded.comparison)
+        path = self.path.format(
+            session=seeded.session, comparison=seeded.comparison, saved=seeded.saved, new=seeded.new
+        )
         return f"{seeded.url}{path}"
 
 
@@ -177,10 +207,10 @@ def _rows_rules(page: Page) -> None:
     """Pair two columns, and allow differences."""
     _rows_form(page)
     page.get_by_role("button", name="Pair two columns").click()
-    for _ in range(2):
-        page.get_by_role("button", name="Add a rule").click()
     rules = page.get_by_role("combobox", name="Rule")
-    expect(rules).to_have_count(2)
+    for count in (1, 2):
+        page.get_by_role("button", name="Add a rule").click()
+        expect(rules).to_have_count(count)
     page.get_by_role("textbox", name="Value").first.fill("0.01")
     rules.nth(1).click()
     page.get_by_role("option", name="upper and lower case are equal").click()
@@ -232,6 +262,60 @@ def _preview(page: Page) -> None:
     preview = page.get_by_role("region", name="Preview")
     expect(preview.get_by_test_id("key-reason")).to_contain_text("id is")
     expect(preview).to_contain_text("First rows of ledger.csv")
+    expect(page.locator(".sending")).to_have_count(0)
+
+
+def _refused(page: Page) -> None:
+    wide = ",".join(f"c{number}" for number in range(10_000)) + "\n"
+    drop(page, [("wide.csv", wide.encode()), ("tool.exe", b"MZ")])
+    alerts = page.locator(".drop-zone").get_by_role("alert")
+    for reason in ("10,000 columns", ".exe"):
+        expect(alerts.filter(has_text=reason)).to_have_count(1)
+
+
+def _ask(page: Page, question: str) -> None:
+    box = page.get_by_role("textbox", name="Message")
+    box.fill(question)
+    box.press("Enter")
+
+
+def _query(page: Page) -> None:
+    _ask(page, BY_COMPANY)
+    answer = page.get_by_test_id("answer").last
+    expect(answer.get_by_role("img").first).to_be_visible()
+
+
+def _help(page: Page) -> None:
+    _ask(page, "gibberish foo?")
+    expect(page.get_by_test_id("answer").last).to_contain_text("You can ask")
+
+
+def _approval(page: Page) -> None:
+    _ask(page, POST)
+    expect(page.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+
+
+def _scope(part: str) -> Callable[[Page], None]:
+    def come(page: Page) -> None:
+        page.get_by_role("button", name=re.compile(f"^{part}: ")).first.click()
+        expect(page.get_by_role("dialog")).to_contain_text(f"Change: {part}")
+
+    return come
+
+
+def _note(page: Page) -> None:
+    page.get_by_role("button", name=re.compile("^Note on: ")).first.click()
+    expect(page.get_by_role("dialog")).to_contain_text("A known finding")
+
+
+def _share(page: Page) -> None:
+    switch = page.get_by_role("switch", name="Shared with everyone who has a key")
+    if not switch.is_checked():
+        switch.click()
+    expect(page.get_by_role("textbox", name="Link")).to_have_value(page.url)
+
+
+_missing = _shows(".fault", "does not exist")
 
 
 def _runs(page: Page) -> None:
@@ -266,6 +350,22 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "settings": View("/ui/settings", _shows("body", "Theme")),
         "run": View("/ui/runs/{session}/1", _shows("body", "compare_sources")),
         "runs": View("/ui/runs", _runs, "durable"),
+        "query": View("/ui/", _query),
+        "help": View("/ui/", _help),
+        "scope-filters": View("/ui/chat/{session}", _scope("Filters")),
+        "scope-limits": View("/ui/chat/{session}", _scope("Limits")),
+        "approval": View("/ui/", _approval, "scripted"),
+        "refused": View("/ui/start", _refused),
+        "saved": View("/ui/saved/{saved}", _shows(".finding", "known")),
+        "saved-note": View("/ui/saved/{saved}", _note),
+        "saved-new": View("/ui/saved/{new}", _shows(".saved", "has not run yet")),
+        "saved-shared": View("/ui/saved/{saved}", _share),
+        "saved-list": View("/ui/start", _shows(".saved-list", "Monthly close")),
+        "no-page": View("/ui/nothing", _missing),
+        "no-session": View("/ui/chat/nothing", _missing),
+        "no-saved": View("/ui/saved/nothing", _missing),
+        "no-comparison": View("/ui/compare/nothing", _shows(".fault", "has expired")),
+        "no-runs": View("/ui/runs", _shows("body", "Runs"), "customers"),
         "login": View("/ui/login", _shows("body", "key"), "locked"),
     }
 )

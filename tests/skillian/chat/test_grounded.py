@@ -90,7 +90,7 @@ async def test_an_invented_value_is_refused_with_the_reason(
     call = scripted_call("compare_sources", **BOTH, filters=filters)
     result = await result_of(opened, f"{ASK} for company 1001", call)
     assert result["type"] == "validation_error"
-    assert "neither the question, the conversation nor the catalogue" in result["message"]
+    assert "neither the user's questions nor the catalogue" in result["message"]
 
 
 async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(

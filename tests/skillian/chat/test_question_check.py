@@ -61,6 +61,7 @@ async def answer(opened: Opened, question: str, *script: Any) -> AgentResponse:
         (f"With a tolerance of 5 euros, {ASK}", compare(), "a limit of 5"),
         (f"Tolerance 0,5 %: {ASK}", compare(thresholds={"match": {"percentage": 5}}), "0.5 %"),
         (ASK, compare(**FOR_1001), "company: 1001"),
+        (ASK, compare(thresholds={"match": {"absolute": 100}}), "a limit of 100; the question"),
         (f"Net of VAT, {ASK}", compare(), "VAT"),
         (f"Net of VAT, {ASK}", compare(**FOR_1001), "VAT"),
         (f"{ASK} for the French branch", compare(), "French"),
@@ -96,6 +97,42 @@ async def test_two_calls_may_share_a_list(opened: Opened) -> None:
     question = "amount of fi_reporting for companies 1001 and 1002"
     assert (await answer(opened, question, *calls)).content == "The answer."
     assert "1002" in (await answer(opened, question, calls[0])).content
+
+
+FIGURES = "The total is 2,172,539.90 EUR."
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["Why?", "And excluding reversals?", "List the 3 largest differences", f"In Q1 2024, {ASK}"],
+)
+async def test_figures_without_a_call_for_the_question_are_no_answer(
+    opened: Opened, question: str
+) -> None:
+    agent = Agent(ScriptedModel([compare(), FIGURES, FIGURES]), *opened)
+    first, conversation = await agent.process(ASK)
+    assert first.content == FIGURES
+    second, _ = await agent.process(question, conversation)
+    assert second.content.startswith("I have no answer to exactly this question")
+    assert "no tool was called" in second.content
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("Summarize that", FIGURES),
+        ("Thanks!", "You are welcome."),
+        ("Why?", "Which of the two differences do you mean?"),
+        ("What is special about company 1001?", "I know nothing else about company 1001."),
+    ],
+)
+async def test_talk_without_new_figures_needs_no_call(
+    opened: Opened, question: str, answer: str
+) -> None:
+    agent = Agent(ScriptedModel([compare(), FIGURES, answer]), *opened)
+    _, conversation = await agent.process(ASK)
+    second, _ = await agent.process(question, conversation)
+    assert second.content == answer
 
 
 async def test_a_misspelt_name_may_be_corrected_by_the_model(opened: Opened) -> None:

@@ -4,9 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
+from skillian.chat.agent import ApprovalWanted
 from skillian.chat.turn_events import (
     DELTA_CHARACTERS,
     MAX_RESULT_CHARACTERS,
@@ -227,6 +229,25 @@ async def test_an_error_comes_after_the_events_before_it() -> None:
         assert await batches.next() == [StepStarted(1)]
         with pytest.raises(KeyError):
             await batches.next()
+
+
+async def test_the_events_of_a_quick_step_come_together_and_a_question_to_a_person_at_once() -> (
+    None
+):
+    call, released = ToolCall("1", "post", {}), asyncio.Event()
+
+    async def stream() -> AsyncGenerator[Any, None]:
+        yield StepStarted(1)
+        await asyncio.sleep(0)
+        yield ToolStarted(1, call)
+        yield ApprovalWanted(call)
+        await released.wait()  # a durable run would be suspended here
+        yield StepFinished(1)
+
+    async with Batches(stream()) as batches:
+        assert await batches.next() == [StepStarted(1), ToolStarted(1, call), ApprovalWanted(call)]
+        released.set()
+        assert await batches.next() == [StepFinished(1)]
 
 
 @pytest.mark.parametrize("how", ["leave", "stop"])

@@ -78,7 +78,7 @@ def test_values_of_several_types_in_a_column_of_sqlite(skillian: Run, tmp_path: 
     assert f"Column v was not compared: mixed#t {reason}" in done.stdout
     done = skillian("compare", "good.csv", "sqlite:///mixed.sqlite#t", "--key", "v")
     assert done.returncode == 2
-    assert f"column 'v' {reason}; correct the value, or the type" in done.stderr
+    assert f"column 'v' {reason}; it is part of the key: " in done.stderr
 
 
 def test_a_key_that_is_text_on_one_side_and_a_number_on_the_other(

@@ -108,7 +108,7 @@ async def doctor(skillian: Run, demo: Path, server: MockServer) -> subprocess.Co
         ),
         pytest.param(
             "It is 240 or 6586678.06.",
-            "1 right, 9 wrong, 0 asked back, 0 refused",
+            "0 right, 0 wrong, 10 asked back, 0 refused",
             marks=pytest.mark.campaign,
         ),
     ],

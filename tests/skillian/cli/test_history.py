@@ -115,7 +115,7 @@ def test_a_second_fault_is_new_next_to_a_known_one(skillian: Run, books: Path) -
     report = json.loads(skillian("compare", "daily.yaml", "--format", "json").stdout)
     history = report["comparisons"][0]["history"]
     assert [each["text"] for each in history["new"]] == ["amount differs for id=4"]
-    assert [each["text"] for each in history["known"]] == ["missing in b for id=3"]
+    assert [each["text"] for each in history["known"]] == ["missing in plan for id=3"]
 
 
 def test_known_findings_are_skipped_tests(skillian: Run, books: Path, tmp_path: Path) -> None:
@@ -186,7 +186,7 @@ def test_rows_that_differ_are_findings_one_by_one(
     change(books, "INSERT INTO plan VALUES (4, 40)")
     report = json.loads(skillian("compare", "daily.yaml", "--format", "json").stdout)
     history = report["comparisons"][0]["history"]
-    texts = ["amount differs for id=3", "only in a for id=0", "duplicate key for id=4"]
+    texts = ["amount differs for id=3", "only in ledger for id=0", "duplicate key for id=4"]
     assert [each["text"] for each in history["new"]] == texts
     for each in history["new"]:
         skillian("history", "note", "daily", each["id"], "known")

@@ -1,4 +1,4 @@
-"""The commands of README.md, typed by a new user into an empty folder."""
+"""The commands of README.md and docs/comparing.md, typed by a new user into an empty folder."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from skillian.data.declare.infer import connection_name
 from skillian.data.declare.saved import SavedFile
 
 ROOT = Path(__file__).parents[3]
-SECTION = re.compile(r"## A comparison in one command\n(.*?)\n## ", re.DOTALL)
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGE = (ROOT / "docs" / "comparing.md").read_text(encoding="utf-8")
 
 
-def section() -> str:
-    match = SECTION.search((ROOT / "README.md").read_text(encoding="utf-8"))
-    assert match is not None
-    return match[1]
+EXAMPLES = re.findall(r"```console\n\$ (.*?)\n(.*?)```", PAGE, re.DOTALL)
 
 
-EXAMPLES = re.findall(r"```console\n\$ (.*?)\n(.*?)```", section(), re.DOTALL)
+def test_the_readme_has_the_first_example() -> None:
+    assert re.findall(r"```console\n\$ (.*?)\n(.*?)```", README, re.DOTALL) == EXAMPLES[:1]
+    assert README.count("\n") <= 150
 
 
 def commands() -> list[str]:
-    """Each line of the section's shell blocks."""
-    blocks = re.findall(r"```sh\n(.*?)```", section(), re.DOTALL)
+    """Each line of the page's shell blocks."""
+    blocks = re.findall(r"```sh\n(.*?)```", PAGE, re.DOTALL)
     return [line for block in blocks for line in block.splitlines()]
 
 
@@ -64,7 +64,7 @@ def test_the_commands_do_what_they_say(tmp_path: Path) -> None:
 
 @pytest.fixture
 def people(tmp_path: Path, postgres_database: Database) -> dict[str, str]:
-    """The tables of the examples; returns what stands for the database of the README."""
+    """The tables of the examples; returns what stands for the database of the page."""
     rows = [("id", "name", "city"), (1, "Ann", "Ulm"), (2, "Bob", "Bonn"), (3, "Cy", "Kiel")]
     for command in (each for each in commands() if each.startswith("printf")):
         subprocess.run(["sh", "-c", command], cwd=tmp_path, check=True)
@@ -85,7 +85,7 @@ def people(tmp_path: Path, postgres_database: Database) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(("command", "output"), EXAMPLES, ids=[each[0] for each in EXAMPLES])
-def test_an_example_prints_what_the_readme_shows(
+def test_an_example_prints_what_the_page_shows(
     tmp_path: Path, people: dict[str, str], command: str, output: str
 ) -> None:
     arguments = shlex.split(command)

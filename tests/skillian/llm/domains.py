@@ -1,4 +1,4 @@
-"""The catalogues of eight domains, read from real databases, and their questions."""
+"""The catalogues of ten domains, read from real databases, and their questions."""
 
 from __future__ import annotations
 
@@ -30,6 +30,8 @@ DOMAINS = (
     "freight",
     "telecom",
     "dairy",
+    "payroll",
+    "airport",
 )
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(366)]
@@ -101,6 +103,25 @@ _COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "fat": [Decimal("4.1")],
         "deliveries": [1],
         "payment": [Decimal("310.75")],
+    },
+    "payroll": {
+        "department": ("Sales", "Legal", "R&D", "Human Resources"),
+        "cost_center": ("4100", "4200", "4300", "5000", "5100"),
+        "contract": ("full-time", "part-time", "intern"),
+        "pay_month": _MONTHS,
+        "gross_pay": [Decimal("3100.00"), Decimal("4250.50")],
+        "overtime": [Decimal("1.5"), Decimal(0)],
+        "absences": range(4),
+    },
+    "airport": {
+        "airline": ("KLM", "easyJet", "Air France", "Lufthansa"),
+        "terminal": ("T1", "T2", "T3"),
+        "aircraft": ("A320", "B737", "E190", "A350", "CRJ9"),
+        "flight_date": _DAYS,
+        "flight": [f"F{number:04d}" for number in range(1, 90)],
+        "passengers": range(60, 190),
+        "bags": range(20, 150),
+        "landing_fee": [Decimal("780.00")],
     },
 }
 _ROWS = 420

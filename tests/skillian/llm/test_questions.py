@@ -1,4 +1,4 @@
-"""Questions of four domains: each has its call, or a question back that names what is unclear.
+"""Questions of ten domains: each has its call, or a question back that names what is unclear.
 
 They were written before the planner. A wrong call, which answers another question, is never
 accepted; neither is a refusal of what can be answered.

@@ -13,6 +13,7 @@ import pytest
 from tests.support.coding import block, coder, each_level, events_of, result_of
 from tests.support.execution import SPARE_SECONDS, sandbox_processes
 from tests.support.waits import soon
+from tests.tinyagent.execution.network.origin import served_locally
 
 from tinyagent import (
     CodeFinished,
@@ -31,7 +32,14 @@ from tinyagent import (
     ToolStarted,
     TrustLevel,
 )
-from tinyagent.core import ModelRequested, ModelResponded, ReplyRejected, SignalGiven
+from tinyagent.core import (
+    ModelRequested,
+    ModelResponded,
+    NetworkRequest,
+    NetworkRequestFinished,
+    ReplyRejected,
+    SignalGiven,
+)
 
 
 async def stock(item: str) -> int:
@@ -89,6 +97,46 @@ async def test_the_code_comes_as_it_is_written_and_the_output_as_it_is_printed(
                     pass
     assert "".join(written) == reply
     assert len(written) > 5
+
+
+async def test_network_requests_come_as_they_happen() -> None:
+    seen: list[NetworkRequest] = []
+
+    async def gate(number: int) -> None:
+        """Hold the code until its requests have been seen."""
+        await soon(lambda: len(seen) == number)
+
+    with served_locally() as port:
+        code = f"""
+            import urllib.error, urllib.request
+            urllib.request.urlopen("http://localhost:{port}/items?token=x", b"hello").read()
+            gate(1)
+            for url in ("http://evil.com/", "http://localhost:{port}/status?code=404"):
+                try:
+                    urllib.request.urlopen(url)
+                except urllib.error.URLError:
+                    pass
+            gate(3)
+            final_answer(3)
+        """
+        agent = TinyCodeAgent(coder(code), [gate], network=[f"localhost:{port}"])
+        async with aclosing(agent.stream("go")) as events:
+            async for event in events:
+                match event:
+                    case NetworkRequestFinished(step=1, request=request):
+                        seen.append(request)
+                    case CodeFinished(result=result):
+                        assert result.error is None
+                        assert list(result.requests) == seen
+                    case _:
+                        pass
+    assert [(each.method, each.path, each.allowed, each.status, each.sent) for each in seen] == [
+        ("POST", "/items", True, 200, 5),
+        ("LOOKUP", "", False, None, 0),
+        ("GET", "/status", True, 404, 0),
+    ]
+    assert [bool(each.received) for each in seen] == [True, False, True]
+    assert "evil.com is not on this sandbox's network list" in seen[1].reason
 
 
 @each_level

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +25,7 @@ from tinyagent import (
 )
 from tinyagent.core import ExecutionResult
 from tinyagent.execution import ProcessExecutor
+from tinyagent.execution.protocol import OnOutput, OnRequest
 
 SALES = "month,amount\n2026-01,120\n2026-02,80\n2026-03,190\n"
 SUM_UP = """
@@ -154,9 +154,9 @@ class Engine(ProcessExecutor):
     """One that this machine does not have."""
 
     async def run(
-        self, code: str, *, on_output: Callable[[str], None] | None = None
+        self, code: str, *, on_output: OnOutput = None, on_request: OnRequest = None
     ) -> ExecutionResult:
-        del code, on_output
+        del code, on_output, on_request
         raise SandboxUnavailable("nothing here can run code at sandboxed: install bubblewrap")
 
 

@@ -22,7 +22,7 @@ from tinyagent import (
     TinyCodeAgent,
 )
 from tinyagent.cli.display import Display
-from tinyagent.core import ExecutionResult
+from tinyagent.core import ExecutionResult, NetworkRequest, NetworkRequestFinished
 
 REPLIES = [
     block("print('one')\nexplore('a way')\nprint('two', end='')", "I look."),
@@ -92,6 +92,24 @@ def test_output_is_shown_as_it_comes_and_its_line_is_ended(
     assert capsys.readouterr() == ("", "a line\n")
 
 
+def test_network_requests_are_shown_as_they_happen(capsys: pytest.CaptureFixture[str]) -> None:
+    display = Display(stream=False, quiet=False, code=True)
+    display.show(OutputDelta(1, "half a line"))
+    for request in (
+        NetworkRequest("GET", "https://a.com", "/x", allowed=True, status=200, received=1234),
+        NetworkRequest("PUT", "https://a.com", "/y", allowed=True, status=201, sent=1000),
+        NetworkRequest("LOOKUP", "b.com", "", allowed=False, reason="b.com is not listed"),
+    ):
+        display.show(NetworkRequestFinished(1, request))
+    display.show(CodeFinished(1, ExecutionResult(output="half a line")))
+    assert capsys.readouterr().err.splitlines() == [
+        "half a line",
+        "⇄ GET https://a.com/x: 200, 1,234 bytes received",
+        "⇄ PUT https://a.com/y: 201, 1,000 bytes sent, 0 bytes received",
+        "⇄ LOOKUP b.com: b.com is not listed",
+    ]
+
+
 def test_files_are_named_with_their_sizes(capsys: pytest.CaptureFixture[str]) -> None:
     figure = Artifact("figure_1.png", b"x" * 12_345, "image/png")
     _shown(CodeFinished(1, ExecutionResult(artifacts=(figure,))))
@@ -107,8 +125,9 @@ def test_files_are_named_with_their_sizes(capsys: pytest.CaptureFixture[str]) ->
         CodeFinished(1, ExecutionResult(artifacts=(Artifact("\x1b[2Jname", b""),))),
         CodeFinished(1, ExecutionResult(value_text="\x1b[2J")),
         TextDelta(1, "\x1b[2J"),
+        NetworkRequestFinished(1, NetworkRequest("GET", "a\x1b[2J", "/", allowed=True)),
     ],
-    ids=["code", "output", "error", "file", "value", "text"],
+    ids=["code", "output", "error", "file", "value", "text", "request"],
 )
 def test_nothing_that_code_says_steers_the_terminal(
     event: Event, capsys: pytest.CaptureFixture[str]

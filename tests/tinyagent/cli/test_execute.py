@@ -185,7 +185,7 @@ async def test_the_doctor_shows_people_and_machines_the_same() -> None:
         assert level["trust_level"] in people.out
         assert bool(level["unavailable"]) is not bool(level["promises"])
         for promise in level["promises"]:
-            assert promise["promise"] in people.out
+            assert f" {promise['id']} {promise['promise'].split()[0]} " in people.out
     assert all(f"- {line}" in people.out for line in content["how_to_get_more"])
 
 

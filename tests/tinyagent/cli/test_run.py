@@ -78,7 +78,7 @@ async def test_the_answer_goes_to_standard_output_and_all_else_to_standard_error
     async with MockServer([ANSWER]) as server:
         done = await _ask(server)
     assert (done.code, done.out) == (0, "It is three.\n")
-    assert done.err.startswith("[completed] 1 steps, ")
+    assert done.err.startswith("[completed] 1 step, ")
     assert done.err.endswith(" s, 40 tokens in, 5 out, cost unknown\n")
 
 

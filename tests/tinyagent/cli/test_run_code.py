@@ -19,11 +19,14 @@ WRITES = ModelResponse(
 ANSWERS = ModelResponse("```python\nfinal_answer(1 + 2)\n```")
 
 
-async def _run(server: MockServer, *arguments: str) -> tuple[int | None, str, str]:
+async def _run(
+    server: MockServer, *arguments: str, cwd: Path | None = None
+) -> tuple[int | None, str, str]:
     command = str(Path(sys.executable).with_name("tinyagent"))
     process = await asyncio.create_subprocess_exec(
         *(command, "run", "1 + 2?", "--code", *arguments),
         env={**os.environ, "OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "none"},
+        cwd=cwd,
         stdout=asyncio.subprocess.PIPE,
         stderr=asyncio.subprocess.PIPE,
     )
@@ -101,3 +104,42 @@ async def test_a_workspace_that_is_not_there_is_a_usage_error(tmp_path: Path) ->
         code, _, err = await _run(server, "--workspace", str(tmp_path / "nowhere"))
     assert code == 2
     assert "there is no folder" in err
+
+
+LETTER = """
+from tinyagent import tool
+
+@tool
+def letter() -> str:
+    \"\"\"Read a letter.\"\"\"
+    return "the code is 4711"
+"""
+
+
+async def test_sealed_code_does_not_show_the_model_what_a_tool_returned(tmp_path: Path) -> None:
+    (tmp_path / "my_tools.py").write_text(LETTER)
+    policy = tmp_path / "policy.yaml"
+    policy.write_text("free: [letter]")
+    blocks = [ModelResponse("```python\nx = letter()\nprint(x)\n```")]
+    blocks.append(ModelResponse("```python\nfinal_answer(x)\n```"))
+    options = ("--tools", "my_tools:letter", "--provenance", str(policy), "--sealed")
+    async with MockServer(blocks) as server:
+        code, out, _ = await _run(server, *options, cwd=tmp_path)
+        assert (code, out) == (0, "the code is 4711\n")
+        assert "4711" not in str(server.requests)
+        assert "<sealed str from letter>" in str(server.requests[1])
+        code, _, err = await _run(server, "--sealed")
+    assert code == 2
+    assert "--sealed needs --code and --provenance" in err
+
+
+async def test_the_model_of_a_workspace_is_shown_its_hosts(tmp_path: Path) -> None:
+    prompts: list[str] = []
+    for options in ((), ("--network", "api.example.com")):
+        async with MockServer([ANSWERS]) as server:
+            code, _, err = await _run(server, "--workspace", str(tmp_path), *options)
+        assert code == 0, err
+        prompts.append(str(server.requests[0]))
+    assert "There is no network" in prompts[0]
+    assert "There is no network" not in prompts[1]
+    assert "Only these hosts can be reached: api.example.com." in prompts[1]

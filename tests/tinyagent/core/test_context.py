@@ -33,7 +33,10 @@ def test_a_context_shows_the_run_as_it_is_now() -> None:
     assert (context.step, context.run_id, context.tools) == (3, "r", {})
 
 
-VIEW = ("task", "max_steps", "tools", "model", "run_id", "step", "usage", "uses", "seconds")
+VIEW = (
+    *("task", "max_steps", "tools", "model", "run_id"),
+    *("step", "is_sealed", "usage", "uses", "seconds"),
+)
 
 
 @pytest.mark.parametrize("name", [*VIEW, "emit", "answer_only", "started"])

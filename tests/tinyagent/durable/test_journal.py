@@ -18,7 +18,7 @@ from tinyagent.core.errors import RunConflict
 from tinyagent.core.messages import Task
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.cursor import Cursor, digest
-from tinyagent.durable.journal import Entry
+from tinyagent.durable.journal import CallGate, Entry, Journal
 
 
 @pytest.fixture
@@ -261,3 +261,16 @@ def test_a_place_and_a_kind_are_read_from_the_name_of_a_step() -> None:
 def test_a_digest_does_not_depend_on_the_order_of_arguments() -> None:
     assert digest("f", {"a": 1, "b": [2]}) == digest("f", {"b": [2], "a": 1})
     assert len({digest("f", {"a": 1}), digest("g", {"a": 1}), digest("f", {"a": "1"})}) == 3
+
+
+async def test_a_run_is_replayed_until_its_records_are_read_or_passed_over() -> None:
+    async def answers() -> dict[str, Any]:
+        return {}
+
+    entries = [Entry(0, "1.1 model", {}), Entry(0, "1.2 tool send", {}), Entry(0, "2.1 model", {})]
+    journal = Journal("run", [*entries, Entry(0, "1 end", {})], answers, CallGate())
+    journal.pass_over("1.")
+    assert [entry.place for entry in journal.unread("model", "")] == ["2.1"]
+    assert journal.is_replaying
+    assert journal.find("model", "2.1") == entries[2]
+    assert not journal.is_replaying

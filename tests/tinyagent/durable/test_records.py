@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent import Artifact, ToolCall, ToolResult, Usage
+from tinyagent import Artifact, Image, Text, ToolCall, ToolResult, Usage
 from tinyagent.core import (
     ExecutionResult,
     ModelContextTooLong,
@@ -20,7 +20,7 @@ from tinyagent.core import (
     ModelServerError,
     ToolArgumentsError,
 )
-from tinyagent.core.execution import Change
+from tinyagent.core.execution import Change, NetworkRequest
 from tinyagent.core.types import RawToolCall
 from tinyagent.durable.records import (
     JSONSerializer,
@@ -174,6 +174,34 @@ CHANGE = Change("renamed", "b", "a", "", 3, "abc", "", conflict=True)
 def test_changes_of_a_workspace_come_back_as_they_were() -> None:
     written = json.loads(json.dumps(execution_to_dict(ExecutionResult(changes=(CHANGE,)))))
     assert execution_from_dict(written).changes == (CHANGE,)
+
+
+@pytest.mark.parametrize("status", [None, 200])
+def test_requests_of_code_come_back_as_they_were(status: int | None) -> None:
+    request = NetworkRequest(
+        "GET", "https://api.example.com", "/v1", allowed=True, status=status, sent=12, received=3456
+    )
+    written = json.loads(json.dumps(execution_to_dict(ExecutionResult(requests=(request,)))))
+    assert execution_from_dict(written).requests == (request,)
+
+
+def test_images_in_a_tools_result_come_back() -> None:
+    result = ToolResult(CALL, "a plot", parts=(Text("a plot"), Image(b"\x89PNG\r\n\x1a\n")))
+    assert tool_result_from_dict(stored(tool_result_to_dict(result)), CALL).parts == result.parts
+    assert "parts" not in tool_result_to_dict(ToolResult(CALL, "text"))
+
+
+def test_plain_arguments_of_an_error_come_back_as_they_were() -> None:
+    record = tool_result_to_dict(ToolResult(CALL, "", is_error=True, error=ValueError("no", 1)))
+    again = tool_result_from_dict(stored(record), CALL).error
+    assert again is not None
+    assert again.args == ("no", 1)
+
+
+@pytest.mark.parametrize("text", ["YQ==!", "YQ", "=", "YQ==\n"])
+def test_bytes_that_are_not_base64_are_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not bytes"):
+        value_from_dict({"json": None, "blob": text})
 
 
 @pytest.mark.parametrize(

@@ -22,9 +22,10 @@ from tests.support.waits import soon
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox import templates
+from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.sandbox.engines import kernel
 from tinyagent.execution.sandbox.engines.base import BOOT
-from tinyagent.execution.sandbox.executor import ProcessExecutor, ProcessOptions, get_executor
+from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 SHORT_SECONDS = 0.2

@@ -5,15 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.tinyagent.provenance.conftest import Office, policy
 
 from tinyagent import RunResult, ScriptedModel, TinyCodeAgent
 from tinyagent.core import CallerError
-from tinyagent.provenance import Provenance, explain
+from tinyagent.provenance import Provenance, Sink, explain
 
 
 def _run(
-    office: Office, *blocks: str, guard: Provenance | None = None, **options: Any
+    office: Office,
+    *blocks: str,
+    guard: Provenance | None = None,
+    task: str = "Answer Anna",
+    **options: Any,
 ) -> RunResult[Any]:
     replies = [f"```python\n{block}\n```" for block in blocks]
     agent = TinyCodeAgent(
@@ -24,7 +29,7 @@ def _run(
         **options,
     )
     try:
-        return agent.run_sync("Answer Anna", return_result=True)
+        return agent.run_sync(task, return_result=True)
     except CallerError as error:
         raise AssertionError(error) from error
 
@@ -81,3 +86,18 @@ def test_a_file_taints_the_code_that_can_read_it(office: Office, tmp_path: Path)
     own = policy(trusted=["contacts", "file:letter.txt"])
     _run(office, *blocks, files=[letter], guard=own)
     assert [mail["to"] for mail in office.sent] == ["thief@evil.example"]
+
+
+@pytest.mark.parametrize(
+    "before",
+    [("x = 1", "x = 2"), ("print('bob@example.com ' * 9)",)],
+    ids=["more requests", "a text that code prints"],
+)
+def test_words_of_the_request_vouch_as_often_as_the_user_wrote_them(
+    office: Office, before: tuple[str, ...]
+) -> None:
+    rules = {"send_mail": Sink(to=["user"], body="own_words", cc=["user"])}
+    call = "send_mail(to='bob@example.com', body='bob@example.com')"
+    blocks = (*before, "mails = read_mail()", call, "final_answer('done')")
+    _run(office, *blocks, guard=policy(sinks=rules), task="Write to bob@example.com")
+    assert office.sent == []

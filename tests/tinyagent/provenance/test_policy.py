@@ -40,6 +40,21 @@ def test_what_is_not_a_rule_is_an_error(rule: Any) -> None:
         Provenance(sinks={"send_mail": Sink(to=rule)})
 
 
+@pytest.mark.parametrize(
+    ("part", "words"),
+    [
+        ({"trusted": "contacts"}, r"trusted is a text; write a list: \['contacts'\]"),
+        ({"free": "read_mail"}, "free is a text"),
+        ({"links": "example.com"}, "links is a text"),
+        ({"private": {"read_mail": "user"}}, "private.read_mail is a text"),
+        ({"sinks": {"send_mail": {"to": ["user"]}}}, "is not a Sink; write Sink"),
+    ],
+)
+def test_a_part_of_another_type_is_an_error(part: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        Provenance(**part)
+
+
 def test_a_tool_cannot_be_free_and_a_sink() -> None:
     with pytest.raises(ConfigurationError, match="both free and a sink"):
         Provenance(free=["send_mail"], sinks={"send_mail": Sink()})

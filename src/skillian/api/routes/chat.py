@@ -125,11 +125,10 @@ async def chat(
 
     With `Accept: text/event-stream` the turn is streamed as it happens.
     """
-    if body.session_id is None:
+    session_id = body.session_id
+    if session_id is None:
         service.slots.check()  # otherwise the session would stay empty
         session_id = (await service.store.create(owner)).id
-    else:
-        session_id = (await service.store.get(owner, body.session_id)).id
     return await _answer(service, request, owner, session_id, body.message)
 
 
@@ -142,7 +141,6 @@ async def session_chat(
     owner: TheOwner,
 ) -> Response | dict[str, Any]:
     """Answer a message in its session; several messages are answered one after another."""
-    await service.store.get(owner, session_id)
     return await _answer(service, request, owner, session_id, body.message)
 
 

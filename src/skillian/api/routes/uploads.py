@@ -26,7 +26,7 @@ _BODY: dict[str, Any] = {
     }
 }
 
-_FIELDS = ("id", "name", "bytes", "created", "rows", "note")
+_FIELDS = ("id", "name", "bytes", "created", "rows", "note", "sheets", "sheet")
 
 UploadId = Annotated[str, Path(max_length=100, description="The `id` of a file.")]
 FileName = Annotated[
@@ -61,6 +61,8 @@ class UploadInfo(BaseModel):
     rows: int
     columns: list[UploadColumn]
     note: str
+    sheets: list[str]
+    sheet: str
 
 
 @router.post(UPLOADS, status_code=201, response_model=UploadInfo, openapi_extra=_BODY)

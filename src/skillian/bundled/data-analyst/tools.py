@@ -320,7 +320,7 @@ def _refuse(arguments: CompareSourcesInput, names: Sequence[str], reason: str) -
 def tools(services: DataServices) -> list[SkillTool]:
     """Make the tools."""
     analyst = DataAnalyst(services)
-    read_only = partial(SkillTool, idempotent=True)
+    read_only = partial(SkillTool, idempotent=True, sink="free")
     return [
         read_only(
             "list_sources",

@@ -159,10 +159,10 @@ class RunningStatement:
 
 def select(cursor: Cursor, text: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
     """Return the relation of a SELECT, not yet run; raises `QueryError` for other statements."""
-    kinds = [statement.type for statement in cursor.extract_statements(text)]
-    if kinds != [duckdb.StatementType.SELECT]:
+    statements = cursor.extract_statements(text)
+    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise QueryError("only a single SELECT is run here; nothing was executed")
-    return cursor.sql(text, params=dict(parameters) or None)
+    return cursor.sql(statements[0], params=dict(parameters) or None)
 
 
 class DuckDBEngine:

@@ -51,10 +51,14 @@ _MAX_DIGITS = 38
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file as it was last read; a different stamp shows that it has changed."""
+    """A file as it was last read; a different stamp shows that it has changed.
+
+    `statements` created its tables.
+    """
 
     stamp: tuple[int, int, int]
     tables: tuple[Table, ...]
+    statements: tuple[str, ...] = ()
     copy: Prepared | None = None
 
 
@@ -127,16 +131,11 @@ class FilesConnector(EngineConnector):
         paths = [path if file.copy is None else file.copy.path for path, file in files.items()]
         if any(path.suffix.lower() in excel.SUFFIXES for path in files):
             return None
-
-        def views(cursor: Cursor) -> tuple[str, ...]:
-            rows = cursor.execute("SELECT view_name, sql FROM duckdb_views()").fetchall()
-            return tuple(str(sql) for name, sql in rows if name.casefold() in named)
-
         return Mount(
             name=self._name,
             path=self._root,
             is_database=False,
-            views=await self._engine.call(views),
+            views=tuple(view for file in files.values() for view in file.statements),
             files=tuple(text for path in paths for text in _allowed(path)),
             stamps=tuple(file.stamp for file in files.values()),
         )
@@ -199,22 +198,23 @@ class FilesConnector(EngineConnector):
                 _drop(cursor, path, self._files.pop(path).tables)
         for path, stamp in stamps.items():
             if path not in self._files:
-                copies: list[Prepared] = []
-                tables = self._tables(cursor, path, copies)
-                self._files[path] = _File(stamp, tables, next(iter(copies), None))
+                self._files[path] = self._load(cursor, path, stamp)
 
-    def _tables(self, cursor: Cursor, path: Path, copies: list[Prepared]) -> tuple[Table, ...]:
+    def _load(self, cursor: Cursor, path: Path, stamp: tuple[int, int, int]) -> _File:
+        copy: Prepared | None = None
         try:
             self._check(path)
             if suffix_of(path) in _DELIMITED:
-                copies.append(prepared(path, self._options, self._copies))
-            return tuple(_read(cursor, path, copies, self._options))
+                copy = prepared(path, self._options, self._copies)
+            created = tuple(_read(cursor, path, copy, self._options))
+            tables = tuple(table for table, _ in created)
+            return _File(stamp, tables, tuple(statement for _, statement in created), copy)
         except QueryError as error:
             reason = str(error)
         except OSError:
             reason = f"{path.name}: it cannot be read; check its permissions"
         columns = UnreadableColumns(f"connection {self._name!r}: {reason}")
-        return (Table(_SCHEMA, path.name, columns, engine="files"),)
+        return _File(stamp, (Table(_SCHEMA, path.name, columns, engine="files"),), copy=copy)
 
     def _check(self, path: Path) -> None:
         if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._root)):
@@ -290,9 +290,12 @@ def _location(  # noqa: PLR0917 - a place in a file
 
 
 def _read(
-    cursor: Cursor, path: Path, copies: list[Prepared], options: FileOptions
-) -> Iterator[Table]:
-    """Create the file's tables; raises `QueryError` with the name of a damaged file."""
+    cursor: Cursor, path: Path, copy: Prepared | None, options: FileOptions
+) -> Iterator[tuple[Table, str]]:
+    """Create the file's tables; yield each with the statement that created it.
+
+    Raises `QueryError` with the name of a damaged file.
+    """
     suffix = path.suffix.lower()
     if suffix in excel.SUFFIXES:
         for name, rows in excel.read_workbook(path, options):
@@ -302,10 +305,9 @@ def _read(
     elif suffix == ".parquet":
         select = _parquet(cursor, path)
         yield _created(cursor, "VIEW", path.name, select, inferred=_is_inferred(cursor, path))
-    else:
-        [file] = copies
-        form = read_format(path, file, options)
-        select = csv_select(file.path, form, csv_types(cursor, file.path, form))
+    elif copy is not None:
+        form = read_format(path, copy, options)
+        select = csv_select(copy.path, form, csv_types(cursor, copy.path, form))
         yield _created(cursor, "VIEW", path.name, select)
 
 
@@ -356,10 +358,11 @@ def _refused(path: Path, name: str, kind: str) -> exp.Expr:
 
 def _created(
     cursor: Cursor, kind: str, name: str, select: exp.Select, *, inferred: bool = True
-) -> Table:
+) -> tuple[Table, str]:
     create = exp.Create(this=_relation(name), kind=kind, replace=True, expression=select)
+    statement = create.sql("duckdb")
     try:
-        cursor.execute(create.sql("duckdb"))
+        cursor.execute(statement)
     except (duckdb.InvalidInputException, duckdb.IOException):
         raise QueryError(
             f"{name}: it is damaged, or its content is not what its suffix says"
@@ -367,7 +370,7 @@ def _created(
     rows = cursor.sql(exp.select("*").from_(_relation(name)).sql("duckdb"))
     types = (column_type(str(kind)) for kind in rows.types)
     columns = dict(zip(rows.columns, types, strict=True))
-    return Table(_SCHEMA, name, columns, engine="files", inferred=inferred)
+    return Table(_SCHEMA, name, columns, engine="files", inferred=inferred), statement
 
 
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:

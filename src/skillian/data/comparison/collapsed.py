@@ -7,6 +7,8 @@ One statement sees one snapshot of both sides. Its rows are kept in the workspac
 statements read them.
 """
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import stored_type
@@ -19,7 +21,7 @@ from skillian.data.comparison.statement import (
     with_relations,
 )
 
-Counts = tuple[exp.Expr, exp.Expr]
+Counts = Sequence[exp.Expr]
 """The numbers of rows of both sides, as scalars."""
 COUNTED = 2
 """In the column `same`: the row has the number of rows of one side."""
@@ -33,12 +35,15 @@ def collapsed_statement(plan: ComparisonPlan, pieces: Relations) -> exp.Select:
     return with_relations(collapsed_select(plan), pieces)
 
 
-def counted_statement(plan: ComparisonPlan, pieces: Relations, counts: Counts) -> exp.Query:
+def counted_statement(
+    plan: ComparisonPlan, pieces: Relations, counts: Counts, *, is_joined: bool
+) -> exp.Query:
     """Return `collapsed_statement` with the number of rows of each side, for a proof.
 
-    These are in `rows_a` and `rows_b` of the rows whose `same` is COUNTED.
+    These are in `rows_a` and `rows_b` of the rows whose `same` is COUNTED. With `is_joined`,
+    `pieces` has one row for each pair of rows with the same key, and no other rows of this key.
     """
-    collapsed = collapsed_select(plan)
+    collapsed = collapsed_select(plan, is_joined=is_joined)
     names = collapsed.named_selects
     counted: list[exp.Query] = []
     for index, count in enumerate(counts):
@@ -70,11 +75,13 @@ def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
     return columns
 
 
-def collapsed_select(plan: ComparisonPlan) -> exp.Select:
+def collapsed_select(plan: ComparisonPlan, *, is_joined: bool = False) -> exp.Select:
     """Return the groups that differ, and in one row all that are equal on both sides.
 
     The groups are scanned once, and no database has to store the equal ones. A group with one row
-    for each side becomes a single row.
+    for each side becomes a single row. With `is_joined` (see `counted_statement`), sums that follow
+    from others are not computed: the rows of a group are alike in what they count, and the equal
+    groups in their amounts.
     """
     same, rows_a = sql.bare("same"), sql.bare("rows_a")
     differs = sql.equals(same, 0)
@@ -83,17 +90,22 @@ def collapsed_select(plan: ComparisonPlan) -> exp.Select:
     for index, (key, term) in enumerate(zip(keys, plan.a.keys, strict=True)):
         value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
         columns.append(sql.named(value, f"key_{index}"))
+    together = exp.Count(this=exp.Star())
+    repeated = count_where(exp.GT(this=rows_a, expression=sql.one()), "repeated")
     columns += [
-        sql.named(exp.Count(this=exp.Star()), "together"),
-        count_where(exp.GT(this=rows_a, expression=sql.one()), "repeated"),
+        sql.named(together, "together"),
+        sql.named(sql.zero(), "repeated") if is_joined else repeated,
     ]
     for name in ("rows_a", "rows_b"):
-        columns.append(sql.named(exp.cast(exp.Sum(this=sql.bare(name)), "BIGINT"), name))
+        rows: exp.Expr = exp.Sum(this=sql.bare(name))
+        if is_joined:
+            rows = exp.Mul(this=together.copy(), expression=exp.AnyValue(this=sql.bare(name)))
+        columns.append(sql.named(exp.cast(rows, "BIGINT"), name))
+    total_b = exp.AnyValue if is_joined else exp.Sum
     for index, measure in enumerate(plan.measures):
-        for name in (f"a_{index}", f"b_{index}"):
-            columns.append(
-                sql.named(sql.decimal(exp.Sum(this=sql.bare(name)), measure.scale), name)
-            )
+        for name, total in ((f"a_{index}", exp.Sum), (f"b_{index}", total_b)):
+            amount = total(this=sql.bare(name))
+            columns.append(sql.named(sql.decimal(amount, measure.scale), name))
         if measure.has_code:
             columns += [
                 sql.named(exp.Max(this=sql.bare(f"xa_{index}")), f"xa_{index}"),

@@ -1,8 +1,9 @@
 """The groups that differ, kept in the workspace: from the rows themselves if their key is unique.
 
 Rows with a unique key are joined as they are, which costs a fraction of aggregating both sides. The
-proof is in the same statement. A row that meets n rows of the other side is in the join n times; so
-the join has as many rows of each side as the side itself only if no key of both sides is repeated.
+same statement proves that they may be. A row that meets n rows of the other side is in the join n
+times; so the join has as many rows of each side as the side itself only if no key of both sides is
+repeated.
 Keys of one side, and keys that differ, would show that they hold several. If the proof fails, the
 rows whose key is repeated are aggregated, and the others joined; where many keys are repeated, both
 sides are aggregated. PostgreSQL joins rows directly if the key contains the primary key of both
@@ -10,7 +11,7 @@ tables. That is not the proof: a primary key does not reach the tables that inhe
 """
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -47,13 +48,13 @@ from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000
-"""The rows in which a key that is often repeated shows itself."""
+"""So many keys are looked for in all rows, to see whether keys are repeated."""
+MOST_ALIKE = 4 * FIRST_ROWS
+"""After so many rows with these keys, it is clear that keys are repeated."""
 FEW = 0.1
 """Up to this share of rows with a repeated key, the other rows are joined apart from them."""
-SAMPLED = 64
-"""Of this many keys, one is looked for a second row with it."""
 _DIRECT = frozenset({"duckdb"})
-"""Dialects whose engines join rows on keys with NULL, and can sample them by a hash."""
+"""Dialects whose engines join rows on keys with NULL, and find a few keys fast."""
 
 
 Pieces = Callable[[ComparisonPlan], Relations]
@@ -80,9 +81,8 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
     The place that is returned finds all groups as fast as the comparison did. Raises `QueryError`.
     """
     repeated = await _repeated_share(place)
-    pieces = await _unique_pieces(place, repeated)
-    if pieces is not None:
-        statement = await asyncio.to_thread(_direct_statement, place.plan, pieces, place)
+    statement = await _direct_statement(place, repeated)
+    if statement is not None:
         table = await _stage_direct(place, statement, workspace)
         if table is not None:
             if place.engine.dialect in _DIRECT:
@@ -127,28 +127,24 @@ async def _stage(place: Place, statement: Statement, workspace: Workspace) -> st
     return await workspace.stage(collapsed_columns(place.plan), batches)
 
 
-async def _unique_pieces(place: Place, repeated: float) -> Pieces | None:
-    """Return the relations of the joined rows, if the keys are likely to be unique."""
+async def _direct_statement(place: Place, repeated: float) -> Statement | None:
+    """Return the statement that joins the rows, if the keys are likely to be unique."""
+    plan = place.plan
+    counts: list[exp.Expr] = [row_count(plan, side) for side in (plan.a, plan.b)]
     if place.engine.dialect in _DIRECT:
         if repeated:
             return None
-        return partial(pieces_direct, most=await _row_counts(place) + 1)
-    is_unique = _have_primary_keys(place.plan)
-    return pieces_unique if is_unique and place.engine.dialect in JOINING else None
-
-
-async def _row_counts(place: Place) -> int:
-    """Return the number of rows of both sides together."""
-    plan = place.plan
-    counts = [row_count(plan, side) for side in (plan.a, plan.b)]
-    total = sql.named(exp.Add(this=counts[0], expression=counts[1]), "rows")
-    [row] = await _ask(place, exp.Select(expressions=[total]))
-    return int(row["rows"])
-
-
-def _direct_statement(plan: ComparisonPlan, pieces: Pieces, place: Place) -> Statement:
-    counts = row_count(plan, plan.a), row_count(plan, plan.b)
-    return place.statement(counted_statement(plan, pieces(plan), counts))
+        # A file with another number of rows in the next statement would have been changed.
+        [row] = await _ask(place, exp.Select(expressions=[*map(sql.named, counts, "ab")]))
+        counts = [exp.Literal.number(int(row[side])) for side in "ab"]
+        pieces = pieces_direct(plan, most=int(row["a"]) + int(row["b"]) + 1)
+    elif place.engine.dialect in JOINING and _have_primary_keys(plan):
+        pieces = pieces_unique(plan)
+    else:
+        return None
+    is_joined = place.engine.dialect in _DIRECT
+    tree = counted_statement(plan, pieces, counts, is_joined=is_joined)
+    return await asyncio.to_thread(place.statement, tree)
 
 
 async def _stage_direct(place: Place, statement: Statement, workspace: Workspace) -> str | None:
@@ -204,28 +200,18 @@ def _has_primary_key(side: Side) -> bool:
 
 
 async def _repeated_share(place: Place) -> float:
-    """Return the share of rows whose key is repeated on their side, as far as samples show it.
+    """Return the share of rows whose key is repeated, among those with the keys of the first rows.
 
-    These are the first rows and a sample of all keys. That of staged sides is 1, because their
-    groups need not be joined otherwise; that of a primary key, and of a database where it makes no
-    difference, is 0.
+    That of staged sides is 1, because their groups need not be joined otherwise; that of a primary
+    key, and of a database where it makes no difference, is 0.
     """
     if place.tables:
         return 1
     if place.engine.dialect not in _DIRECT or _have_primary_keys(place.plan):
         return 0
     sides = (place.plan.a, place.plan.b)
-    first = await _ask(place, *[_first_rows(place.plan, side) for side in sides])
-    share = _share(first)
-    if share > FEW or sum(int(row["rows"]) for row in first) < FIRST_ROWS:
-        return share
-    return max(share, _share(await _ask(place, *[_sample(place.plan, side) for side in sides])))
-
-
-def _share(counts: Sequence[Mapping[str, Any]]) -> float:
-    return max(
-        1 - int(row["alone"]) / (int(row["rows"]) or 1) if row["rows"] else 0 for row in counts
-    )
+    counts = await _ask(place, *[_repetitions(place.plan, side) for side in sides])
+    return max(1 - row["alone"] / row["rows"] if row["rows"] else 0 for row in counts)
 
 
 async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dict[str, Any]]:
@@ -233,35 +219,36 @@ async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dic
     return await place.fetch(await asyncio.to_thread(place.statement, tree))
 
 
-def _first_rows(plan: ComparisonPlan, side: Side) -> exp.Select:
-    return _alone(plan, _keys(plan, side).limit(FIRST_ROWS, copy=False))
+def _repetitions(plan: ComparisonPlan, side: Side) -> exp.Select:
+    """Return how many rows have a key of the first rows, and how many of them share it with none.
 
-
-def _sample(plan: ComparisonPlan, side: Side) -> exp.Select:
-    rows = exp.Select(expressions=[exp.Star()])
-    rows.from_(_keys(plan, side).subquery(sql.name("rows"), copy=False), copy=False)
-    hashed = exp.Anonymous(this="HASH", expressions=key_columns(plan))
-    few = exp.LT(this=hashed, expression=exp.Literal.number(2**64 // SAMPLED))
-    return _alone(plan, rows.where(few, copy=False))
+    In data that is sorted by a key, DuckDB reads only the parts with these keys. It does so for
+    keys that are equal, not for NULL; the proof counts rows with NULL in their keys, too.
+    """
+    first = _keys(plan, side).limit(FIRST_ROWS, copy=False)
+    names = [key.name for key in key_columns(plan)]
+    alike = exp.Select(expressions=[sql.column(name, "rows") for name in names])
+    alike.from_(_keys(plan, side).subquery(sql.name("rows"), copy=False), copy=False)
+    same = sql.all_of(
+        exp.EQ(this=sql.column(name, "rows"), expression=sql.column(name, "first"))
+        for name in names
+    )
+    alike.join(first.subquery(sql.name("first"), copy=False), on=same, join_type="semi", copy=False)
+    alike.limit(MOST_ALIKE, copy=False)
+    count = sql.named(exp.Count(this=exp.Star()), "rows")
+    keys = exp.Select(expressions=[count])
+    keys.from_(alike.subquery(sql.name("alike"), copy=False), copy=False)
+    keys.group_by(*key_columns(plan), copy=False)
+    rows = exp.Coalesce(this=exp.Sum(this=sql.bare("rows")), expressions=[sql.zero()])
+    is_alone = exp.case().when(sql.equals(sql.bare("rows"), 1), sql.one(), copy=False)
+    columns: list[exp.Expr] = [
+        sql.named(exp.cast(rows, "BIGINT"), "rows"),
+        sql.named(exp.Count(this=is_alone), "alone"),
+    ]
+    counts = exp.Select(expressions=columns)
+    return counts.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)
 
 
 def _keys(plan: ComparisonPlan, side: Side) -> exp.Select:
     values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
     return filtered_rows(side.source, values, side.where, plan.parameters)
-
-
-def _alone(plan: ComparisonPlan, rows: exp.Select) -> exp.Select:
-    """Return how many `rows` there are, and how many of them have a key that no other one has."""
-    count = sql.named(exp.Count(this=exp.Star()), "rows")
-    keys = exp.Select(expressions=[count])
-    keys.from_(rows.subquery(sql.name("sampled"), copy=False), copy=False)
-    keys.group_by(*key_columns(plan), copy=False)
-    is_alone = exp.case().when(sql.equals(sql.bare("rows"), 1), sql.one(), copy=False)
-    columns: list[exp.Expr] = [
-        sql.named(
-            exp.Coalesce(this=exp.Sum(this=sql.bare("rows")), expressions=[sql.zero()]), "rows"
-        ),
-        sql.named(exp.Count(this=is_alone), "alone"),
-    ]
-    counts = exp.Select(expressions=columns)
-    return counts.from_(keys.subquery(sql.name("grouped"), copy=False), copy=False)

@@ -1,7 +1,7 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -94,6 +94,16 @@ class ComparisonEngine:
         question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
         return (await self._compared(question, progress)).result
 
+    @asynccontextmanager
+    async def kept(
+        self, question: ComparisonQuestion, progress: Progress | None = None
+    ) -> AsyncGenerator[ComparisonResult]:
+        """Compare as `compare` does; the groups stay until the context ends, whatever the cache."""
+        plan = await self._planner.plan(question, await self._planner.bind(question))
+        with self._cache.holding(self._planner.cache_key(plan, self._top)):
+            yield (await self._compared(question, progress)).result
+        await self._workspace.drop(*self._cache.evicted())
+
     async def check(
         self,
         source_a_name: str,
@@ -107,7 +117,7 @@ class ComparisonEngine:
         """Check a question without running it; raises as `compare` does before its statements."""
         names = (source_a_name, source_b_name)
         question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
-        await self._planner.plan(question)
+        await self._planner.plan(question, await self._planner.bind(question))
 
     async def rows(
         self,
@@ -218,8 +228,13 @@ class ComparisonEngine:
     async def _compared(
         self, question: ComparisonQuestion, progress: Progress | None
     ) -> CachedComparison:
-        plan = await self._planner.plan(question)
+        sources = await self._planner.bind(question)
+        comparison = self._cache.of(question, sources)
+        if comparison is not None:
+            return comparison
+        plan = await self._planner.plan(question, sources)
         key = self._planner.cache_key(plan, self._top)
+        self._cache.note(question, key)
         comparison = self._cache.find(key)
         if comparison is not None:
             return comparison

@@ -253,6 +253,13 @@ class ComparisonQuestion:
         aligned = None if align_on is None else tuple(dict.fromkeys(align_on))
         return cls(*sources, tuple(named), aligned, filters, _thresholds(thresholds))
 
+    @property
+    def digest(self) -> str:
+        """A digest of what is asked, the same for the same request."""
+        parts = (self.source_a, self.source_b, self.measures, self.align_on, self.filters)
+        text = json.dumps([*parts, self.thresholds.model_dump(mode="json")], default=repr)
+        return hashlib.sha256(text.encode()).hexdigest()
+
     def aligned_on(self, names: Sequence[str]) -> "ComparisonQuestion":
         """Return the same question at another grain."""
         return replace(self, align_on=tuple(names))
@@ -270,10 +277,16 @@ class Planner:
         self._registry = registry
         self._binder = binder
 
-    async def plan(self, question: ComparisonQuestion) -> ComparisonPlan:
-        """Return the plan; raises as `ComparisonEngine.compare` does."""
+    async def bind(self, question: ComparisonQuestion) -> tuple[BoundSource, BoundSource]:
+        """Return both sources bound to their databases; raises as `Binder.bind` does."""
         a = await self._binder.bind(question.source_a)
-        b = await self._binder.bind(question.source_b)
+        return a, await self._binder.bind(question.source_b)
+
+    async def plan(
+        self, question: ComparisonQuestion, sources: tuple[BoundSource, BoundSource]
+    ) -> ComparisonPlan:
+        """Return the plan; raises as `ComparisonEngine.compare` does."""
+        a, b = sources
         settings = self._registry.comparison
         keys = shared_keys(a, b, question.align_on, settings.default_align_on)
         pair = frozenset((question.source_a, question.source_b))

@@ -40,8 +40,10 @@ def named(expression: exp.Expr, alias: str) -> exp.Alias:
 
 def decimal(expression: exp.Expr, scale: int) -> exp.Expr:
     """Return a cast to the widest decimal of this scale; the statement fails for larger values."""
-    # `exp.cast` does not change an expression that is a cast to a decimal of any scale.
-    kind = exp.DataType.build(f"DECIMAL({MAX_DIGITS}, {scale})")
+    # `exp.cast` does not change an expression that is a cast to a decimal of any scale, and parses
+    # the name of the type.
+    digits = [exp.DataTypeParam(this=exp.Literal.number(each)) for each in (MAX_DIGITS, scale)]
+    kind = exp.DataType(this=exp.DataType.Type.DECIMAL, expressions=digits, nested=False)
     return exp.Cast(this=exp.maybe_copy(expression), to=kind)
 
 

@@ -274,8 +274,11 @@ def _without_unread(
         table = side.source.table
         if error.source == side.name or (table and not error.source and table.name == error.table):
             for pair in pairing.pairs:
-                if (pair.a, pair.b)[index] == error.column and pair not in keys:
-                    return pairing.without(pair, f"{side.name} {error.reason}")
+                if (pair.a, pair.b)[index] != error.column:
+                    continue
+                if pair in keys:
+                    raise error.of_key()
+                return pairing.without(pair, f"{side.name} {error.reason}")
     raise error
 
 

@@ -37,5 +37,6 @@ def tools(_services: object) -> list[SkillTool]:
             input_model=AskInput,
             run=ask,
             phrases=("ask starter about",),
+            sink="free",
         )
     ]

@@ -22,7 +22,7 @@ from skillian.offline.earlier import COMPARE, QUERY
 from skillian.web.chat.query_table import MOST_ROWS
 from skillian.web.comparison.form.fields import LimitFields, select
 from skillian.web.comparison.form.filter_fields import FilterFields
-from skillian.web.shell.elements import Heading
+from skillian.web.shell.elements import Heading, Time
 
 _TITLES: Mapping[Part, str] = {
     "sources": "Sources",
@@ -65,6 +65,11 @@ class ScopeLine:
                 self._chip(index, printable(words), part_of(index, words))
 
     def _chip(self, index: int, words: str, part: Part) -> None:
+        if part == "time":
+            with ui.element("span").classes("line small chip"):
+                ui.label("as of")
+                Time(words.removeprefix("as of "))
+            return
         if self._call is None or not _is_changeable(self._call, part):
             ui.label(words).classes("small chip")
             return
@@ -188,6 +193,11 @@ class _Editor:
 
     def _limit_fields(self) -> Read:
         fields = LimitFields()
+        configured, pair = self._registry.comparison, frozenset(self._sources)
+        measures = self._arguments.get("measures") or ()
+        fields.set_configured(
+            {name: configured.thresholds_for(pair, name).settled() for name in measures}
+        )
         fields.fill(self._arguments.get("thresholds") or {})
 
         def read() -> Mapping[str, Any] | None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from nicegui import ui
 
 from skillian.api.service import Service
+from skillian.display import printable
 from skillian.web.chat import results
 from skillian.web.shell import text
 
@@ -53,13 +54,18 @@ class ToolCard:
         if self._body.visible:
             self._fill()
 
-    def request_approval(self) -> None:
-        """Ask whether the call may run."""
+    def request_approval(self, wanted: dict[str, Any]) -> None:
+        """Ask whether the call may run.
+
+        Args:
+            wanted: The data of the event `approval_wanted`.
+        """
         self._state.set_text("? waiting for approval")
         self._approval.clear()
         self._approval.set_visibility(True)
         with self._approval:
             ui.label("Allow this call?").classes("grow")
+            _show_origins(wanted.get("origins", ()))
             ui.button("Approve", on_click=lambda: self._decide(approved=True)).props("unelevated")
             ui.button("Deny", on_click=lambda: self._decide(approved=False)).props("outline")
 
@@ -121,6 +127,14 @@ class ToolCard:
 
     def _decide(self, *, approved: bool) -> None:
         self._on_approval(self._call["id"], approved, "")
+
+
+def _show_origins(origins: Iterable[Mapping[str, str]]) -> None:
+    """Show of each value why it is not allowed, or who vouches for it."""
+    for origin in origins:
+        by = "your question" if origin["from"] == "user" else origin["from"] or "allowed"
+        words = origin["fault"] or f"`{origin['path']}`: {by}"
+        ui.label(printable(words)).classes(f"small origin {'fault' if origin['fault'] else 'soft'}")
 
 
 def duration(milliseconds: float) -> str:

@@ -71,7 +71,7 @@ class TurnView:
         self._scoped: list[tuple[list[str], str, dict[str, Any]]] = []
         self._timeline = f"/runs/{session_id}/{started.turn}"
         self._tools: dict[str, ToolCard] = {}
-        self._text = ""
+        self._text = self._said = ""
         self._thought: ThoughtCard | None = None
         self._compared: tuple[str, dict[str, Any]] | None = None
         self._comparison: ComparisonCard | None = None
@@ -102,7 +102,7 @@ class TurnView:
                 self._finish_tool(data)
                 self._working.set_text(WORKING)
             case "approval_wanted":
-                self._tools[data["id"]].request_approval()
+                self._tools[data["id"]].request_approval(data)
                 self._working.set_text("Waiting for your approval …")
             case "approval_given":
                 self._working.set_text(WORKING)
@@ -184,7 +184,8 @@ class TurnView:
         with self._answer:
             with ui.element("div").classes("answer") as answer:
                 answer.props["data-testid"] = "answer"
-                self._fill_answer(str(data["content"]))
+                self._said = str(data["content"])
+                self._fill_answer(self._said)
             if data.get("finished") is False:
                 ui.label(_AGAIN).classes("small soft")
             if data.get("verified") is not None:
@@ -232,7 +233,7 @@ class TurnView:
                 ui.link("Timeline", self._timeline).classes("small")
             if self._compared is not None:
                 key, result = self._compared
-                self._comparison = ComparisonCard(self._service, key, result)
+                self._comparison = ComparisonCard(self._service, key, result, self._said)
 
 
 class PendingQuestion:
@@ -287,11 +288,13 @@ class ComparisonCard:
         service: Holds the comparison.
         key: The key of the comparison.
         result: The result of the tool call that made it.
+        said: The answer.
     """
 
-    def __init__(self, service: Service, key: str, result: dict[str, Any]) -> None:
+    def __init__(self, service: Service, key: str, result: dict[str, Any], said: str) -> None:
         self._service = service
         self._key = key
+        self._said = said
         title = f"{result['source_a']} and {result['source_b']}"
         with ui.element("section").classes("comparison-card panel") as card:
             card.props["aria-label"] = f"Comparison of {title}"
@@ -316,5 +319,5 @@ class ComparisonCard:
         self._button.props(f"aria-expanded={'true' if is_open else 'false'}")
         if is_open and not self._is_filled:
             self._is_filled = True
-            work = comparison_view(self._service, self._key, level=2)
+            work = comparison_view(self._service, self._key, level=2, said=self._said)
             start_task(work, "comparison", self._room)

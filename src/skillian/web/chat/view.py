@@ -51,7 +51,7 @@ class ChatView:
         self._running: set[int] = set()
         self._pending: list[PendingQuestion] = []
         self._client = ui.context.client
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: set[asyncio.Task[object]] = set()
         self._client.on_delete(self._leave)  # pyright: ignore[reportUnknownMemberType] - Callable
         self._actions = Actions(self.ask, self._edit, self._approve)
 

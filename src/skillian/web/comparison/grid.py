@@ -196,7 +196,7 @@ def _options(comparison: ComparisonContext) -> dict[str, Any]:
         {"headerName": "Rows", "marryChildren": True, "children": [
             {"headerName": name, "headerTooltip": name, "field": f"rows_{side}", "type":
              "rightAligned", ":valueFormatter": _AMOUNT, "sortable": False, "flex": 1,
-             "minWidth": 90, ":cellClass": _UNEVEN}
+             "minWidth": 130, ":cellClass": _UNEVEN}
             for side, name in zip("ab", names, strict=True)
         ]},
         {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 76},
@@ -226,7 +226,7 @@ def _status_column(comparison: ComparisonContext) -> dict[str, Any]:
         "headerName": "Class",
         "field": "status",
         "sortable": True,
-        "width": 190,
+        "width": 180,
         ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
         ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
         ":cellClass": "p => 'status-' + p.value",
@@ -242,7 +242,7 @@ def _key_column(index: int, name: str) -> dict[str, Any]:
         "filterParams": _filter_options(_TEXT_TESTS),
         "sortable": True,
         "flex": 1,
-        "minWidth": 125,
+        "minWidth": 110,
     }
 
 
@@ -261,7 +261,7 @@ def _measure_columns(index: int, measure: MeasureSummary, names: Sequence[str]) 
             "filterParams": _filter_options(_NUMBER_TESTS),
             "sortable": True,
             "flex": 2,
-            "minWidth": 120,
+            "minWidth": 120 if part == "g" else 140,
         }
         for part, name in sides.items()
     ]

@@ -98,10 +98,13 @@ def _chart(comparison: ComparisonContext, heat_map: HeatMap) -> None:
     chart.props["aria-label"] = _description(heat_map)
     b = comparison.names[1]
     with ui.element("div").classes("line small soft"):
-        ui.label("■").style(f"color: rgb({HIGHER})").props("aria-hidden=true")
-        ui.label(printable(f"+ {b} is higher"))
-        ui.label("■").style(f"color: rgb({LOWER})").props("aria-hidden=true")
-        ui.label(printable(f"− {b} is lower"))  # noqa: RUF001 - a minus
+        for colour, meaning in (
+            (HIGHER, f"+ {b} is higher"),
+            (LOWER, f"− {b} is lower"),  # noqa: RUF001 - a minus
+        ):
+            with ui.element("span").classes("status"):
+                ui.label("■").style(f"color: rgb({colour})").props("aria-hidden=true")
+                ui.label(printable(meaning))
     if heat_map.more_rows or heat_map.more_columns:
         row, column = heat_map.dimensions
         ui.label(

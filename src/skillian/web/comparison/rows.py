@@ -37,15 +37,16 @@ _NUMBERS = ("integer", "decimal", "float")
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
-def rows_view(result: RowsResult, level: Literal[1, 2]) -> None:
+def rows_view(result: RowsResult, level: Literal[1, 2], said: str = "") -> None:
     """Show a comparison of whole rows.
 
     Args:
         result: The comparison.
         level: The level of its heading: 1 if the comparison has the page to itself.
+        said: A text next to it, whose sentences are not repeated.
     """
     verdict = _verdict(result)
-    verdict.show(level)
+    verdict.show(level, said)
     counts = _classes(result)
     if sum(counts.values()):
         styles = _styles(_names(result))

@@ -17,7 +17,8 @@ def schema_panel(differences: Sequence[Mapping[str, Any]]) -> None:
         ["finding" if each["finding"] else "note", each["aspect"], each["sentence"]]
         for each in sorted(differences, key=lambda each: not each["finding"])
     ]
-    show_table("Differences between the schemas", ("", "About", "Difference"), rows)
+    with ui.element("div").classes("schema"):
+        show_table("Differences between the schemas", ("", "About", "Difference"), rows)
 
 
 def show_table(

@@ -83,8 +83,14 @@ class Verdict:
     files: Sequence[tuple[str, str, str]]
     cache_key: str
 
-    def show(self, level: Literal[1, 2]) -> None:
-        """Show it; `level` is that of its heading."""
+    def show(self, level: Literal[1, 2], said: str = "") -> None:
+        """Show it.
+
+        Args:
+            level: The level of its heading.
+            said: A text next to it, whose sentences are not repeated.
+        """
+        findings = [each for each in self.findings if each not in said]
         with ui.element("div").classes("verdict stack"):
             with ui.element("div").classes("line"):
                 a, b = map(printable, self.names)
@@ -101,8 +107,8 @@ class Verdict:
                 for figure in self.figures:
                     _figure(figure)
             self._show_conclusion()
-            if self.findings:
-                _findings(self.findings)
+            if findings:
+                _findings(findings)
 
     def _show_conclusion(self) -> None:
         with ui.element("div").classes("conclusion").props("data-testid=verdict"):

@@ -33,9 +33,9 @@ WHY = (heat_map_panel, explanation_panel)
 
 
 async def comparison_view(
-    service: Service, cache_key: str, *, level: Literal[1, 2] = 1, owner: str = ""
-) -> None:
-    """Show a comparison, or say why it cannot be shown and what to do.
+    service: Service, cache_key: str, *, level: Literal[1, 2] = 1, owner: str = "", said: str = ""
+) -> bool:
+    """Show a comparison, or say why it cannot be shown and what to do; whether it is shown.
 
     If the result is no longer in the cache, the sources are compared again.
 
@@ -44,6 +44,7 @@ async def comparison_view(
         cache_key: The key of the comparison.
         level: The level of its heading: 1 if the comparison has the page to itself.
         owner: Who asks; a comparison of uploaded files is shown only to their owner.
+        said: The answer above it, whose sentences are not repeated.
     """
     with ui.element("div").classes("comparison stack") as room:
         result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
@@ -56,14 +57,15 @@ async def comparison_view(
                 Heading("This comparison cannot be shown", level)
                 ui.label(str(error)).classes("fault").props("role=alert")
                 ui.link("Compare again", "/compare")
-                return
+                return False
             finally:
                 spinner.delete()
         with room:
             if isinstance(result, ComparisonResult):
-                _build(ComparisonContext(service, result), level)
+                _build(ComparisonContext(service, result), level, said)
             else:
-                rows_view(result, level)
+                rows_view(result, level, said)
+    return True
 
 
 def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
@@ -83,9 +85,9 @@ async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonR
     return service.data.comparison.remembered(cache_key)
 
 
-def _build(comparison: ComparisonContext, level: Literal[1, 2]) -> None:
+def _build(comparison: ComparisonContext, level: Literal[1, 2], said: str) -> None:
     result = comparison.result
-    verdict_on(result).show(level)
+    verdict_on(result).show(level, said)
     panels: dict[str, Callable[[], object]] = {}
     if result.summary.classes.groups:
         panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
+from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web.shell.activity import show_error
@@ -45,6 +46,7 @@ async def saved_list(visit: Visit) -> None:
             for record in records:
                 with ui.element("li").classes("line"):
                     ui.link(printable(record.name), f"/saved/{record.id}").classes("grow")
-                    sides = f"{record.question['a']} and {record.question['b']}"
+                    question = SavedComparison.model_validate(record.question)
+                    sides = await visit.service.comparisons.sides(question, visit.owner)
                     ui.label(printable(sides)).classes("soft small")
                     Time(record.created)

@@ -14,8 +14,9 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import SkillianError
+from skillian.web.shell import text
 from skillian.web.shell.activity import loading, show_error
-from skillian.web.shell.elements import Amount, Heading, Time, scroll_region
+from skillian.web.shell.elements import Heading, Time, scroll_region
 from skillian.web.shell.frame import START, Visit
 
 POLL_SECONDS = 0.5
@@ -45,12 +46,13 @@ class SavedView:
         """Build the view; raises `ProblemError` if this key may not open it."""
         report = await self._saved.report(self._visit.owner, self._id)
         question = SavedComparison.model_validate(report["comparison"])
+        sides = await self._visit.service.comparisons.sides(question, self._visit.owner)
         with ui.element("div").classes("stack saved"):
             Heading(printable(report["name"]), 1)
             what = ", ".join(question.measures) or "whole rows"
-            ui.label(printable(f"{question.a} and {question.b} · {what}")).classes("soft")
+            ui.label(printable(f"{sides} · {what}")).classes("soft")
             with ui.element("div").classes("line"):
-                self._run = ui.button("Run again", icon="refresh", on_click=self._start)
+                self._run = ui.button("Run", icon="refresh", on_click=self._start)
                 self._run.props("unelevated no-caps")
                 if report["is_own"]:
                     delete = ui.button("Delete", icon="delete", on_click=self._delete)
@@ -59,7 +61,7 @@ class SavedView:
                 self._sharing(is_shared=report["shared"])
             self._progress = ui.element("div")
             self._room = ui.element("div").classes("stack")
-        self._show(report)
+        await self._show(report)
 
     def _sharing(self, *, is_shared: bool) -> None:
         path = self._visit.address(f"/saved/{self._id}")
@@ -90,7 +92,7 @@ class SavedView:
                 run = await self._visit.service.runs.get(self._visit.owner, run["id"])
             if run["state"] != "completed":
                 show_error(run["error"] or "This run was stopped. Run it again.")
-            self._show(await self._saved.report(self._visit.owner, self._id))
+            await self._show(await self._saved.report(self._visit.owner, self._id))
         except (SkillianError, ProblemError) as error:
             show_error(problem_of(error).detail)
         finally:
@@ -118,18 +120,30 @@ class SavedView:
             return False
         return True
 
-    def _show(self, report: dict[str, Any]) -> None:
+    async def _show(self, report: dict[str, Any]) -> None:
+        key = report["cache_key"]
+        is_stored = bool(key) and await self._is_stored(key)
         self._room.clear()
         with self._room:
-            if report["cache_key"]:
-                ui.link("Open the last result", f"/compare/{report['cache_key']}")
+            if is_stored:
+                ui.link("Open the last result", f"/compare/{key}")
+            elif key:
+                ui.label("The last result is no longer stored.").classes("soft")
             runs: Sequence[dict[str, Any]] = report["runs"]
             if not runs:
-                ui.label("It has not run yet. Choose “Run again” to begin its history.")
+                ui.label("It has not run yet. Choose “Run” to begin its history.")
                 return
+            self._run.set_text("Run again")
             _trend(runs)
             note = self._note if report["is_own"] else None
             _findings(report["findings"], note)
+
+    async def _is_stored(self, key: str) -> bool:
+        try:
+            await self._visit.service.comparisons.find(key, self._visit.owner)
+        except ProblemError:
+            return False
+        return True
 
     async def _note(self, finding: dict[str, Any]) -> None:
         change = await _ask_note(finding)
@@ -138,7 +152,7 @@ class SavedView:
         note, due = change
         owner, number = self._visit.owner, finding["id"]
         if await self._done(self._saved.note(owner, self._id, number, note, due)):
-            self._show(await self._saved.report(owner, self._id))
+            await self._show(await self._saved.report(owner, self._id))
 
 
 def _trend(runs: Sequence[dict[str, Any]]) -> None:
@@ -151,10 +165,8 @@ def _trend(runs: Sequence[dict[str, Any]]) -> None:
             ui.label("Last run").classes("soft")
             Time(last["at"])
             ui.label(_VERDICTS[last["verdict"]])
-            for name in ("new", "known", "fixed"):
-                with ui.element("span").classes("line"):
-                    Amount(last[name])
-                    ui.label(name)
+            new, known, fixed = (text.amount(last[name]) for name in ("new", "known", "fixed"))
+            text.sentence(new, " new · ", known, " known · ", fixed, " fixed")
         chart = ui.echart(_trend_options(runs[::-1]), renderer="svg").classes("trend-chart")
         chart.style["height"] = "200px"
         chart.props["role"] = "img"
@@ -232,22 +244,22 @@ async def _ask_note(finding: dict[str, Any]) -> tuple[str | None, date | None] |
         dialog.props["aria-label"] = "A known finding"
         Heading("A known finding", 2)
         ui.label(printable(finding["text"]))
-        text = ui.textarea("What is known about it", value=finding["note"] or "")
-        text.props("outlined dense autogrow maxlength=2000")
+        note = ui.textarea("What is known about it", value=finding["note"] or "")
+        note.props("outlined dense autogrow maxlength=2000")
         due = ui.input("Counts as new again after (optional)", value=finding["due"] or "")
         due.props("type=date outlined dense stack-label")
         with ui.element("div").classes("line"):
             ui.button(
                 "Save",
-                on_click=lambda: dialog.submit(((text.value or "").strip() or None, due.value)),
+                on_click=lambda: dialog.submit(((note.value or "").strip() or None, due.value)),
             ).props("unelevated no-caps")
             ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
     answer: Any = await dialog
     if answer is None:
         return None
-    note, day = answer
+    words, day = answer
     try:
-        return note, date.fromisoformat(day) if day else None
+        return words, date.fromisoformat(day) if day else None
     except ValueError:
         show_error("This day is not a date. Write it as YYYY-MM-DD.")
         return None

@@ -15,8 +15,8 @@ from skillian.errors import ToolError
 
 
 def start_task(
-    work: Coroutine[Any, Any, None], name: str, slot: ui.element | None = None
-) -> asyncio.Task[None]:
+    work: Coroutine[Any, Any, object], name: str, slot: ui.element | None = None
+) -> asyncio.Task[object]:
     """Start a background task. An exception that it raises is logged.
 
     Args:
@@ -25,7 +25,7 @@ def start_task(
         slot: The element in which the task builds its elements.
     """
     create = cast("Callable[..., Any]", background_tasks.create)  # pyright: ignore[reportUnknownMemberType]
-    return cast("asyncio.Task[None]", create(work, name=name, context=slot))
+    return cast("asyncio.Task[object]", create(work, name=name, context=slot))
 
 
 def loading(text: str) -> ui.element:

@@ -11,8 +11,9 @@ from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.errors import ToolError
 from skillian.reports.words import text
 from skillian.web.shell.activity import reporting_errors
-from skillian.web.shell.elements import Amount, Heading, scroll_region
+from skillian.web.shell.elements import Heading, scroll_region
 from skillian.web.shell.rows_table import rows_table
+from skillian.web.shell.text import amount, sentence
 
 _SAMPLES, _ROWS = 8, 10
 
@@ -40,6 +41,7 @@ async def _source(service: Service, name: str, source: Source) -> None:
     try:
         with service.slots.taken():
             info = await service.data.catalogue.source(name)
+            await service.data.catalogue.sample(name, 1)  # the description may be minutes old
     except (ToolError, ProblemError) as error:
         state.set_text("✕ does not answer")
         state.classes("fault")
@@ -55,8 +57,7 @@ async def _source(service: Service, name: str, source: Source) -> None:
 
 def _extent(info: SourceInfo, source: Source) -> None:
     with ui.element("div").classes("line soft"):
-        Amount(info.row_count)
-        ui.label("rows")
+        sentence(amount(info.row_count), " row" if info.row_count == 1 else " rows")
         if info.freshness is not None:
             ui.label(f"· {source.freshness} up to {text(info.freshness)}")
         ui.label(f"· connection {source.connection}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from html import escape
@@ -10,6 +11,7 @@ from itertools import takewhile
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.token import Token
 from nicegui import ui
 from pygments import highlight
 from pygments.formatters import HtmlFormatter
@@ -33,8 +35,24 @@ _MARKDOWN = (
 )
 
 
+# An amount: with its unit or as a share, or too long for a date or a version.
+_AMOUNT = re.compile(r"(?<![\w.,])-?(?:\d+\.\d+(?= (?:[A-Z]{3}\b|%))|\d{5,}\.\d+(?![\w.]))")
+
+
+def _with_amounts(
+    _renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object
+) -> str:
+    return _AMOUNT.sub(lambda found: amount(found[0]), escape(tokens[index].content))
+
+
+_MARKDOWN.add_render_rule("text", _with_amounts)
+
+
 def markdown(text: str) -> ui.html:
-    """Show a model's answer, which is Markdown without HTML, images or links."""
+    """Show a model's answer, which is Markdown without HTML, images or links.
+
+    Amounts in it are shown in the reader's locale.
+    """
     rendered: str = _MARKDOWN.render(printable(text[:LONGEST]))
     return ui.html(rendered, sanitize=False).classes("prose")
 

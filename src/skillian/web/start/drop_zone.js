@@ -17,7 +17,7 @@ export default {
     </div>`,
   props: { url: String, options: String, suffixes: Array, maxBytes: Number, hint: String },
   emits: ["stored"],
-  data: () => ({ items: [], over: false, number: 0 }),
+  data: () => ({ items: [], over: false, number: 0, sent: {} }),
   mounted() {
     // Quasar's own bar would show the same progress, without a name for screen readers.
     Quasar.LoadingBar.setDefaults({ hijackFilter: (url) => !url.startsWith(this.url) });
@@ -44,8 +44,17 @@ export default {
         if (file.size > this.maxBytes) {
           item.fault = `It has ${this.megabytes(file.size)}, and a file can have ${this.megabytes(this.maxBytes)}.`;
         }
-        this.items.push({ ...item, file: Vue.markRaw(file), isWaiting: !item.fault });
+        this.items.push({ ...item, file: Vue.markRaw(file), options: this.options, isWaiting: !item.fault });
       }
+      this.next();
+    },
+    // Sends a workbook again, to read another one of its sheets.
+    again(id, sheet) {
+      const file = this.sent[id];
+      const options = new URLSearchParams(this.options);
+      options.set("sheet", sheet);
+      const item = { number: this.number++, name: file.name, size: file.size, sent: 0, fault: "" };
+      this.items.push({ ...item, file, options: options.toString(), isWaiting: true, replaces: id });
       this.next();
     },
     // One file is sent after the other, so that the first of a pair stays the first.
@@ -72,13 +81,15 @@ export default {
       request.onload = () => {
         if (request.status === 201) {
           this.remove(item);
-          this.$emit("stored", JSON.parse(request.responseText).id);
+          const id = JSON.parse(request.responseText).id;
+          this.sent[id] = file;
+          this.$emit("stored", { id, replaces: item.replaces || "" });
         } else {
           item.fault = this.reason(request);
         }
       };
       request.onerror = () => (item.fault = "The connection failed. Choose the file again.");
-      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}&options=${encodeURIComponent(this.options)}`);
+      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}&options=${encodeURIComponent(item.options)}`);
       request.setRequestHeader("Content-Type", "application/octet-stream");
       request.send(file);
     },

@@ -29,10 +29,11 @@ class DropZone(Element, component="drop_zone.js"):
     Args:
         max_bytes: The maximum size of a file.
         kept: What the reader should know about how long files are kept.
-        stored: Called when the service has stored a file.
+        stored: Called with the id of a file that the service has stored, and that of the file that
+            it replaces, which is empty if there is none.
     """
 
-    def __init__(self, max_bytes: int, kept: str, stored: Callable[[], object]) -> None:
+    def __init__(self, max_bytes: int, kept: str, stored: Callable[[str, str], object]) -> None:
         super().__init__()
         self.props["url"] = UPLOADS
         self.props["suffixes"] = list(SUFFIXES)
@@ -42,7 +43,16 @@ class DropZone(Element, component="drop_zone.js"):
             f"{', '.join(kinds)} or {last}, up to {size_text(max_bytes)} each. {kept}"
         )
         self.props["options"] = ""
-        self.on("stored", stored, args=[])
+        self.on("stored", lambda event: stored(event.args["id"], event.args["replaces"]))
+
+    def read_sheet(self, upload_id: str, sheet: str) -> None:
+        """Send a workbook again, to read another one of its sheets.
+
+        Args:
+            upload_id: What the service called it when this page had sent it.
+            sheet: The name of the sheet.
+        """
+        self.run_method("again", upload_id, sheet)
 
 
 _DECIMALS = {".": "1.50", ",": "1,50"}

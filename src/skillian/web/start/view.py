@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from nicegui import ui
@@ -16,8 +17,9 @@ from skillian.uploads.store import Upload
 from skillian.uploads.tables import PREFIX
 from skillian.web.comparison.form.fields import select
 from skillian.web.comparison.form.job import SAME, JobControls
+from skillian.web.shell import text
 from skillian.web.shell.activity import loading, reporting_errors, start_task
-from skillian.web.shell.elements import Amount, Heading, scroll_to
+from skillian.web.shell.elements import Heading, scroll_to
 from skillian.web.shell.frame import Visit
 from skillian.web.start.drop_zone import DropZone, size_text, writing_fields
 from skillian.web.start.preview import Preview
@@ -76,15 +78,15 @@ class _Files:
         self._known: dict[str, Upload] = {}
         self._preview: Preview | None = None
         self._shown: tuple[str, str] | None = None
-        self._has_sent = False
+        self._sent: set[str] = set()
         settings = visit.service.settings
         days = settings.retention_days
         kept = f"deleted {days} days after their last use" if days else "kept until you delete them"
         with ui.element("section").classes("panel choice stack") as section:
             section.props["aria-label"] = "Two files"
             Heading("Two files", 2)
-            zone = DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
-            writing_fields(zone)
+            self._zone = DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
+            writing_fields(self._zone)
             self._list = ui.element("ul").classes("files").props('aria-label="Uploaded files"')
 
     def build_pair(self) -> None:
@@ -103,41 +105,50 @@ class _Files:
         for field in (self._a, self._b):
             field.on_value_change(self._show)
 
-    async def _stored(self) -> None:
-        self._has_sent = True
-        await self.update()
+    async def _stored(self, upload_id: str, replaces: str) -> None:
+        self._sent.add(upload_id)
+        if replaces:
+            await self._visit.service.comparisons.forget_upload(self._visit.owner, replaces)
+        await self.update({replaces: upload_id} if replaces else {})
 
-    async def update(self) -> None:
-        """Show the files that are stored; a new pair is previewed."""
+    async def update(self, replaced: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Show the files that are stored; a new pair is previewed.
+
+        Args:
+            replaced: The ids of files that others have replaced, and the ids of those.
+        """
         before = {*self._known}
         uploads = await self._visit.service.uploads.list(self._visit.owner)
         self._known = {upload.id: upload for upload in uploads}
+        labels = _labels(uploads)
         self._list.clear()
         with self._list:
             for upload in reversed(uploads):
-                self._add(upload)
+                self._add(upload, labels[upload.id])
         ids = [*self._known]
-        chosen = [field.value for field in (self._a, self._b)]
-        if {*ids} - before or not {*chosen} <= {*ids}:
+        chosen = [replaced.get(field.value, field.value) for field in (self._a, self._b)]
+        if {*ids} - before - {*replaced.values()} or not {*chosen} <= {*ids}:
             chosen = ids[-2:] if len(ids) > 1 else [None, None]
-        labels = _labels(uploads)
         for field, value in zip((self._a, self._b), chosen, strict=True):
             options: Any = field
             options.set_options(labels, value=value)
         self._show()
 
-    def _add(self, upload: Upload) -> None:
+    def _add(self, upload: Upload, label: str) -> None:
         with ui.element("li"):
-            ui.label(printable(upload.name)).classes("file-name")
-            with ui.element("span").classes("soft small line grow"):
-                Amount(upload.rows)
-                ui.label(f"rows · {len(upload.columns)} columns · {size_text(upload.bytes)}")
-            if upload.note:
-                ui.label(upload.note).classes("small")
+            ui.label(label).classes("file-name")
+            rows = "row" if upload.rows == 1 else "rows"
+            columns = "1 column" if len(upload.columns) == 1 else f"{len(upload.columns)} columns"
+            extent = f" {rows} · {columns} · {size_text(upload.bytes)}"
+            text.sentence(text.amount(upload.rows), extent).classes("soft small grow")
+            if upload.id in self._sent and len(upload.sheets) > 1:
+                name = printable(f"Sheet of {upload.name}")
+                sheet = select(name, list(upload.sheets), upload.sheet).classes("sheet")
+                sheet.on_value_change(lambda event: self._zone.read_sheet(upload.id, event.value))
+            elif upload.note:  # this page no longer has the file
+                ui.label(printable(upload.note)).classes("small")
             button = ui.button(icon="delete", on_click=partial(self._delete, upload.id))
-            button.props("flat round dense").props["aria-label"] = printable(
-                f"Delete {upload.name}"
-            )
+            button.props("flat round dense").props["aria-label"] = f"Delete {label}"
 
     async def _delete(self, upload_id: str) -> None:
         with reporting_errors():
@@ -166,7 +177,7 @@ class _Files:
         service, owner = self._visit.service, self._visit.owner
         files = self._known[a], self._known[b]
         spinner = loading("Reading both files …")
-        if self._has_sent:
+        if self._sent:
             scroll_to(self._pair)
         try:
             with service.slots.taken():

@@ -17,6 +17,7 @@ from types import TracebackType
 from typing import Any, NamedTuple, Self
 
 from tinyagent.execution.protocol import ExecutionResult, Executor
+from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 _VICTIM = "import sys; print(flush=True); sys.stdin.read()"
@@ -177,7 +178,7 @@ class ProbeFailed(Exception):
     """A probe did not finish, so it shows nothing; the message says what ended it."""
 
 
-Open = Callable[[ExecutionLimits], Executor]
+Open = Callable[[ProcessOptions], Executor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,26 +197,34 @@ class Bench:
     canaries: Canaries
     open: Open
 
-    async def steps(self, *codes: str, limits: ExecutionLimits = LIMITS) -> list[ExecutionResult]:
+    async def steps(
+        self,
+        *codes: str,
+        limits: ExecutionLimits = LIMITS,
+        options: ProcessOptions | None = None,
+    ) -> list[ExecutionResult]:
         """Run the steps in one fresh session, with the canaries' facts injected."""
-        async with self.open(limits) as executor:
+        async with self.open({"limits": limits, **(options or {})}) as executor:
             for name, value in self.canaries.facts().items():
                 executor.inject(name, value)
             return [await executor.run(code) for code in codes]
 
-    async def attempts(self, acts: Mapping[str, str], setup: str = "") -> ProbeResult:
+    async def attempts(
+        self, acts: Mapping[str, str], setup: str = "", options: ProcessOptions | None = None
+    ) -> ProbeResult:
         """Whether all of these are refused.
 
         Args:
             acts: expressions by what they try; each raises if it is refused.
             setup: statements before them.
+            options: of the executor.
 
         Raises:
             ProbeFailed: the code ended before it had tried all of them.
         """
         lines = [f"attempt({name!r}, lambda: {act})" for name, act in acts.items()]
         code = "\n".join([setup, _TRYING, *lines, "outcomes"])
-        (result,) = await self.steps(code)
+        (result,) = await self.steps(code, options=options)
         if result.error is not None:
             raise ProbeFailed(result.error.strip().splitlines()[-1])
         outcomes: dict[str, str] = result.value

@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from tinyagent.core.errors import SandboxUnavailable
+from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
 from tinyagent.execution.doctor.bench import Bench, Canaries, Probe, ProbeFailed
+from tinyagent.execution.doctor.network_probes import NETWORK_PROBES
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, NEEDED_IMPORTS, PROBES
 from tinyagent.execution.protocol import Executor, Guarantee
+from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.sandbox.engines import ENGINES
-from tinyagent.execution.sandbox.executor import ProcessOptions, get_executor
-from tinyagent.execution.trust import ExecutionLimits, TrustLevel
+from tinyagent.execution.sandbox.executor import get_executor
+from tinyagent.execution.trust import (
+    NETWORK_PROMISES,
+    TrustLevel,
+    describe_network,
+)
 
 _TRIES = 2  # a probe that does not finish shows nothing: under load, a session may be lost
 
@@ -90,27 +96,36 @@ async def examine(
 ) -> Examination:
     """Test each promise of one level, each in a fresh session."""
 
-    def open_executor(limits: ExecutionLimits) -> Executor:
+    def open_executor(options: ProcessOptions) -> Executor:
         # Behind locks, the list of imports is not what is tested.
         imports = NEEDED_IMPORTS if level is TrustLevel.LOCAL else ("*",)
-        options: ProcessOptions = {"limits": limits, "extra_imports": imports}
-        if engine is not None:
-            options["engine"] = engine
-        return get_executor(level, **options)
+        wanted: ProcessOptions = {**options, "extra_imports": imports, "engine": engine}
+        return get_executor(level, **wanted)
 
     bench = Bench(level, engine, canaries, open_executor)
     report(_name(level, engine))
     try:
         async with AsyncExitStack() as stack:
-            executor = await stack.enter_async_context(open_executor(ExecutionLimits()))
+            executor = await stack.enter_async_context(open_executor({}))
             guarantees = tuple(executor.guarantees)
     except SandboxUnavailable as error:
         return Examination(level, engine, unavailable=str(error))
+    if level is not TrustLevel.LOCAL:
+        guarantees += await _of_a_network(bench)
     trials: list[Trial] = []
     for guarantee in guarantees:
         report(f"{_name(level, engine)}: {guarantee.promise}")
         trials.append(await _try(guarantee, bench))
     return Examination(level, engine, tuple(trials))
+
+
+async def _of_a_network(bench: Bench) -> tuple[Guarantee, ...]:
+    """The promises of a session with a network, and whether there can be one here."""
+    try:
+        async with bench.open({"network": ["localhost"]}) as executor:
+            return tuple(each for each in executor.guarantees if each.id in NETWORK_PROMISES)
+    except (ConfigurationError, SandboxUnavailable) as error:
+        return describe_network(str(error))
 
 
 async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
@@ -132,7 +147,7 @@ async def _try(guarantee: Guarantee, bench: Bench) -> Trial:
 
 def probe_for(guarantee: Guarantee, level: TrustLevel) -> Probe | None:
     """The probe of this promise at this level."""
-    probes = LOCAL_PROBES if level is TrustLevel.LOCAL else PROBES
+    probes = LOCAL_PROBES if level is TrustLevel.LOCAL else {**PROBES, **NETWORK_PROBES}
     return probes.get(guarantee.promise)
 
 

@@ -214,7 +214,7 @@ def call(number, *arguments):
 
 async def sessions(bench: Bench) -> ProbeResult:
     """Find the file and the process of another open session."""
-    async with bench.open(LIMITS) as other:
+    async with bench.open({"limits": LIMITS}) as other:
         lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
         code = f"{lock}\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
         folder, pid = whole(await other.run(code)).value

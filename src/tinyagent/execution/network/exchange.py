@@ -17,6 +17,7 @@ from tinyagent.execution.network.heads import (
     OVERRIDES,
     Head,
     RequestRefused,
+    plain_name,
     read_body,
 )
 from tinyagent.execution.network.names import host_name, ip_address
@@ -167,7 +168,7 @@ class Exchange:
         if reason:
             raise RequestRefused(403, reason)
         if policy.is_narrow(target):
-            wrong = OVERRIDES.intersection(name for name, _ in head.headers)
+            wrong = [name for name, _ in head.headers if plain_name(name).startswith(OVERRIDES)]
             if wrong:
                 raise RequestRefused(
                     403, f"the header {min(wrong)} is not passed on to {target.host}"
@@ -289,7 +290,7 @@ def _request_headers(head: Head, secret: Secret | None, target: Target) -> list[
             added.append((secret.header.title(), secret.value))
     usual = target.port == {"http": 80, "https": 443}[target.scheme]
     added.append(("Host", target.host if usual else f"{target.host}:{target.port}"))
-    return [*added, *(item for item in head.headers if item[0] not in dropped)]
+    return [*added, *(item for item in head.headers if plain_name(item[0]) not in dropped)]
 
 
 def _answer_head(

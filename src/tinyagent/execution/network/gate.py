@@ -18,12 +18,14 @@ from tinyagent.execution.network.heads import RequestRefused, read_head
 from tinyagent.execution.network.rules import Target
 from tinyagent.execution.network.streams import HEAD_SECONDS, Stream, open_stream, readable
 from tinyagent.execution.network.upstream import open_client
+from tinyagent.execution.protocol import OnRequest
 
 MAX_CONNECTIONS = 64
 _MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
 MAX_REQUESTS = 10_000
-"""Requests of a step that are answered."""
+"""Requests of a step that are answered and reported, lookups of names included."""
 MAX_RECORDS = 1_000
+"""Requests that the result of a step lists."""
 _CLOSE_SECONDS = 5.0
 _SNIFF_SECONDS = 10.0
 _MAX_NAME_LINE = 400
@@ -36,15 +38,22 @@ class Gate:
     Args:
         access: what may be reached.
         listeners: of the session; `listen` brings those of one that only starts.
+        on_request: called with each request once it has ended.
     """
 
-    def __init__(self, access: NetworkAccess, listeners: list[socket.socket]) -> None:
+    def __init__(
+        self,
+        access: NetworkAccess,
+        listeners: list[socket.socket],
+        on_request: OnRequest,
+    ) -> None:
         self._access = access
         self._listeners = listeners
+        self._on_request = on_request
         self._tasks: set[asyncio.Task[None]] = set()
         self._open = 0
         self._is_listening = self._is_closing = False
-        self._requests = 0
+        self._requests = self._noted = 0
         self.records: list[NetworkRequest] = []
         """What the code asked for, oldest first; at most `MAX_RECORDS`."""
 
@@ -135,9 +144,14 @@ class Gate:
                     return
                 line += piece
             text = line.partition(b"\n")[0].decode("ascii", "replace")
-            address, reason = self._access.find(text)
+            try:
+                self._check_limits()
+                address, reason = self._access.find(text)
+            except RequestRefused as fault:
+                address, reason = "", fault.reason
             if reason:
-                self._note(NetworkRequest("LOOKUP", text[:100], "", allowed=False, reason=reason))
+                shown = "".join(letter if letter.isprintable() else "?" for letter in text[:100])
+                self._note(NetworkRequest("LOOKUP", shown, "", allowed=False, reason=reason))
             answer = f"+{address}" if address else f"-{reason}"
             await loop.sock_sendall(sock, answer[: _MAX_NAME_LINE * 4].encode("ascii", "replace"))
 
@@ -202,8 +216,13 @@ class Gate:
             raise RequestRefused(429, f"a step may make {MAX_REQUESTS:,} requests")
 
     def _note(self, record: NetworkRequest) -> None:
+        """Report a request that has ended; a flood of refused ones is cut off."""
         if len(self.records) < MAX_RECORDS:
             self.records.append(record)
+        self._noted += 1
+        if self._on_request is not None and self._noted <= MAX_REQUESTS:
+            # Not from within this task, which would swallow an error of the listener.
+            asyncio.get_running_loop().call_soon(self._on_request, record)
 
 
 _CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"

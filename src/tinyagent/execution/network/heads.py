@@ -27,12 +27,16 @@ HOP_BY_HOP = frozenset({
     "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "proxy-connection",
     "te", "trailer", "trailers", "transfer-encoding", "upgrade", "http2-settings",
 })  # fmt: skip
-# By which some servers let a request be another one than it says.
-OVERRIDES = frozenset({
-    "x-http-method-override", "x-http-method", "x-method-override", "x-original-url",
-    "x-rewrite-url", "x-original-uri", "x-forwarded-uri", "x-forwarded-host", "x-forwarded-prefix",
-    "x-host", "forwarded",
-})  # fmt: skip
+# Beginnings of headers by which some servers let a request be another one than it says.
+OVERRIDES = (
+    "x-http-method", "x-method-override", "x-original-", "x-rewrite-", "x-forwarded-", "x-host",
+    "forwarded",
+)  # fmt: skip
+
+
+def plain_name(header: str) -> str:
+    """The name of a header as servers may read it that know no difference between `_` and `-`."""
+    return header.replace("_", "-")
 
 
 class RequestRefused(Exception):

@@ -10,12 +10,13 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 _MAX_NAME = 253
 _LABEL = re.compile(r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*")
-# What `is_global` of some Python versions calls public.
+# What `is_global` of some Python versions calls public; the last is a service of Azure's machines.
 _SPECIAL = tuple(
     ipaddress.ip_network(text)
     for text in (
         "64:ff9b:1::/48", "fec0::/10", "5f00::/16", "3fff::/20", "100::/63", "2001::/23",
         "192.88.99.0/24", "192.0.0.0/24", "198.18.0.0/15",
+        "168.63.129.16/32",
     )
 )  # fmt: skip
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")

@@ -19,7 +19,10 @@ _NEVER = frozenset({"CONNECT", "TRACE"})
 _RULE = re.compile(r"(\*\.)?([^/:@?#\s]+)(?::([0-9]{1,5}))?")
 _URL = re.compile(r"(https?)://([^/@?#\s]+)(/[^?#\s]*)")
 # In a path that is compared with a rule: what a server might read as another path.
-_AMBIGUOUS = re.compile(r"//|\\|;|/\.{1,2}(?=/|$)|%(?:2[ef]|3b|5c|25|00|c|d|e|f)", re.IGNORECASE)
+_AMBIGUOUS = re.compile(
+    r"//|\\|;|/(?:\.|%20)+(?=/|$)|%(?:2[ef]|3b|5c|25|7f|[01cdef])|%(?![0-9a-f]{2})",
+    re.IGNORECASE,
+)
 _PLAIN_PATH = re.compile(r"/[!-~]*")
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Self
 
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.execution.network.access import NetworkAccess
 from tinyagent.execution.network.gate import Gate
-from tinyagent.execution.network.rules import Allow
-from tinyagent.execution.network.secrets import ApiKey, Bearer
+from tinyagent.execution.protocol import OnRequest
 from tinyagent.execution.trust import NETWORK_IMPORTS
 
 PRELOADED = ("http.client", "ssl", "urllib.request")
@@ -23,23 +22,17 @@ class SessionNetwork:
     """Opens the network of each session of an executor, one after another, and serves its steps.
 
     Args:
-        items: what may be reached.
-        secrets: for hosts of the list.
-        max_bytes: that a step may send and receive.
-
-    Raises:
-        ConfigurationError: an item or a secret cannot be used, or the extra is not installed.
+        access: what may be reached.
     """
 
-    def __init__(
-        self,
-        items: Iterable[str | Allow],
-        secrets: Mapping[str, Bearer | ApiKey],
-        max_bytes: int,
-    ) -> None:
-        self._access = NetworkAccess(items, secrets, max_bytes)
+    def __init__(self, access: NetworkAccess) -> None:
+        self._access = access
         self._listeners: list[socket.socket] = []
         self._gate: Gate | None = None
+
+    def renewed(self) -> Self:
+        """Another for the same hosts, without this one's session."""
+        return type(self)(self._access)
 
     def preload(self, modules: Iterable[str]) -> tuple[str, ...]:
         """The modules to load before sessions fork, of those that the code will use."""
@@ -61,9 +54,18 @@ class SessionNetwork:
         if self._gate is not None:
             self._gate.listen(self._listeners)
 
-    async def serve(self, step: Awaitable[ExecutionResult]) -> ExecutionResult:
-        """Serve the session while a step runs; the result says what the code asked for."""
-        async with Gate(self._access, self._listeners) as gate:
+    async def serve(
+        self,
+        step: Awaitable[ExecutionResult],
+        on_request: OnRequest,
+    ) -> ExecutionResult:
+        """Serve the session while a step runs; the result lists what the code asked for.
+
+        Args:
+            step: what to wait for.
+            on_request: called with each request once it has ended.
+        """
+        async with Gate(self._access, self._listeners, on_request) as gate:
             self._gate = gate
             try:
                 result = await step

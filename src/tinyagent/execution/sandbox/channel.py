@@ -180,8 +180,9 @@ _FIELDS: dict[Kind, dict[str, FieldTest]] = {
         "remarks": _is_remarks,
     },
     Kind.EXITED: {"pid": _number(1, _MAX_PID), "status": _number(0, _MAX_STATUS)},
-    Kind.SWEPT: {"killed": _number(0, _MAX_PID), "memory": _is_bool},
+    Kind.SWEPT: {"killed": _number(0, _MAX_PID), "memory": _is_bool, "pool": _is_text},
     Kind.FAILED: {"error": _is_text},
+    Kind.TURNED: {"error": _is_text, "full": _is_bool},
     Kind.ENTRY: {
         "name": _number(0, MAX_ENTRY_NAME),
         "kind": _is_entry_kind,

@@ -1,22 +1,48 @@
-"""What an executor demands of a template, and whether a template can give it."""
+"""The options of an executor, what they demand of a template, and whether one can give it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.advice import how_to_get
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox.templates import TemplateHandle
-from tinyagent.execution.trust import TrustLevel, describe_guarantees, describe_local, lacking
+from tinyagent.execution.trust import (
+    ExecutionLimits,
+    TrustLevel,
+    describe_guarantees,
+    describe_local,
+    describe_network,
+    lacking,
+)
 
 if TYPE_CHECKING:
+    from tinyagent.execution.network.rules import Allow
+    from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.network.session import SessionNetwork
     from tinyagent.execution.workspace.session import SessionWorkspace
     from tinyagent.execution.workspace.workspace import Workspace
+
+
+class ProcessOptions(TypedDict, total=False):
+    """The options of `ProcessExecutor`, besides its trust level."""
+
+    limits: ExecutionLimits
+    extra_imports: Iterable[str]
+    files: Iterable[str | Path]
+    checkpoints: int
+    engine: str | None
+    without: Iterable[str]
+    require: Iterable[str]
+    workspace: str | Path | Workspace | None
+    packages: Iterable[str]
+    lock: str | Path | None
+    network: Iterable[str | Allow]
+    secrets: Mapping[str, Bearer | ApiKey]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +82,13 @@ class Demands:
         checkpoints = self.checkpoints_of(template)
         if self.trust_level is TrustLevel.LOCAL:
             return describe_local(checkpoints)
+        rows: Sequence[Guarantee]
         rows = describe_guarantees(template.spec.engine.name, template.report, checkpoints)
         if not template.spec.network:
             return rows
         name = "no network but the listed hosts"
-        return [replace(row, promise=name) if row.id == "S4" else row for row in rows]
+        rows = [replace(row, promise=name) if row.id == "S4" else row for row in rows]
+        return [*rows, *describe_network()]
 
     def checkpoints_of(self, template: TemplateHandle) -> int:
         """How many earlier states a session of this template can keep.
@@ -139,6 +167,7 @@ def network_of(options: Mapping[str, Any], max_bytes: int) -> SessionNetwork | N
             raise ConfigurationError("secrets are for hosts of `network`, which lists none")
         return None
     # Executors without a network need neither HTTP nor certificates.
+    from tinyagent.execution.network.access import NetworkAccess  # noqa: PLC0415
     from tinyagent.execution.network.session import SessionNetwork  # noqa: PLC0415
 
-    return SessionNetwork(items, secrets or {}, max_bytes)
+    return SessionNetwork(NetworkAccess(items, secrets or {}, max_bytes))

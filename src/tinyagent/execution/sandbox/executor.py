@@ -2,76 +2,44 @@
 
 from __future__ import annotations
 
-import math
-import os
+import copy
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.packages.wanted import wanted_packages
-from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee
+from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, OnOutput, OnRequest
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.demands import (
     Demands,
+    ProcessOptions,
     network_of,
     read_level,
     refuse_without_locks,
     workspace_of,
 )
-from tinyagent.execution.sandbox.engines.base import Engine
-from tinyagent.execution.sandbox.engines.kernel import KernelEngine
-from tinyagent.execution.sandbox.files import existing_file, send_file
-from tinyagent.execution.sandbox.host_folders import HostFolder
+from tinyagent.execution.sandbox.files import existing_file
 from tinyagent.execution.sandbox.injected import Injected
 from tinyagent.execution.sandbox.session import SandboxSession
-from tinyagent.execution.sandbox.templates import (
-    Spec,
-    TemplateHandle,
-    engines_for,
-    modules_for,
-    running_template,
-    template_for,
-)
+from tinyagent.execution.sandbox.snapshots import Snapshot, names_of, read_snapshot, write_snapshot
+from tinyagent.execution.sandbox.starter import SessionStarter
+from tinyagent.execution.sandbox.templates import engines_for
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
-from tinyagent.execution.trust import (
-    ExecutionLimits,
-    TrustLevel,
-    imports_at,
-    needed_promises,
-)
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel, imports_at, needed_promises
 
 if TYPE_CHECKING:
     from tinyagent.core.execution import Change
-    from tinyagent.execution.network.rules import Allow
-    from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.packages.store import PackageSet
     from tinyagent.execution.workspace.session import SessionWorkspace
-    from tinyagent.execution.workspace.workspace import Workspace
 
 MAX_CODE = 1_000_000
 """Characters of one step."""
 _CHECKPOINTS = 8
-
-
-class ProcessOptions(TypedDict, total=False):
-    """The options of `ProcessExecutor`, besides its trust level."""
-
-    limits: ExecutionLimits
-    extra_imports: Iterable[str]
-    files: Iterable[str | Path]
-    checkpoints: int
-    engine: str | None
-    without: Iterable[str]
-    require: Iterable[str]
-    workspace: str | Path | Workspace | None
-    packages: Iterable[str]
-    lock: str | Path | None
-    network: Iterable[str | Allow]
-    secrets: Mapping[str, Bearer | ApiKey]
 
 
 class ProcessExecutor:
@@ -88,8 +56,8 @@ class ProcessExecutor:
             at LOCAL.
         files: copied into its working folder.
         checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself. 0: steps run in the session itself;
-            the default with `packages`, because the threads that some keep survive no fork.
+            and one whose process is lost loses only itself; while a library keeps a pool of
+            threads, as Polars does, no state is kept. 0: steps run in the session itself.
         engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
         without: promises that may be missing, by their ids or names as in `guarantees`, such as
@@ -118,26 +86,33 @@ class ProcessExecutor:
         refuse_without_locks(self.trust_level, options)
         self.limits = options.get("limits", ExecutionLimits())
         extra = options.get("extra_imports", ())
-        self._extra = (extra,) if isinstance(extra, str) else tuple(extra)
-        imports_at(self.trust_level, self._extra)  # refuses "*" at LOCAL
-        self._wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
-        self._files = [existing_file(path) for path in options.get("files", ())]
-        checkpoints = options.get("checkpoints", 0 if self._wanted else _CHECKPOINTS)
+        extra = (extra,) if isinstance(extra, str) else tuple(extra)
+        imports_at(self.trust_level, extra)  # refuses "*" at LOCAL
+        wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
+        files = [existing_file(path) for path in options.get("files", ())]
+        checkpoints = options.get("checkpoints", _CHECKPOINTS)
         if checkpoints < 0:
             raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
         needed = needed_promises(
             self.trust_level, options.get("without", ()), options.get("require", ()), checkpoints
         )
-        self._demands = Demands(self.trust_level, needed, checkpoints)
-        self._engines = engines_for(self.trust_level, options.get("engine"))
+        self._workspace = workspace_of(options.get("workspace"), has_files=bool(files))
+        self._starter = SessionStarter(
+            demands=Demands(self.trust_level, needed, checkpoints),
+            engines=engines_for(self.trust_level, options.get("engine")),
+            limits=self.limits,
+            extra=extra,
+            files=files,
+            wanted=wanted,
+            workspace=self._workspace,
+            network=network_of(options, self.limits.max_network_bytes),
+        )
         self._injected = Injected()
         self._session: SandboxSession | None = None
         self._steps = 0
         self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
-        self._workspace = workspace_of(options.get("workspace"), has_files=bool(self._files))
-        self._network = network_of(options, self.limits.max_network_bytes)
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:
@@ -146,7 +121,7 @@ class ProcessExecutor:
         Raises:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
-        return self._demands.described(self._start(()))
+        return self._starter.demands.described(self._starter.start(()))
 
     @property
     def packages(self) -> PackageSet | None:
@@ -155,7 +130,7 @@ class ProcessExecutor:
         Raises:
             ConfigurationError: a package is refused.
         """
-        return None if self._wanted is None else self._wanted.prepare()
+        return self._starter.packages
 
     def inject(self, name: str, value: Any) -> None:
         """Make `value` available to the code as `name`, from the next step on.
@@ -170,7 +145,7 @@ class ProcessExecutor:
         self._injected.add(name, value)
 
     async def run(
-        self, code: str, *, on_output: Callable[[str], None] | None = None
+        self, code: str, *, on_output: OnOutput = None, on_request: OnRequest = None
     ) -> ExecutionResult:
         """Run one step. An error of the code is in the result, never raised.
 
@@ -178,13 +153,51 @@ class ProcessExecutor:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
             CallerError: another step is running.
         """
-        if self._is_running:
-            raise CallerError("this executor already runs a step; use one executor for each run")
-        self._is_running = True
-        try:
-            return await self._run(code, on_output)
-        finally:
-            self._is_running = False
+        with self._alone():
+            return await self._run(code, on_output, on_request)
+
+    async def dump(self, path: str | Path) -> Snapshot:
+        """Write the variables of the code to a file, which `load` reads in any session.
+
+        Values, tables and arrays are written as data, functions and classes as their source.
+        Files of the code are not in it. What cannot be kept is named in the result.
+
+        Returns:
+            The names that are in the file, and why the others are not.
+
+        Raises:
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            ExecutionError: nothing could be written, such as more than 32 MB.
+            CallerError: a step is running.
+        """
+        with self._alone():
+            result = await self._do("dump", b"")
+        lock = self._lock_digest
+        return await run_in_thread(write_snapshot, result=result, path=path, packages=lock)
+
+    async def load(self, path: str | Path, *, allow_other: bool = False) -> tuple[str, ...]:
+        """Start a new session with the variables of a file that `dump` has written.
+
+        The file is as trusted as code: its functions and classes run, in the session only.
+
+        Args:
+            path: of the file.
+            allow_other: whether it may be of another minor version of Python or of other packages.
+
+        Returns:
+            The names of the variables.
+
+        Raises:
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            ExecutionError: the file is damaged, or of another Python or other packages; the
+                session has no variables if its content is wrong.
+            CallerError: a step is running.
+        """
+        with self._alone():
+            lock = None if allow_other else self._lock_digest
+            data = await run_in_thread(read_snapshot, path=path, packages=lock)
+            self.kill()
+            return names_of(await self._do("load", data), path)
 
     def rewind(self, steps: int = 1) -> None:
         """Go back to the variables as they were `steps` steps ago. Files stay as they are.
@@ -207,6 +220,34 @@ class ProcessExecutor:
         What the last result has shown of a workspace can be committed until the next step.
         """
         self.kill()
+
+    async def fork(self, n: int) -> tuple[Self, ...]:
+        """Make `n` executors that continue from here, each with its own variables and files.
+
+        Their processes share the memory that nobody changes. They and this executor are branches of
+        one session: steps take turns, and the limits of memory and files hold for all together.
+        Each has other random numbers. This executor continues as before.
+
+        Raises:
+            CallerError: a step is running, the code has a file open or has changed its working
+                directory, or there is no room for so many.
+            ConfigurationError: `n` is less than 1, or this executor cannot have branches: it has a
+                workspace, or no checkpoints.
+            SandboxUnavailable: this machine cannot keep what the trust level promises.
+        """
+        if n < 1:
+            raise ConfigurationError(f"fork: n must be 1 or more, got {n}")
+        if self._workspace is not None:
+            raise ConfigurationError("fork: an executor with a workspace has no branches")
+        if self._starter.demands.checkpoints == 0:
+            raise ConfigurationError("fork: an executor with checkpoints=0 has no branches")
+        with self._alone():
+            session = await self._opened("")
+            async with session.turn():
+                known, copies = session.known, [self._injected.copy() for _ in range(n)]
+                orders = [each.order(self._steps, "", known) for each in copies]
+                branches = await session.fork(orders, self._injected.answer)
+        return tuple(map(self._branch, branches, copies))
 
     async def commit(self, paths: Iterable[str] | None = None) -> tuple[Change, ...]:
         """Write what the code has changed in its workspace to the folder: all of it or nothing.
@@ -244,11 +285,14 @@ class ProcessExecutor:
         """End the running step at once, and forget all variables."""
         self._steps = 0
         self._kills += 1
-        if self._session is not None:
-            self._session.close()
+        network, session = self._starter.network, self._session
+        if session is not None:
+            session.close()
             self._finalizer.detach()
-        if self._network is not None:
-            self._network.close()
+        if network is not None and session is not None and session.first.is_open:
+            self._starter.network = network.renewed()  # other branches use this one
+        elif network is not None:
+            network.close()
 
     async def aclose(self) -> None:
         """End the session and release everything; a later `run` starts a new one."""
@@ -270,115 +314,69 @@ class ProcessExecutor:
         """Close it."""
         await self.aclose()
 
-    async def _run(self, code: str, on_output: Callable[[str], None] | None) -> ExecutionResult:
+    async def _run(self, code: str, on_output: OnOutput, on_request: OnRequest) -> ExecutionResult:
         most = self.limits.max_steps
         if most is not None and self._steps >= most:
             return ExecutionResult(error=f"all {most} steps of this session are used up")
         if len(code) > MAX_CODE:
             return ExecutionResult(error=f"the code has more than {MAX_CODE:,} characters")
-        session = self._session
-        if session is None or not session.is_open:
-            self._finalizer.detach()
-            kills = self._kills
-            session = self._session = await self._open(code)
-            if kills != self._kills:
-                session.close()
+        session = await self._opened(code)
+        network = self._starter.network
         self._steps += 1
         try:
             order = self._injected.order(self._steps, code, session.known)
             turn = StepCollector(self.limits, on_output, order.token)
-            step = session.run(order, turn, self._injected.answer)
-            result = await (step if self._network is None else self._network.serve(step))
+            async with session.turn():
+                step = session.run(order, turn, self._injected.answer)
+                result = await (step if not network else network.serve(step, on_request))
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
         if self._workspace is not None:
             result = await self._workspace.finish(session, result)
         return result
 
-    async def _open(self, code: str) -> SandboxSession:
-        """A session of a template that has loaded the modules that the code starts with."""
-        preload = modules_for(self._extra, code, packages=self._wanted is not None)
-        if self._network is not None:
-            preload = self._network.preload(preload)
-        template = self._running(preload)
-        if template is None:
-            template = await run_in_thread(self._start, preload=preload)
-        room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self._files)
-        checkpoints = self._demands.checkpoints_of(template)
-        modules = None if self._wanted is None else self._wanted.prepare().modules
-        order = {
-            "limits": {
-                "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
-                "max_output_bytes": self.limits.max_output_bytes,
-                "max_memory_bytes": self.limits.max_memory_bytes,
-                "max_processes": self.limits.max_processes,
-                "max_file_bytes": room,
-                "checkpoints": checkpoints,
-            },
-            "imports": sorted(imports_at(self.trust_level, self._extra, modules)),
-        }
-        if self._network is not None:
-            self._network.describe(order)
+    async def _do(self, task: str, data: bytes) -> ExecutionResult:
+        """Let the session write or read a snapshot."""
+        session = await self._opened("")
+        order = self._injected.task(self._steps, task, data)
+        turn = StepCollector(self.limits, None, order.token)
+        async with session.turn():
+            return await session.run(order, turn, self._injected.answer)
 
-        def start(order: dict[str, Any], folders: Sequence[HostFolder] = ()) -> SandboxSession:
-            number, sock = template.spawn(order, folders)
-            session = SandboxSession(template, number, sock, self.limits, checkpoints)
-            self._finalizer = weakref.finalize(self, session.close)
-            if self._network is not None:
-                session.take_descriptors(self._network.take)
-            return session
-
-        if self._workspace is not None:
-            return await self._workspace.start(order, start, layered=self._layers(template))
-        session = start(order)
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        if self._is_running:
+            raise CallerError("this executor already runs a step; use one executor for each run")
+        self._is_running = True
         try:
-            for path in self._files:
-                await send_file(session, path)
-        except BaseException:
-            session.close()
-            raise
+            yield
+        finally:
+            self._is_running = False
+
+    @property
+    def _lock_digest(self) -> str:
+        packages = self.packages
+        return "" if packages is None else packages.lock.digest
+
+    async def _opened(self, code: str) -> SandboxSession:
+        """The session, which is started if there is none."""
+        session = self._session
+        if session is None or not session.is_open:
+            self._finalizer.detach()
+            kills = self._kills
+            session = self._session = await self._starter.open(code, self._close_with_this)
+            if kills != self._kills:
+                session.close()
         return session
 
-    def _layers(self, template: TemplateHandle) -> bool:
-        """Whether sessions of this template can have a workspace without a copy of it."""
-        is_own = template.spec.engine == KernelEngine()
-        has_warden = self._demands.checkpoints_of(template) > 0
-        return is_own and has_warden and bool(template.report["namespaces"])
+    def _close_with_this(self, session: SandboxSession) -> None:
+        self._finalizer = weakref.finalize(self, session.close)
 
-    def _running(self, preload: tuple[str, ...]) -> TemplateHandle | None:
-        """The template that `_start` would return, if it runs already."""
-        if self._wanted is not None and self._wanted.prepared is None:
-            return None
-        template = running_template(self._spec(self._engines[0], preload))
-        if template is None or self._demands.lacking(template):
-            return None
-        return template
-
-    def _spec(self, engine: Engine, preload: tuple[str, ...]) -> Spec:
-        keeper = self._workspace is not None and os.geteuid() != 0  # root makes mounts itself
-        packages = self.packages
-        folder = "" if packages is None else str(packages.folder)
-        network = self._network is not None
-        return Spec(engine, preload, keeper=keeper, packages=folder, network=network)
-
-    def _start(self, preload: tuple[str, ...]) -> TemplateHandle:
-        """The template of the first engine that can keep what the trust level promises."""
-        reasons: list[str] = []
-        for engine in self._engines:
-            reason = engine.missing()
-            if not reason:
-                try:
-                    template = template_for(self._spec(engine, preload))
-                except SandboxUnavailable as error:
-                    reason = str(error)
-                else:
-                    reason = self._demands.lacking(template)
-                    if not reason:
-                        return template
-            reasons.append(f"{engine.name}: {reason}")
-        raise SandboxUnavailable(
-            f"nothing here can run code at {self.trust_level}: " + "; ".join(reasons)
-        )
+    def _branch(self, session: SandboxSession, injected: Injected) -> Self:
+        branch = copy.copy(self)
+        vars(branch).update(_starter=copy.copy(self._starter), _injected=injected, _session=session)
+        vars(branch)["_finalizer"] = weakref.finalize(branch, session.close)
+        return branch
 
 
 def _nothing() -> None:

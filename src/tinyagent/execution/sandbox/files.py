@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from tinyagent.core.errors import ConfigurationError
@@ -28,5 +29,15 @@ async def send_file(session: SandboxSession, path: Path) -> None:
     with path.open("rb") as file:
         append = False
         while (piece := file.read(_PIECE)) or not append:
-            await session.put(Frame(Kind.FILE, {"name": path.name, "append": append}, piece))
+            await session.first.put(Frame(Kind.FILE, {"name": path.name, "append": append}, piece))
             append = True
+
+
+async def send_files(session: SandboxSession, paths: Iterable[Path]) -> None:
+    """Copy files into the working folder of a session, which is closed if that fails."""
+    try:
+        for path in paths:
+            await send_file(session, path)
+    except BaseException:
+        session.close()
+        raise

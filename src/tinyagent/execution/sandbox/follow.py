@@ -95,8 +95,6 @@ class Follower:
         self.waited = 0.0
         """How many seconds it took to get the fork, without delays of the host itself."""
         self._is_paused = False
-        self.was_paused = False
-        """Whether its processes were stopped while a tool ran."""
         self.pid = 0
         """Of the fork, as its parent reports it, possibly after the first frames of the fork."""
         self.status: int | None = None
@@ -105,6 +103,7 @@ class Follower:
         self.fault = ""
         """Why the step never started, or what was wrong with a frame."""
         self.out_of_memory = False
+        self._is_stopped = False
 
     async def follow(self, bounds: Bounds) -> StepEnding:
         """Follow the step until it has ended or its time is over.
@@ -127,6 +126,11 @@ class Follower:
         finally:
             for channel in channels:
                 channel.unlisten()
+
+    def stop(self) -> None:
+        """Follow it no further: its branch was closed."""
+        self._is_stopped = True
+        self._wake.set()
 
     def how_it_died(self) -> str:
         """What ended the process, in words."""
@@ -212,11 +216,14 @@ class Follower:
         self._bounds = self._bounds._replace(until=self._bounds.until + free)
 
     def _pause(self) -> None:
-        self._is_paused = self.was_paused = True
+        self._is_paused = True
         self._service.pause(True)  # noqa: FBT003 - a callback
 
     async def _state(self) -> StepEnding | None:
         """How the step has ended as far as its frames do not show it; None: it has not."""
+        if self._is_stopped:
+            self.fault = self.fault or "it was closed"
+            return StepEnding.DIED
         if self._holder is not None:
             self._hear_holder(self._holder)
             if self.status is not None:

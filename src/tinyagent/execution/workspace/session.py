@@ -76,7 +76,7 @@ class SessionWorkspace:
         folder = HostFolder(opened.path.resolve(), _NAME, read_only=True, owned=True)
         session = spawn({**order, "workspace": {"masks": masks}}, [folder])
         try:
-            await session.wait_until_ready()
+            await session.first.wait_until_ready()
         except BaseException:
             session.close()
             raise
@@ -89,9 +89,9 @@ class SessionWorkspace:
         limits = {**order["limits"], "max_file_bytes": self._room}
         session = spawn({**order, "limits": limits, "workspace": {"masks": None}}, ())
         try:
-            await session.wait_until_ready()
+            await session.first.wait_until_ready()
             for frame in _copy(opened):
-                await session.put(frame)
+                await session.first.put(frame)
                 await asyncio.sleep(0)
         except BaseException:
             session.close()
@@ -160,10 +160,10 @@ async def _read_report(session: SandboxSession, report: Report) -> bool:
     loop = asyncio.get_running_loop()
     if not await session.settle():
         return False
-    await session.put(Frame(Kind.SCAN, {}))
+    await session.first.put(Frame(Kind.SCAN, {}))
     began = loop.time()
     while True:
-        frame = await session.receive(_REPORT_SECONDS)
+        frame = await session.first.receive(_REPORT_SECONDS)
         kind = frame.kind if isinstance(frame, Frame) else None
         if kind is Kind.SCANNED and report.is_whole:
             return True

@@ -140,6 +140,8 @@ async def test_a_question_is_answered_from_the_tools(client: Client) -> None:
     assert text_of(events).startswith("7 of 12 groups match")
     assert finished.result["unverified"] == []
     assert {each["number"] for each in finished.result["references"]} >= {"7", "12"}
+    [scope] = finished.result["scope"]
+    assert scope[:3] == ["fi_reporting and bpc_reporting", "amount", "company: 1001"]
 
 
 async def test_a_follow_up_uses_the_clients_conversation(client: Client) -> None:

@@ -86,6 +86,8 @@ async def test_a_question_is_answered_from_the_tools(server: Serving, asking: As
     skillian = completion.model_extra["skillian"]
     assert [call["tool"] for call in skillian["tool_calls"]] == ["compare_sources"]
     assert skillian["unverified"] == []
+    [scope] = skillian["scope"]
+    assert scope[:3] == ["fi_reporting and bpc_reporting", "amount", "company: 1001"]
 
 
 async def test_a_follow_up_finds_the_tool_results(server: Serving, asking: Asking) -> None:
@@ -104,7 +106,11 @@ async def test_a_follow_up_finds_the_tool_results(server: Serving, asking: Askin
 async def test_a_stream_is_recalled_as_well(server: Serving, asking: Asking) -> None:
     asked, said = asking(server), user()
     stream = await asked.chat.completions.create(model="skillian", messages=said, stream=True)
-    answer = text_of([chunk async for chunk in stream])
+    chunks = [chunk async for chunk in stream]
+    last = chunks[-1].model_extra
+    assert last is not None
+    assert last["skillian"]["scope"][0][:2] == ["fi_reporting and bpc_reporting", "amount"]
+    answer = text_of(chunks)
     said += [{"role": "assistant", "content": answer}, *user("why?")]
     completion = await asked.chat.completions.create(model="skillian", messages=said)
     assert "of the gross gap" in (completion.choices[0].message.content or "")

@@ -89,6 +89,18 @@ async def test_runs_tell_new_known_and_fixed_findings_apart(serve: Serve, tmp_pa
             await sent(server, "DELETE", f"/saved/{again}", 204)
 
 
+async def test_a_run_of_measures_is_recorded_where_no_result_is_kept(
+    serve: Serve, tmp_path: Path
+) -> None:
+    sources = written(tmp_path)
+    kept_for_no_time = f"{SOURCES}comparison: {{cache_ttl_seconds: 0}}\n"
+    sources.write_text(kept_for_no_time, encoding="utf-8")
+    async with serve(sources=sources) as server:
+        report = await run(server, await saved(server, AMOUNTS))
+        assert [each["verdict"] for each in report["runs"]] == ["findings"]
+        assert [each["state"] for each in report["findings"]] == ["new"]
+
+
 async def test_a_run_that_cannot_begin_is_refused(serve: Serve, tmp_path: Path) -> None:
     async with serve(sources=written(tmp_path)) as server:
         one = await saved(server, AMOUNTS)

@@ -10,7 +10,7 @@ import sys
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
-from threading import Event
+from threading import Barrier, Event
 from types import SimpleNamespace
 from typing import Any
 
@@ -56,6 +56,7 @@ class Driver:
         self.logins: list[dict[str, Any]] = []
         self.answer: tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]] | None = None
         self.blocked: Event | None = None
+        self.sides = Barrier(1)
         self.cancelled = 0
         self.QueryJobConfig = self.Client = lambda **values: values
 
@@ -94,6 +95,7 @@ class Cursor:
         if self._driver.blocked is not None:
             self._driver.blocked.wait(20)
             raise RuntimeError("cancelled")
+        self._driver.sides.wait(20)
         if self._driver.answer is None:
             raise RuntimeError("no such server at db.example.com\nmore")
         self.description, self._rows = self._driver.answer
@@ -141,10 +143,7 @@ def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> D
         "sqlserver": ("mssql_python",),
         "oracle": ("oracledb",),
         "snowflake": ("snowflake", "snowflake.connector"),
-        "bigquery": (
-            "google.cloud.bigquery",
-            "google.cloud.bigquery.dbapi",
-        ),
+        "bigquery": ("google.cloud.bigquery", "google.cloud.bigquery.dbapi"),
         "databricks": ("databricks", "databricks.sql"),
     }
     for name in names[request.param]:
@@ -185,7 +184,8 @@ def registry(*urls: str) -> SourceRegistry:
 
 
 async def statements_of(driver: Driver, *urls: str) -> list[str]:
-    """Return what a comparison asks the server."""
+    """Return what a comparison asks the server: of both sides, though each refuses."""
+    driver.sides = Barrier(len(urls))
     async with DataServices(registry(*urls)) as services:
         with pytest.raises(QueryError, match="no such server at …"):
             await services.comparison.compare(

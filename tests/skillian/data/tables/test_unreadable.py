@@ -14,18 +14,21 @@ from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.filters import Filters
 from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
-from skillian.errors import UnreadableColumnError
+from skillian.errors import QueryError
 
 
-async def compared(a: str, b: str, key: tuple[str, ...] = ("id",)) -> TableResult:
+async def compared(
+    a: str, b: str, key: tuple[str, ...] = ("id",), filters: Filters | None = None
+) -> TableResult:
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
         try:
-            return await engine.compare(TableQuestion(one, other, key))
+            return await engine.compare(TableQuestion(one, other, key, filters=filters or {}))
         finally:
             await engine.aclose()
 
@@ -66,7 +69,7 @@ async def test_sqlite(tmp_path: Path) -> None:
     reasons = {"v": "holds 'abc'", "d": "holds '2024-02-31'"}
     check(await compared(good, bad), reasons)
     check(await compared(bad, good, ()), reasons)
-    with pytest.raises(UnreadableColumnError, match=r"'v' holds 'abc'.*; correct the value"):
+    with pytest.raises(QueryError, match=r"'v' holds 'abc'.*; .*another key"):
         await compared(good, bad, ("v",))
 
 
@@ -121,6 +124,26 @@ async def test_postgres(postgres_database: PostgresDatabase, tmp_path: Path) -> 
     )
     years = "outside the years 1 to 9999"
     check(await compared(good, f"{postgres_database.url}#t"), {"d": years, "m": years, "n": "NaN"})
+
+
+async def test_an_infinite_date_in_the_key_can_be_left_out_with_a_filter(
+    postgres_database: PostgresDatabase, tmp_path: Path
+) -> None:
+    postgres_database.execute(
+        "CREATE TABLE t (day date, w text);"
+        "INSERT INTO t VALUES ('infinity', 'x'), ('2024-01-01', 'y'), ('-infinity', 'x')"
+    )
+    good = duckdb_table(tmp_path, "day DATE, w VARCHAR", "('2024-01-01', 'y')")
+    advice = r"'day' .*outside the years 1 to 9999; .*another key.*--where 'day<=9999-12-31'"
+    with pytest.raises(QueryError, match=advice):
+        await compared(good, f"{postgres_database.url}#t", ("day",))
+    for days in (
+        {"between": ["0001-01-01", "9999-12-31"]},
+        {"lte": "9999-12-31", "gt": "0001-01-01"},
+    ):
+        result = await compared(good, f"{postgres_database.url}#t", ("day",), {"day": days})
+        assert result.equal
+        assert result.rows.matched == 1
 
 
 @needs_clickhouse

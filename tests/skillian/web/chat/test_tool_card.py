@@ -96,8 +96,15 @@ async def test_rows_are_a_table_and_the_rest_is_json(service: Service) -> None:
 async def test_a_call_that_waits_for_approval_is_decided_by_a_button(service: Service) -> None:
     taken = Decisions()
     async with card(service, {"tool": "post", "args": {}}, taken) as (user, made):
-        made.request_approval()
+        fault = "`to` comes from query_source\u202e; it may come from the user's request"
+        origins = [
+            {"path": "to", "from": "", "fault": fault},
+            {"path": "text", "from": "user", "fault": ""},
+        ]
+        made.request_approval({"doubt": fault, "origins": origins})
         await sees(user, "Allow this call?")
+        await sees(user, r"`to` comes from query_source\u202e; it may come from")
+        await sees(user, "`text`: your question")
         user.find("Deny").click()
         user.find("Approve").click()
         assert taken == [("c1", False, ""), ("c1", True, "")]

@@ -66,7 +66,6 @@ async def test_a_source_that_does_not_answer_does_not_hide_the_others(tmp_path: 
     async with open_service(settings) as service:
         connection.execute("DROP TABLE gone")
         connection.close()
-        service.data.catalogue._described.clear()
         async with viewed(lambda: sources_view(service)) as user:
             await sees(user, "✕ does not answer")
             await sees(user, "✓ answers")

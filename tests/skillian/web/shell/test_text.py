@@ -50,6 +50,14 @@ async def test_markup_in_an_answer_is_escaped(written: str) -> None:
     assert ' onclick="' not in html
 
 
+async def test_amounts_in_an_answer_are_in_the_readers_locale() -> None:
+    written = "2172539.90 EUR, -131674.49 net, 58.3 % & period 2024.04, Python 3.11, `0.25 EUR`"
+    html = await html_of(lambda: text.markdown(written))
+    assert re.findall("<exact-number[^>]*>([^<]*)<", html) == ["2172539.90", "-131674.49", "58.3"]
+    assert "<code>0.25 EUR</code>" in html
+    assert "% &amp; period 2024.04, Python 3.11" in html
+
+
 async def test_markdown_is_shown() -> None:
     html = await html_of(lambda: text.markdown("**b**\n\n|a|\n|-|\n|1|"))
     assert "<strong>b</strong>" in html

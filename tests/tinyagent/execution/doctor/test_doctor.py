@@ -22,10 +22,13 @@ from tinyagent.execution.doctor.bench import (
     processes_called,
 )
 from tinyagent.execution.doctor.examine import Examination, ProbeVerdict, Trial, examine
+from tinyagent.execution.doctor.network_probes import NETWORK_PROBES
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, PROBES
+from tinyagent.execution.network.access import NetworkAccess
+from tinyagent.execution.network.rules import HostPolicy
 from tinyagent.execution.protocol import Guarantee
-from tinyagent.execution.sandbox import executor as process
-from tinyagent.execution.sandbox.demands import Demands
+from tinyagent.execution.sandbox import starter
+from tinyagent.execution.sandbox.demands import Demands, ProcessOptions
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, Engine
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
@@ -33,7 +36,7 @@ from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.sandbox.templates import Spec, TemplateHandle
 from tinyagent.execution.sandbox.worker.kernel import landlock, syscalls
 from tinyagent.execution.trust import (
-    ExecutionLimits,
+    NETWORK_PROMISES,
     TrustLevel,
     describe_guarantees,
     describe_local,
@@ -54,6 +57,7 @@ UNLOCKED = {
     "none of the host's environment": "os.environ, getenv",
     "not the name of the host": "uname, gethostname",
     "memory limit": "as a stack, as memory that is then read only",
+    NETWORK_PROMISES["N5"]: "TCP, UDP, ",
     "sessions are hidden from each other": "open its file, list folders, see its lock",
 }
 
@@ -73,16 +77,17 @@ def without_locks(monkeypatch: pytest.MonkeyPatch, canaries: Canaries) -> Genera
     """Sessions are ordinary processes: what the kernel would hold back succeeds."""
     monkeypatch.setitem(ENVIRONMENT, canaries.name, "known")
     made = TemplateHandle(Spec(KernelEngine(), (), NO_LOCK))
-    monkeypatch.setattr(process, "template_for", lambda *_: made)
-    monkeypatch.setattr(process, "running_template", lambda *_: made)
+    monkeypatch.setattr(starter, "template_for", lambda *_: made)
+    monkeypatch.setattr(starter, "running_template", lambda *_: made)
     monkeypatch.setattr(Demands, "lacking", lambda *_: "")
     yield
     made.close()
 
 
 def bench(canaries: Canaries, level: TrustLevel = TrustLevel.ISOLATED) -> Bench:
-    def open_executor(limits: ExecutionLimits) -> ProcessExecutor:
-        return ProcessExecutor(level, limits=limits, extra_imports=("*",))
+    def open_executor(options: ProcessOptions) -> ProcessExecutor:
+        wanted: ProcessOptions = {**options, "extra_imports": ("*",)}
+        return ProcessExecutor(level, **wanted)
 
     return Bench(level, None, canaries, open_executor)
 
@@ -99,12 +104,15 @@ async def test_what_is_enforced_on_this_machine_holds(
     broken = [t for t in report.trials if t.verdict in {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}]
     assert (broken, report.is_sound) == ([], True)
     assert any(trial.verdict is ProbeVerdict.HELD for trial in report.trials)
+    networks = [trial for trial in report.trials if trial.guarantee.id in NETWORK_PROMISES]
+    assert len(networks) == (0 if level is TrustLevel.LOCAL else len(NETWORK_PROMISES))
 
 
 def test_each_promise_has_a_probe_and_each_probe_a_promise() -> None:
     promised = describe_guarantees("kernel", EVERY_LOCK, 8)
     assert all(guarantee.enforced for guarantee in promised)
     assert {guarantee.promise for guarantee in promised} == set(PROBES)
+    assert set(NETWORK_PROMISES.values()) == set(NETWORK_PROBES)
     local = {g.promise for g in describe_local(8) if g.enforced}
     assert local == set(LOCAL_PROBES)
 
@@ -113,12 +121,37 @@ def test_each_promise_has_a_probe_and_each_probe_a_promise() -> None:
 @pytest.mark.usefixtures("without_locks")
 @pytest.mark.parametrize("promise", UNLOCKED)
 async def test_a_probe_succeeds_where_there_is_no_lock(promise: str, canaries: Canaries) -> None:
-    finding = await PROBES[promise](bench(canaries))
+    finding = await {**PROBES, **NETWORK_PROBES}[promise](bench(canaries))
     if promise == SIGNALS and await _user_of_code(bench(canaries)) != os.geteuid():
         assert finding.held  # the code of root runs as nobody, if nobody can read this Python
         return
     assert not finding.held
     assert finding.tried.startswith(f"went through: {UNLOCKED[promise]}")
+
+
+@linux
+async def test_a_list_that_is_not_kept_to_is_noticed(
+    canaries: Canaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(HostPolicy, "refuse", lambda *_: "")
+    finding = await NETWORK_PROBES[NETWORK_PROMISES["N1"]](bench(canaries))
+    assert not finding.held
+    assert finding.tried.startswith("went through: another method, another path, a path out of")
+
+
+@linux
+async def test_a_key_that_gets_in_is_noticed(
+    canaries: Canaries, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def with_keys(access: NetworkAccess) -> dict[str, Any]:
+        keys = {secret.env: os.environ[secret.env] for secret in access.secrets.values()}
+        return order(access) | {"variables": keys}
+
+    order = NetworkAccess.order
+    monkeypatch.setattr(NetworkAccess, "order", with_keys)
+    finding = await NETWORK_PROBES[NETWORK_PROMISES["N3"]](bench(canaries))
+    assert not finding.held
+    assert finding.tried.startswith("went through: os.environ")
 
 
 async def _user_of_code(bench: Bench) -> int:

@@ -11,6 +11,8 @@ import ssl
 import struct
 import threading
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
@@ -30,8 +32,24 @@ ZONE = {
     "changing.example.net": ["93.184.216.34"],
     "untrusted.example.net": ["93.184.216.67"],
     "loop.example.net": ["127.0.0.1"],
+    "platform.example.net": ["168.63.129.16"],
+    "carrier.example.net": ["100.100.100.200"],
+    "benchmark.example.net": ["198.18.0.1"],
+    "special.example.net": ["192.0.0.192"],
+    "zero.example.net": ["0.0.0.0"],  # noqa: S104 - an address to refuse
+    "reserved.example.net": ["240.0.0.1"],
+    "mapped.example.net": ["::ffff:10.0.0.5"],
+    "nat64.example.net": ["64:ff9b::a00:5"],
+    "sixtofour.example.net": ["2002:a00:5::1"],
+    "compatible.example.net": ["::a00:5"],
+    "local6.example.net": ["fd00:ec2::254"],
+    "link6.example.net": ["fe80::1"],
 }
-ADDRESSES = sorted({address for found in ZONE.values() for address in found} - {"127.0.0.1"})
+_NOT_FOR_A_DEVICE = {"127.0.0.1", "0.0.0.0", "240.0.0.1"}  # noqa: S104 - an address to refuse
+ADDRESSES = sorted(
+    {address for found in ZONE.values() for address in found if ":" not in address}
+    - _NOT_FOR_A_DEVICE
+)
 
 asked: list[str] = []
 """Names that were looked up."""
@@ -44,6 +62,7 @@ class Origin(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     timeout = 20
+    disable_nagle_algorithm = True  # a head and its body are two packets
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Print nothing."""
@@ -144,6 +163,26 @@ class Origin(BaseHTTPRequestHandler):
         self.reply(200, b"first")
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nforged")
 
+    def answer_hints(self, _: dict[str, str]) -> None:
+        try:
+            while True:
+                self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nX: " + b"x" * 8000 + b"\r\n\r\n")
+        except OSError:
+            self.close_connection = True
+
+    def answer_headers(self, _: dict[str, str]) -> None:
+        try:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+            while True:
+                self.wfile.write(b"X: " + b"x" * 8000 + b"\r\n")
+        except OSError:
+            self.close_connection = True
+
+    def answer_trailers(self, _: dict[str, str]) -> None:
+        key = (self.headers.get("authorization") or "none").removeprefix("Bearer ").encode()
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+        self.wfile.write(b"2\r\n{}\r\n0\r\nX-Key: " + key + b"\r\n\r\n")
+
     def answer_upgrade(self, _: dict[str, str]) -> None:
         self.wfile.write(
             b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\nhello"
@@ -157,6 +196,10 @@ class Origin(BaseHTTPRequestHandler):
         text, headers, status = _written(key, query["how"]), {}, 200
         if query["how"] == "header":
             text, headers = "{}", {"X-Echo": key}
+        elif query["how"] == "name":
+            text, headers = "{}", {f"X-{key.replace('/', '-')}": "1"}
+        elif query["how"] == "cookie":
+            text, headers = "{}", {"Set-Cookie": f"k={key}; Path=/"}
         elif query["how"] == "location":
             text, headers, status = "", {"Location": f"/?key={quote(key, safe='')}"}, 302
         elif query["how"] == "gzip":
@@ -232,14 +275,28 @@ def _name_answer(question: bytes) -> bytes:
     found = ZONE.get(name)
     if name == "changing.example.net" and kind == 1:
         found = [["93.184.216.34"], ["10.0.0.5"]][asked.count(name) > 2]
-    addresses = (found or []) if kind == 1 else []
+    family = {1: socket.AF_INET, 28: socket.AF_INET6}.get(kind)
+    wanted = [each for each in found or [] if (":" in each) == (kind == 28)]  # AAAA
+    addresses = [socket.inet_pton(family, each) for each in wanted] if family else []
     flags = 0x8180 if found is not None else 0x8183
     head = question[:2] + struct.pack(">HHHHH", flags, 1, len(addresses), 0, 0)
     records = b"".join(
-        struct.pack(">HHHIH", 0xC00C, 1, 1, 0, 4) + socket.inet_aton(address)
-        for address in addresses
+        struct.pack(">HHHIH", 0xC00C, kind, 1, 0, len(address)) + address for address in addresses
     )
     return head + question[12 : at + 5] + records
+
+
+@contextmanager
+def served_locally() -> Generator[int]:
+    """Serve HTTP on a free port of this machine, which is given."""
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Origin)
+    server.daemon_threads = True
+    threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield server.server_address[1]
+    finally:
+        server.shutdown()
+        server.server_close()
 
 
 def serve(trusted: ssl.SSLContext, untrusted: ssl.SSLContext) -> None:

@@ -49,11 +49,17 @@ def _check(way: WayAround, outcome: Outcome) -> None:
         assert PERMITTED in request["path"], request
         assert "evil" not in f"{request['host']}{request['address']}", request
         assert request["address"].startswith("93.184.216.3"), request
+        if request["host"] == "other.example.com":
+            names = {name.replace("_", "-") for name in request["headers"]}
+            assert not {name for name in names if name.startswith(("x-", "forwarded"))}, request
         key = request["headers"].get("authorization", "")
         is_of_the_key = request["tls"] and request["host"] == "api.example.com"
         assert key == (f"Bearer {KEY}" if is_of_the_key else key.replace(KEY, "")), request
     for name in outcome["asked"]:
         assert name in MAY_BE_ASKED or name.endswith(".example.org"), name
+    for step in outcome["steps"]:
+        for request in step["requests"]:
+            assert f"{request['target']}{request['path']}{request['reason']}".isprintable(), request
     shown = repr(outcome["steps"])
     encoded = base64.b64encode(KEY.encode()).decode().rstrip("=")
     for text in (KEY, KEY.upper(), KEY.encode().hex(), encoded, "KEY-LEAK", "Traceback"):

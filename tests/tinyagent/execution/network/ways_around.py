@@ -10,6 +10,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 KEY = "sk-Very/Secret+Key=0123"
+SPECIAL = (
+    "platform", "carrier", "benchmark", "special", "zero", "reserved", "mapped", "nat64",
+    "sixtofour", "compatible", "local6", "link6",
+)  # fmt: skip
+"""Listed names whose addresses are not public."""
 NETWORK: tuple[Any, ...] = (
     "api.example.com",
     "*.example.org:443",
@@ -19,6 +24,7 @@ NETWORK: tuple[Any, ...] = (
     "changing.example.net",
     "loop.example.net",
     "untrusted.example.net",
+    *(f"{name}.example.net" for name in SPECIAL),
     ["GET", "https://other.example.com/open/*"],
 )
 PERMITTED = "/permitted"
@@ -81,8 +87,10 @@ def _ways(group: str, **steps: str | tuple[str, ...]) -> list[WayAround]:
 
 def _each(group: str, name: str, template: str, values: list[str]) -> list[WayAround]:
     return [
-        WayAround(group, f"{name} {value[:30]!r}", (template.replace("VALUE", repr(value)),))
-        for value in values
+        WayAround(
+            group, f"{name} {number}: {value[:30]!r}", (template.replace("VALUE", repr(value)),)
+        )
+        for number, value in enumerate(values, start=1)
     ]
 
 
@@ -263,6 +271,66 @@ WAYS = [
         own_key="get('https://api.example.com/permitted', Authorization='Bearer mine')",
         in_target="get('https://api.example.com/permitted?key=' + os.environ['API_KEY'])",
         by_redirect="tried(get, 'https://api.example.com/redirect/permitted?to=https://a.example.org/permitted')",
+    ),
+    *_each("addresses", "of", "tried(get, 'http://' + VALUE + '.example.net/forbidden')", list(SPECIAL)),
+    *_each(
+        "methods", "spelling", "tried(raw, head('/open/forbidden', 'other.example.com', more=VALUE + ': DELETE\\r\\n'), 'other.example.com', 443, True)",
+        ["X_HTTP_Method_Override", "X-HTTP_METHOD", "X_Original_URL", "x-forwarded_host", "X-Forwarded-Path", "X-Original-Host"],
+    ),
+    *_each(
+        "paths", "written as", "tried(raw, head(VALUE, 'other.example.com'), 'other.example.com', 443, True)",
+        ["/open/%u002e%u002e/forbidden", "/open/..%20/forbidden", "/open/.../forbidden", "/open/..%09/forbidden",
+         "/open/..%0d%0a/forbidden", "/open/%2/forbidden", "/open/%zz/../forbidden", "/open/..%7f/forbidden"],
+    ),
+    *_each(
+        "framing", "length", "tried(raw, 'POST /forbidden HTTP/1.1\\r\\nHost: api.example.com\\r\\nContent-Length: ' + VALUE + '\\r\\n\\r\\nabc')",
+        ["1_0", "0x3", "3 3", "\u0663", "3;q", "1e1", "99999999999999999999"],
+    ),
+    *_each(
+        "framing", "chunk of", "tried(raw, head('/permitted', method='POST', more='Transfer-Encoding: chunked\\r\\n') + VALUE + '\\r\\nhello\\r\\n0\\r\\n\\r\\n' + head('/forbidden'))",
+        ["0x5", "5_0", "-5", "FFFFFFFFFFFFFFFFF", "5 ", ""],
+    ),
+    *_ways(
+        "framing",
+        coding_in_another_case="tried(raw, head(method='POST', more='Transfer-Encoding: Chunked\\r\\n') + '0\\r\\n\\r\\n')",
+        expectation="tried(raw, head(more='Expect: 200-maybe\\r\\n'))",
+        h2c="tried(raw, head(more='HTTP2-Settings: AAMAAABkAARAAAAAAAIAAAAA\\r\\nUpgrade: h2c\\r\\nConnection: Upgrade, HTTP2-Settings\\r\\n'))",
+        asterisk="tried(raw, head('*', method='OPTIONS'))",
+        get_with_a_second_request="raw(head('/permitted', more='Content-Length: 58\\r\\n') + head('/forbidden', 'evil.com'))",
+        two_answers_by_hints="import signal; tried(raw, head('/hints/permitted'), wait=1)",
+        endless_head_of_an_answer="tried(raw, head('/headers/permitted'), wait=3)",
+    ),
+    *_ways(
+        "echoes",
+        trailers="print(raw(head('/trailers/permitted'), port=443, tls=True))",
+        name_of_a_header="print(raw(head('/echo/permitted?how=name'), port=443, tls=True))",
+        cookie="print(raw(head('/echo/permitted?how=cookie'), port=443, tls=True))",
+        connection_names_the_header="print(raw(head('/echo/permitted?how=plain', more='Connection: Authorization\\r\\n'), port=443, tls=True))",
+        two_of_the_header="print(raw(head('/echo/permitted?how=plain', more='AUTHORIZATION: a\\r\\nauthorization: b\\r\\n'), port=443, tls=True))",
+    ),
+    *_ways(
+        "sockets",
+        from_unspec="tried(lambda: (lambda s: (s.connect(('api.example.com', 80)), _socket.socket.connect(s, ('93.184.216.66', 80))))(socket.socket()))",
+        bind_to_device="s = socket.socket(); s.setsockopt(1, 25, b'eth0'); print(s.getsockopt(1, 25, 8) == b'')",
+        source_route="s = socket.socket(); s.setsockopt(0, 4, bytes([131, 7, 4, 93, 184, 216, 66])); print(s.getsockopt(0, 4, 8) == b'')",
+        sctp="tried(lambda: socket.socket(2, 1, 132))",
+        high_family="import ctypes; print(ctypes.CDLL(None).socket(ctypes.c_long(1 << 32 | 10), 1, 0))",
+        kernel_of_tls="s = socket.create_connection(('api.example.com', 80)); s.setsockopt(6, 31, b'tls'); print(s.getsockopt(6, 31, 8))",
+        first_loopback="tried(raw, head(), '127.1.0.0', 80)",
+        last_loopback="tried(raw, head(), '127.255.255.254', 80)",
+    ),
+    *_ways(
+        "name door",
+        controls="tried(raw, '\\x1b[2J\\u202eevil.com\\n'.encode(), '127.1.0.1', 80)",
+        many_questions="tried(raw, 'a.example.org\\nevil.com\\n' * 50, '127.1.0.1', 80)",
+        without_an_end="tried(raw, 'a' * 100_000, '127.1.0.1', 80)",
+        many_labels="tried(raw, 'a.' * 120 + 'example.org\\n', '127.1.0.1', 80)",
+    ),
+    *_ways(
+        "environment",
+        host_aliases="open('aliases', 'w').write('api.example.com evil.com'); os.environ['HOSTALIASES'] = os.path.abspath('aliases'); tried(get, 'http://api.example.com/permitted')",
+        local_domain="os.environ['LOCALDOMAIN'] = 'evil.com'; os.environ['RES_OPTIONS'] = 'ndots:9'; tried(get, 'http://api/forbidden')",
+        own_certificate="os.environ['SSL_CERT_FILE'] = '/nowhere'; tried(get, 'https://api.example.com/forbidden')",
     ),
     *_ways(
         "time",

@@ -339,6 +339,20 @@ async def test_well_known_packages_of_the_index_are_imported(level: str) -> None
             assert await value_of(executor, code) == value
 
 
+@pytest.mark.campaign
+@pytest.mark.parametrize("level", LEVELS)
+async def test_polars_works_over_steps_with_checkpoints(level: str) -> None:
+    """Its pool of threads, which a fork lacks, once made every later step wait for ever."""
+    async with ProcessExecutor(level, packages=["polars>=2"], checkpoints=4) as executor:
+        try:
+            _ = executor.packages
+        except ConfigurationError as error:
+            pytest.skip(f"no index: {error}")
+        await value_of(executor, "import polars as pl\ndf = pl.DataFrame({'a': [1, 1, 3]})")
+        for _ in range(3):
+            assert await value_of(executor, "df.group_by('a').agg(pl.len()).height") == 2
+
+
 WELL_KNOWN: tuple[tuple[str, Any], ...] = (
     ("import polars as pl\ndf = pl.DataFrame({'a': [1, 1, 3]})\nint(df['a'].sum())", 5),
     ("df.group_by('a').agg(pl.len()).height", 2),

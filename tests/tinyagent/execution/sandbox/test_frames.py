@@ -21,7 +21,8 @@ DONE: dict[str, Any] = {
     "token": "",
 }
 EXITED = {"pid": 1, "status": 9}
-SWEPT = {"killed": 0, "memory": True}
+TURNED = {"error": "", "full": False}
+SWEPT = {"killed": 0, "memory": True, "pool": ""}
 ENTRY = {"name": 1, "kind": "file", "executable": False, "known": False, "last": True}
 VALID: list[tuple[Kind, dict[str, Any]]] = [
     (Kind.READY, {}),
@@ -37,6 +38,7 @@ VALID: list[tuple[Kind, dict[str, Any]]] = [
     (Kind.DONE, {**DONE, "error": "ValueError", "skipped": 7, "remarks": ["a", "b"]}),
     (Kind.EXITED, EXITED),
     (Kind.SWEPT, SWEPT),
+    (Kind.TURNED, TURNED),
     (Kind.FAILED, {"error": "no"}),
     (Kind.ENTRY, ENTRY),
     (Kind.SCANNED, {}),
@@ -71,6 +73,7 @@ WRONG: list[tuple[Kind, dict[str, Any], str, list[Any]]] = [
     (Kind.ENTRY, ENTRY, "kind", ["", "link", None, 1, ["file"]]),
     (Kind.ENTRY, ENTRY, "last", [None, 0, 1, "true"]),
     (Kind.SWEPT, SWEPT, "killed", NUMBERS),
+    (Kind.TURNED, TURNED, "full", [None, 0, 1, "false"]),
     (Kind.SWEPT, SWEPT, "memory", [None, 0, 1, "false"]),
     (Kind.FAILED, {"error": ""}, "error", TEXTS),
 ]

@@ -127,4 +127,5 @@ def test_descriptors_do_not_pile_up(template: TemplateHandle, folder: Path) -> N
     before = len(list(own.iterdir())), len(list(inside.iterdir()))
     for _ in range(5):
         step(template, "1", HostFolder(folder, "seen", owned=True))
-    assert (len(list(own.iterdir())), len(list(inside.iterdir()))) == before
+    assert len(list(own.iterdir())) <= before[0]  # others may be closed meanwhile
+    assert len(list(inside.iterdir())) <= before[1]

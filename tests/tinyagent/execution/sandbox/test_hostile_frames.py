@@ -76,7 +76,7 @@ def _samples() -> list[Frame]:
         Frame(Kind.ARTIFACT, {"name": "plot.png", "media_type": "image/png"}, b"\x89PNG"),
         Frame(Kind.DONE, DONE),
         Frame(Kind.EXITED, {"pid": 77, "status": 9}),
-        Frame(Kind.SWEPT, {"killed": 2, "memory": False}),
+        Frame(Kind.SWEPT, {"killed": 2, "memory": False, "pool": ""}),
         Frame(Kind.FAILED, {"error": "no"}),
     ]
 

@@ -56,6 +56,13 @@ def test_without_namespaces_isolated_runs_and_sandboxed_names_what_is_missing() 
     assert "without=['S2', 'S6', 'S11', 'S13', 'S15', 'S22']" in reason
 
 
+@pytest.mark.parametrize("level", ["isolated", "sandboxed"])
+def test_without_namespaces_a_network_is_refused_with_the_fix(level: str) -> None:
+    verdict, reason = tried(NAMESPACES, trust_level=level, network=["localhost"])
+    assert verdict == "refused"
+    assert "a network needs namespaces; to get it: user namespaces: " in reason
+
+
 def test_promises_that_are_named_are_done_without() -> None:
     without = [*NOT_IN_CONTAINERS[:-1], "not the name of the host"]
     options: dict[str, Any] = {"trust_level": "sandboxed", "engine": "kernel", "without": without}

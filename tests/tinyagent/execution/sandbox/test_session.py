@@ -19,6 +19,7 @@ from tests.support.waits import soon
 
 from tinyagent.core.errors import CallerError
 from tinyagent.execution.protocol import ExecutionResult
+from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 MIB = 2**20
 
@@ -260,3 +261,56 @@ async def test_without_checkpoints_cpu_time_does_not_add_up() -> None:
         assert await value_of(executor, f"{code}0 < limit < 10_000")
     async with isolated(extra_imports=["resource"], checkpoints=0) as executor:
         assert await value_of(executor, f"{code}limit == resource.RLIM_INFINITY")
+
+
+POOL = """
+import ctypes
+libc = ctypes.CDLL(None)
+thread, name = ctypes.c_ulong(), ctypes.create_string_buffer(16)
+libc.prctl(16, name)
+libc.prctl(15, b"pool-0")  # which the thread inherits
+libc.pthread_create(ctypes.byref(thread), None, libc.sleep, ctypes.c_void_p(1000))
+libc.prctl(15, name)
+x = 1
+"""
+
+
+@pytest.mark.parametrize("level", ["local", "isolated"])
+async def test_while_a_library_keeps_threads_no_state_is_kept(level: str) -> None:
+    extra = ["ctypes", "os"] if level == "local" else ["*"]
+    async with ProcessExecutor(level, limits=within(), extra_imports=extra) as executor:
+        await value_of(executor, "x = 0")
+        process = await value_of(executor, f"{POOL}\nimport os\nos.getpid()")
+        assert await value_of(executor, "x += 1\nos.getpid()") == process
+        with pytest.raises(CallerError, match="0 are kept"):
+            executor.rewind()
+        assert await value_of(executor, "x") == 2
+        hurry(executor, 0.3)
+        lost = await executor.run("while True: pass")
+        assert lost.state_lost
+        assert lost.timed_out
+        assert "no earlier state was kept, because of threads such as pool-0" in str(lost.error)
+        hurry(executor, 20)
+        assert await value_of(executor, "y = 5") is None
+        await value_of(executor, "y = 6")
+        executor.rewind()
+        assert await value_of(executor, "y") == 5
+
+
+async def test_processes_of_a_step_beside_such_threads_are_swept() -> None:
+    code = "import os, time\nif not os.fork():\n    time.sleep(100)\nx = 2"
+    async with isolated(extra_imports=["*"]) as executor:
+        await value_of(executor, POOL)
+        before = sandbox_processes()
+        await value_of(executor, code)
+        assert await value_of(executor, "x") == 2
+        await soon(lambda: sandbox_processes() == before)
+
+
+async def test_pythons_own_threads_change_nothing() -> None:
+    code = "import threading, time\nthreading.Thread(target=time.sleep, args=(100,)).start()\nx = 1"
+    async with isolated() as executor:
+        await value_of(executor, code)
+        await value_of(executor, "x = 2")
+        executor.rewind()
+        assert await value_of(executor, "x") == 1

@@ -165,7 +165,7 @@ async def test_when_the_template_dies_the_next_run_has_a_new_one(which: str) -> 
         executor.inject("given", 5)
         await value_of(executor, "n = 1")
         assert executor._session is not None
-        outer = executor._session._template._process.pid
+        outer = executor._session.first.template._process.pid
         family = descendants(outer)
         inner = next(iter(descendants(outer) - {pid for c in family for pid in descendants(c)}))
         os.kill(outer if which == "the first process" else inner, signal.SIGKILL)
@@ -180,7 +180,7 @@ async def test_when_the_template_dies_during_a_step_the_step_ends() -> None:
     async with isolated(within(20), extra_imports=["fnmatch"]) as executor:
         await value_of(executor, "n = 1")
         assert executor._session is not None
-        pid = executor._session._template._process.pid
+        pid = executor._session.first.template._process.pid
         executor.inject("end", lambda: os.kill(pid, signal.SIGKILL))
         result = await executor.run("end()\nwhile True: pass")
         assert result.state_lost

@@ -17,7 +17,18 @@ EACH = pytest.mark.parametrize("backend", BACKENDS)
 def executor_of(backend: str, folder: Path | Workspace) -> ProcessExecutor:
     """An executor whose code works on the folder."""
     level = "local" if backend == "local" else "isolated"
-    extra = ["os", "shutil", "pathlib", "sqlite3", "mmap", "socket", "stat", "threading"]
+    extra = [
+        "ctypes",
+        "fcntl",
+        "os",
+        "shutil",
+        "pathlib",
+        "sqlite3",
+        "mmap",
+        "socket",
+        "stat",
+        "threading",
+    ]
     executor = ProcessExecutor(level, workspace=folder, limits=within(), extra_imports=extra)
     assert executor._workspace is not None
     executor._workspace.uses_layers = backend == "overlay"

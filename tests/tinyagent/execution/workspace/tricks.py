@@ -31,7 +31,7 @@ UNSHOWN: Tree = {
     ".git/config": b"password = the secret",
 }
 PRELUDE = """
-import os, shutil, mmap, sqlite3, stat, socket, threading, time, unicodedata
+import ctypes, fcntl, os, shutil, mmap, sqlite3, stat, socket, threading, time, unicodedata
 def write(path, text="new"):
     with open(path, "w") as file: file.write(text)
 def refused(call, *arguments, **options):
@@ -291,4 +291,48 @@ OTHERS = (
           meanwhile=lambda folder: (folder / "sub" / "c").touch()),
 )  # fmt: skip
 
-TRICKS = (*LINKS, *SPECIAL, *NAMES, *GIT, *HIDDEN, *LAYERS, *SIZES, *OTHERS)
+CALLS = (
+    Trick("a rename that leaves a whiteout",
+          "assert ctypes.CDLL(None).renameat2(-100, b'a.txt', -100, b'x', 4) == -1"),
+    Trick("an exchange of two files",
+          "assert ctypes.CDLL(None).renameat2(-100, b'a.txt', -100, b'sub/b.txt', 2) == -1"),
+    Trick("a link to a file without a name", "refused(lambda: os.link(f'/proc/self/fd/"
+          "{os.open(\".\", os.O_TMPFILE | os.O_RDWR)}', 'x', follow_symlinks=True))"),
+    Trick("a lease on a file of the host", "refused(fcntl.fcntl, open('a.txt'), 1024, 0)"),
+    Trick("a notice of the host's changes",
+          "refused(fcntl.fcntl, os.open('.', os.O_RDONLY), 1026, 2)"),
+    Trick("a file that cannot be changed", "refused(fcntl.ioctl, open('a.txt', 'a'), 0x40086602,"
+          " bytes([16, 0, 0, 0]))"),
+    Trick("a clone of the host's blocks", "refused(fcntl.ioctl, open('x', 'w'), 0x40049409,"
+          " open('a.txt').fileno())\nos.remove('x')"),
+)  # fmt: skip
+
+STATES = (
+    Trick("the same size", "write('a.txt', 'A\\n')", {"a.txt": b"A\n"}),
+    Trick("the same content", "write('a.txt', 'a\\n')"),
+    Trick("two files change places", "os.rename('a.txt', 't'); os.rename('sub/b.txt', 'a.txt')\n"
+          "os.rename('t', 'sub/b.txt')", {"a.txt": b"b\n", "sub/b.txt": b"a\n"}),
+    Trick("only the case of a name", "os.rename('a.txt', 'A.txt')",
+          {"a.txt": None, "A.txt": b"a\n"}),
+    Trick("a file takes the place of a folder with a link", "shutil.rmtree('sub'); write('sub')",
+          {"sub/b.txt": None}, held("sub")),
+    Trick("a working folder that is gone", "os.mkdir('d'); os.chdir('d'); os.rmdir('../d')"),
+    Trick("a file that is written and removed", "write('x'); os.remove('x')"),
+    Trick("streams of .git", "os.mkdir('.git::$INDEX_ALLOCATION'); write('.git:x')",
+          withheld=held(".git::$INDEX_ALLOCATION/", ".git:x")),
+    Trick("a short name in capitals", "os.mkdir('GIT~1')", withheld=held("GIT~1/")),
+    Trick("other invisible letters",
+          "os.mkdir('.gi\u2060t'); write('.env\u200b'); write('.e\ufeffnv')",
+          withheld=held(".gi\\u2060t/", ".env\\u200b", ".e\\ufeffnv")),
+    Trick("another case of the staging folder", "os.mkdir('.TinyAgent-Commit')",
+          withheld=held(".TinyAgent-Commit/")),
+    Trick("what a commit has left", "os.mkdir('.tinyagent-commit.left-1')",
+          withheld=held(".tinyagent-commit.left-1/")),
+    Trick("the same content in a new file meanwhile", meanwhile=lambda folder: (
+          (folder / "n").write_bytes(b"a\n"), (folder / "n").replace(folder / "a.txt")),
+          conflict=True),
+    Trick("a folder where a new file is to be", "write('new')",
+          meanwhile=lambda folder: (folder / "new").mkdir(), conflict=True),
+)  # fmt: skip
+
+TRICKS = (*CALLS, *STATES, *LINKS, *SPECIAL, *NAMES, *GIT, *HIDDEN, *LAYERS, *SIZES, *OTHERS)

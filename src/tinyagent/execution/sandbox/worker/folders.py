@@ -7,6 +7,10 @@ import os
 import tempfile
 from contextlib import suppress
 
+MAX_BRANCHES = 32
+"""Of one session, the one that it began as included."""
+BRANCHES = "-branches"
+"""What the name of a working folder is followed by in that of the one for branches' files."""
 _MOST_LEVELS = 1_000_000
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import random
 import resource
 import signal
 import socket
@@ -18,8 +19,10 @@ from contextlib import suppress
 from socket import socketpair
 from typing import Any, NamedTuple
 
-from .folders import enter_folder
+from .branches import BranchFolders
+from .folders import BRANCHES, enter_folder
 from .kernel import linux
+from .kernel.forks import thread_pool
 
 TICK_SECONDS = 0.02
 """How often children are checked where no descriptor shows their end."""
@@ -48,6 +51,14 @@ def load(modules: Iterable[str]) -> None:
     for name in modules:
         with suppress(ImportError):
             importlib.import_module(name)
+
+
+def seed_random_numbers() -> None:
+    """Make sure that no two sessions or branches have the same random numbers."""
+    random.seed()
+    numpy_random: Any = sys.modules.get("numpy.random")
+    if numpy_random is not None:
+        numpy_random.seed(None)
 
 
 def watch_process(pid: int) -> int:
@@ -87,10 +98,15 @@ class NoLocks:
         _adopt_orphans()
         load(order["preload"])
         self.folder = tempfile.mkdtemp(prefix="tinyagent-")
+        self._branch_descriptors: list[int] = []
 
     descriptors: frozenset[int] = frozenset()
-    kept_descriptors: frozenset[int] = frozenset()
     upper = None
+
+    @property
+    def kept_descriptors(self) -> frozenset[int]:
+        """The descriptors that a session still needs once it is in its folder."""
+        return frozenset(each for each in self._branch_descriptors if each >= 0)
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session: no lock."""
@@ -153,11 +169,21 @@ class NoLocks:
             hard = resource.getrlimit(resource.RLIMIT_DATA)[1]
             most = most if hard == resource.RLIM_INFINITY else min(most, hard)
             resource.setrlimit(resource.RLIMIT_DATA, (most, most))
-        return enter_folder(self.folder, number)
+        folder = enter_folder(self.folder, number)
+        if limits.checkpoints:
+            os.mkdir(folder + BRANCHES, 0o700)
+            flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+            places = [folder, folder + BRANCHES, *(["/proc"] if _ON_LINUX else [])]
+            self._branch_descriptors = [os.open(place, flags) for place in places]
+            self._branch_descriptors += [] if _ON_LINUX else [-1]
+        return folder
 
     def warden(self, limits: SessionLimits) -> StepProcesses | None:
         """What ends the processes of steps; None where steps do not run in forks."""
-        return StepProcesses() if limits.checkpoints else None
+        if not limits.checkpoints:
+            return None
+        shown, hidden, proc = self._branch_descriptors
+        return StepProcesses(BranchFolders(os.getcwd(), shown, hidden, proc, sockets=2))
 
     def harden(self, warden: socket.socket | None) -> None:
         """There is no last lock."""
@@ -170,31 +196,46 @@ class StepProcesses:
     start themselves ends with the session.
     """
 
-    stops_states = False
     watching = False
     descriptors: tuple[int, ...] = ()
 
-    def __init__(self) -> None:
+    def __init__(self, branches: BranchFolders | None = None) -> None:
+        self.branches = branches
         self._inbox, self._outbox = socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
         self._inbox.setblocking(False)  # noqa: FBT003 - the socket module's own signature
         self._running: set[int] = set()
         self._keep: list[int] = []
+        self._others: list[int] = []
 
     def attend(self, descriptor: int) -> None:
         """Nothing asks for attention: processes register while nobody waits for them."""
 
-    def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
+    def note(self, keep: list[int], *, watch: bool, wake: bool, others: Sequence[int] = ()) -> None:
         """Which processes hold states that are kept; memory is not watched, and none is asleep."""
         del watch, wake
-        self._keep = keep
+        self._keep, self._others = keep, list(others)
+
+    def is_full(self) -> bool:
+        """Memory is not watched."""
+        return False
 
     def sweep(self) -> int:
         """End the processes of steps that hold no state that is kept; gives back how many."""
-        strangers = self._known() - set(self._keep)
+        strangers = self._known() - {*self._keep, *self._others}
         for pid in strangers:
             _signal(pid, signal.SIGKILL)
         self._running -= strangers
         return len(strangers)
+
+    def thread_pool(self) -> str:
+        """The name of a thread of a library in the newest state; "" where there is no /proc."""
+        if not (_ON_LINUX and self._keep):
+            return ""
+        proc = os.open("/proc", os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            return thread_pool(proc, self._keep[-1])
+        finally:
+            os.close(proc)
 
     def relieve(self) -> bool:
         """Memory is not watched."""
@@ -202,12 +243,14 @@ class StepProcesses:
 
     def pause(self, *, stop: bool) -> None:
         """Stop the step that runs while the host runs a tool for it, or let it go on."""
-        for pid in self._known() - set(self._keep):
+        for pid in self._known() - {*self._keep, *self._others}:
             _signal(pid, signal.SIGSTOP if stop else signal.SIGCONT)
 
     def leave(self) -> None:
         """In a child that is to run code: it has nothing to hand over."""
         self._inbox.close()
+        if self.branches is not None:
+            self.branches.close()
 
     def announce(self) -> None:
         """In a process that is to run a step: make it known to the first process."""

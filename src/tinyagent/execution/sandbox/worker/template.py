@@ -10,7 +10,6 @@ from __future__ import annotations
 import builtins
 import gc
 import os
-import random
 import select
 import signal
 import socket
@@ -19,7 +18,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple, NoReturn
 
 from .codec.wire import Frame, FrameReader, Kind, pack
-from .folders import remove_folder
+from .folders import BRANCHES, remove_folder
 from .kernel.locks import KernelLocks
 from .kernel.network import NetworkOrder
 from .processes import (
@@ -28,6 +27,7 @@ from .processes import (
     SessionLimits,
     close_all_but,
     name_process,
+    seed_random_numbers,
     watch_process,
 )
 from .session.link import HostGone, Link
@@ -196,7 +196,9 @@ class Template:
         for number in [number for number, owner in self._sessions.items() if owner == pid]:
             del self._sessions[number]
             if self._locks.folder:
-                remove_folder(os.path.join(self._locks.folder, str(number)))
+                own = os.path.join(self._locks.folder, str(number))
+                remove_folder(own)
+                remove_folder(own + BRANCHES)
 
     def _end(self) -> None:
         for pid in list(self._watched):
@@ -217,7 +219,7 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
     """
     try:
         close_all_but({orders.sock.fileno(), *locks.descriptors})
-        _seed_random_numbers()
+        seed_random_numbers()
         locks.enter(parent)
         Namespace(Rules("", frozenset("*"), 0))  # touches the pages that the real one will write to
         order = orders.receive().body
@@ -270,14 +272,6 @@ def _report_failure(descriptor: int, error: BaseException) -> None:
     link.close()
 
 
-def _seed_random_numbers() -> None:
-    """Make sure that no two sessions have the same random numbers."""
-    random.seed()
-    numpy_random: Any = sys.modules.get("numpy.random")
-    if numpy_random is not None:
-        numpy_random.seed(None)
-
-
 _ROUNDS = 10  # after eight, the interpreter has fitted its instructions to what they work on
 _CODE = """
 def mean(values):
@@ -307,6 +301,7 @@ def warm_up() -> None:
                 "values": {},
                 "fork": True,
                 "token": "",
+                "seed": False,
             }
             frames = FrameReader().feed(pack(Frame(Kind.RUN, order)))
             run_step(link, namespace, {**frames[0].body, "blob": b""})

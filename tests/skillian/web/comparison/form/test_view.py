@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -44,9 +46,30 @@ def submit(user: User) -> None:
     fire(form, "submit", None)
 
 
-async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
+@asynccontextmanager
+async def form(service: Service) -> AsyncGenerator[User]:
+    """The form, opened."""
     async with viewed(lambda: compare_form(visit(service))) as user:
         await sees(user, "Compare two sources")
+        yield user
+
+
+async def choose_rows(user: User) -> None:
+    """Choose no measure, and wait for the columns."""
+    with user:
+        field(user, "Measures").value = []
+    await soon(lambda: bool(field(user, "Key columns").options), 60)
+
+
+async def compared(user: User) -> str:
+    """The key of the result, to which the form leads."""
+    submit(user)
+    await soon(lambda: len(user.back_history) == 2, 60)
+    return user.back_history[-1].removeprefix("/compare/")
+
+
+async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
+    async with form(service) as user:
         assert field(user, "Source A, the baseline").value == "fi_reporting"
         assert field(user, "Source B").value == "bpc_reporting"
         assert field(user, "Measures").value == ["amount"]
@@ -62,17 +85,14 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
         with user:
             field(user, "Values").value = ["1001", "1002"]
             field(user, "A match differs by at most: amount").value = "0"
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-        key = user.back_history[-1].removeprefix("/compare/")
+        key = await compared(user)
     result = service.data.comparison.remembered(key)
     assert (result.summary.classes.groups, result.summary.classes.match) == (6, 5)
     assert [condition.operator for condition in result.proof.filters] == ["in", "gte", "lte"]
 
 
 async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> None:
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
+    async with form(customers) as user:
         await user.should_not_see("How rows are matched")
         with user:
             field(user, "Measures").value = []
@@ -89,9 +109,7 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
         await soon(lambda: "Spain" in field(user, "Values").options, 60)
         with user:
             field(user, "Values").value = ["Spain"]
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-        key = user.back_history[-1].removeprefix("/compare/")
+        key = await compared(user)
     result = await customers.comparisons.find(key)
     assert (result["kind"], result["key"]["columns"]) == ("rows", ["id"])
     assert [column["a"] for column in result["columns"]] == ["name", "credit", "since"]
@@ -99,11 +117,8 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
 
 
 async def test_columns_are_paired_and_cells_compared_by_rules(customers: Service) -> None:
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
-        with user:
-            field(user, "Measures").value = []
-        await soon(lambda: bool(field(user, "Key columns").options), 60)
+    async with form(customers) as user:
+        await choose_rows(user)
         user.find("Pair two columns").click()
         for _ in range(3):
             user.find("Add a rule").click()
@@ -120,9 +135,7 @@ async def test_columns_are_paired_and_cells_compared_by_rules(customers: Service
         await soon(lambda: field(user, "Value").error is not None, 60)
         with user:
             field(user, "Value").value = "0.01"
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-        key = user.back_history[-1].removeprefix("/compare/")
+        key = await compared(user)
     result = await customers.comparisons.find(key)
     names = {(column["a"], column["b"]): column for column in result["columns"]}
     assert [*names] == [("name", "name"), ("credit", "credit"), ("segment", "grade")]
@@ -133,11 +146,8 @@ async def test_columns_are_paired_and_cells_compared_by_rules(customers: Service
 
 
 async def test_two_rules_of_one_kind_are_refused(customers: Service) -> None:
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
-        with user:
-            field(user, "Measures").value = []
-        await soon(lambda: bool(field(user, "Key columns").options), 60)
+    async with form(customers) as user:
+        await choose_rows(user)
         for place in range(2):
             user.find("Add a rule").click()
             with user:
@@ -148,24 +158,18 @@ async def test_two_rules_of_one_kind_are_refused(customers: Service) -> None:
 
 
 async def test_rows_without_a_key_are_counted(customers: Service) -> None:
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
+    async with form(customers) as user:
         with user:
             field(user, "Measures").value = []
             only(user, ui.checkbox).value = True
         await soon(lambda: not field(user, "Key columns").enabled, 60)
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-        key = user.back_history[-1].removeprefix("/compare/")
+        key = await compared(user)
     assert (await customers.comparisons.find(key))["key"]["origin"] == "none"
 
 
 async def test_an_error_of_a_column_is_shown_at_its_field(customers: Service) -> None:
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
-        with user:
-            field(user, "Measures").value = []
-        await soon(lambda: bool(field(user, "Key columns").options), 60)
+    async with form(customers) as user:
+        await choose_rows(user)
         with user:
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["id"]
@@ -182,8 +186,7 @@ async def test_columns_that_cannot_be_read_are_reported(
         raise UnavailableError("the database does not answer")
 
     monkeypatch.setattr(customers.data.catalogue, "columns", columns)
-    async with viewed(lambda: compare_form(visit(customers))) as user:
-        await sees(user, "Compare two sources")
+    async with form(customers) as user:
         with user:
             field(user, "Measures").value = []
         await sees(user, "The columns cannot be read: the database does not answer")
@@ -191,8 +194,7 @@ async def test_columns_that_cannot_be_read_are_reported(
 
 
 async def test_each_error_is_shown_at_its_field(service: Service) -> None:
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         user.find("Add a filter").click()
         with user:
             field(user, "Group by").value = []
@@ -206,8 +208,7 @@ async def test_each_error_is_shown_at_its_field(service: Service) -> None:
 
 
 async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -> None:
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         user.find("Add a filter").click()
         with user:
             field(user, "Dimension").value = "period"
@@ -225,17 +226,14 @@ def offers_values(user: User, filter_index: int) -> bool:
 
 
 async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Service) -> None:
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         for index, (condition, value) in enumerate((("gte", "1001"), ("lt", "1003"))):
             user.find("Add a filter").click()
             with user:
                 field(user, "Condition", index).value = condition
                 field(user, "Value", index).value = value
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+        await compared(user)
+    async with form(service) as user:
         for index in range(2):
             user.find("Add a filter").click()
             await soon(partial(offers_values, user, index), 60)
@@ -247,8 +245,7 @@ async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Ser
 
 
 async def test_a_value_that_is_not_known_is_typed(service: Service) -> None:
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         user.find("Add a filter").click()
         await soon(lambda: bool(field(user, "Values").options), 60)
         fire(field(user, "Values"), "inputValue", "10")
@@ -256,16 +253,13 @@ async def test_a_value_that_is_not_known_is_typed(service: Service) -> None:
         fire(field(user, "Values"), "blur", None)
         await soon(lambda: field(user, "Values").value == ["1009, Inc"], 60)
         fire(field(user, "Values"), "inputValue", "1003")
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
-        key = user.back_history[-1].removeprefix("/compare/")
+        key = await compared(user)
     [condition] = service.data.comparison.remembered(key).proof.filters
     assert condition.values == ("1009, Inc", "1003")
 
 
 async def test_the_same_source_twice_is_refused(service: Service) -> None:
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         with user:
             field(user, "Source B").value = "fi_reporting"
         assert field(user, "Source B").error == "A and B are the same. Choose two."
@@ -311,14 +305,12 @@ async def test_names_that_look_like_code_are_compared(hostile: Service) -> None:
     async with viewed(lambda: compare_form(visit(hostile))) as user:
         await sees(user, "Compare two sources")
         assert field(user, "Measures").value == [":sum"]
-        submit(user)
-        await soon(lambda: len(user.back_history) == 2, 60)
+        await compared(user)
 
 
 async def test_a_busy_server_is_reported(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jobs, "MAX_WAITING", 0)
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         submit(user)
         await sees(user, "0 of your comparisons are queued already; try again later")
 
@@ -352,8 +344,7 @@ async def test_a_comparison_shows_its_progress_and_can_be_stopped(service: Servi
     endless = Endless()
     background = ComparisonJobs(endless, service.store.jobs)
     service.runs = Runs(background, LocalTurns(service.work))
-    async with viewed(lambda: compare_form(visit(service))) as user:
-        await sees(user, "Compare two sources")
+    async with form(service) as user:
         submit(user)
         await sees(user, "fi_reporting: 7 groups")
         user.find("Stop").click()

@@ -100,7 +100,7 @@ FRAMES = group(
     ),
     forges("a process with no number", "send(frame('FORKED', {'pid': -1}))\nwhile True: pass"),
     forges("it is ready", "send(frame('READY', {}))"),
-    forges("it is swept", "send(frame('SWEPT', {'killed': 5, 'memory': True}))"),
+    forges("it is swept", "send(frame('SWEPT', {'killed': 5, 'memory': True, 'pool': ''}))"),
     forges("it failed", "send(frame('FAILED', {'error': 'x' * 100_000}))"),
     forges("a kind that is none", "send(frame(200, {}))"),
     forges("kind zero", "send(bytes(9))"),

@@ -13,6 +13,7 @@ from . import scalars
 from .budget import MAX_DEPTH, Budget, build_dict, build_set
 from .reprs import REPR_ONLY, attempt, bounded_repr
 from .scalars import as_python
+from .sealed import Sealed, SealedList, read_sealed, shown_from, write_sealed
 from .tables import Layout, is_table, read_table, write_table
 from .wire import WireError, kind_of
 
@@ -114,6 +115,11 @@ class _Encoder:
         names = self.sequence(keys, value, depth)
         return {"$": "dict", "v": [list(pair) for pair in zip(names, encoded, strict=True)]}
 
+    def sealed_list(self, value: SealedList, depth: int) -> Any:
+        if self.is_closed(value, depth):
+            return _described(value)
+        return {"$": "sealed list", "v": [value.shown, self.sequence(list(value), value, depth)]}
+
     def is_closed(self, value: Any, depth: int) -> bool:
         """Whether it may not be gone into: too deep, or around itself."""
         return depth >= MAX_DEPTH or id(value) in self._around
@@ -188,6 +194,12 @@ class _Decoder:
         values = self.items([pair[1] for pair in pairs], depth)
         keys = self.items([pair[0] for pair in pairs], depth)
         return build_dict(zip(keys, values, strict=True))
+
+    def sealed_list(self, data: dict[str, Any], depth: int) -> SealedList:
+        parts = _list(data["v"])
+        if len(parts) != len(("shown", "items")):
+            raise WireError("a sealed list that is none")
+        return SealedList(self.items(parts[1], depth), shown_from(parts[0]))
 
     def text(self, data: dict[str, Any], _depth: int) -> str:
         raw = self._part(data)
@@ -307,6 +319,8 @@ _WRITERS: dict[type, _Write] = {
     date: _scalar(scalars.write_date),
     time: _scalar(scalars.write_time),
     timedelta: _scalar(scalars.write_timedelta),
+    Sealed: lambda _encoder, value, _depth: write_sealed(value),
+    SealedList: lambda encoder, value, depth: encoder.sealed_list(value, depth),
 }
 
 
@@ -331,6 +345,8 @@ _READERS: dict[frozenset[str], dict[str, _Read]] = {
         ),
         "dict": lambda decoder, data, depth: decoder.pairs(data["v"], depth),
         "repr": _described_text,
+        "sealed": lambda _decoder, data, _depth: read_sealed(data["v"]),
+        "sealed list": lambda decoder, data, depth: decoder.sealed_list(data, depth),
         **{tag: _scalar_reader(tag, read) for tag, read in scalars.READERS.items()},
     },
     frozenset({"$", "at", "n"}): {"str": _Decoder.text, "bytes": _Decoder.binary},

@@ -8,7 +8,7 @@ import re
 import struct
 import sys
 from collections.abc import Callable
-from enum import IntEnum
+from enum import IntEnum, auto
 from typing import Any, NamedTuple, NoReturn
 
 MAX_JSON = 4 << 20
@@ -30,27 +30,30 @@ _LONGEST_INT = 20  # digits of 64 bits, or one less and a sign: what is larger g
 class Kind(IntEnum):
     """What a frame means: below 16 it goes to the session, from 16 on to the host."""
 
-    RUN = 1
-    RETURN = 2
-    FILE = 3
-    END = 4
-    PAUSE = 5
-    ORDER = 6
-    SEED = 7
-    SCAN = 8
+    RUN = auto()
+    RETURN = auto()
+    FILE = auto()
+    END = auto()
+    PAUSE = auto()
+    ORDER = auto()
+    SEED = auto()
+    SCAN = auto()
+    TURN = auto()
+    BRANCH = auto()
     READY = 16
-    FORKED = 17
-    OUTPUT = 18
-    CALL = 19
-    FINAL = 20
-    ARTIFACT = 21
-    DONE = 22
-    EXITED = 23
-    SWEPT = 24
-    FAILED = 25
-    REPORT = 26
-    ENTRY = 27
-    SCANNED = 28
+    FORKED = auto()
+    OUTPUT = auto()
+    CALL = auto()
+    FINAL = auto()
+    ARTIFACT = auto()
+    DONE = auto()
+    EXITED = auto()
+    SWEPT = auto()
+    FAILED = auto()
+    REPORT = auto()
+    ENTRY = auto()
+    SCANNED = auto()
+    TURNED = auto()
 
 
 _KINDS = {kind.value: kind for kind in Kind}

@@ -25,6 +25,8 @@ _CONTINUE = 1
 _SHARES = 4  # of what is free, the child gets one, and the parent is left one
 _PAGE = resource.getpagesize()
 _MOST_BYTES = 1 << 14
+_ONE_THREAD = 3  # links of its folder: itself, from above, and one for each thread
+_OF_JEMALLOC = b"jemalloc_bg_thd\n"  # nobody waits for it
 
 
 class Grant(NamedTuple):
@@ -159,6 +161,27 @@ def has_ended(proc: int, pid: int) -> bool:
     with suppress(FileNotFoundError, ProcessLookupError):
         return read_small(proc, f"{pid}/stat").rpartition(b")")[2].split()[0] in {b"Z", b"X"}
     return True
+
+
+def thread_pool(proc: int, pid: int) -> str:
+    """The name of a thread that a library keeps in this process, such as `polars-0`; or "".
+
+    A fork has none of its parent's threads, and a library that waits for one waits for ever. Those
+    without a name of their own are not counted: Python's, and the pools of PyArrow and DuckDB,
+    which notice a fork.
+    """
+    with suppress(FileNotFoundError, ProcessLookupError):
+        if os.stat(f"{pid}/task", dir_fd=proc).st_nlink == _ONE_THREAD:
+            return ""
+        folder = os.open(f"{pid}/task", os.O_RDONLY | os.O_DIRECTORY, dir_fd=proc)
+        try:
+            names = {read_small(folder, f"{thread}/comm") for thread in os.listdir(folder)}
+        finally:
+            os.close(folder)
+        own = read_small(proc, f"{pid}/comm")
+        others = sorted(names - {own, _OF_JEMALLOC})
+        return others[0].decode("ascii", "replace").strip() if others else ""
+    return ""
 
 
 def read_small(proc: int, path: str) -> bytes:

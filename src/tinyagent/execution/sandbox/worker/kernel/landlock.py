@@ -10,13 +10,13 @@ from typing import NamedTuple
 
 from . import linux
 
-# The rights that each version of the interface added, in the order of their bits.
+# The rights in the order of their bits, and those that came after version 1 of the interface.
 _RIGHTS = (
-    (1, "execute"), (1, "write_file"), (1, "read_file"), (1, "read_dir"), (1, "remove_dir"),
-    (1, "remove_file"), (1, "make_char"), (1, "make_dir"), (1, "make_reg"), (1, "make_sock"),
-    (1, "make_fifo"), (1, "make_block"), (1, "make_sym"), (2, "refer"), (3, "truncate"),
-    (5, "ioctl_dev"),
+    "execute", "write_file", "read_file", "read_dir", "remove_dir", "remove_file", "make_char",
+    "make_dir", "make_reg", "make_sock", "make_fifo", "make_block", "make_sym", "refer",
+    "truncate", "ioctl_dev",
 )  # fmt: skip
+_SINCE = {"refer": 2, "truncate": 3, "ioctl_dev": 5}
 _READ = frozenset({"read_file", "read_dir"})
 # Files and folders can be made, but no link, socket, pipe or device: one who looks into the
 # folder from outside would follow or open them.
@@ -98,7 +98,7 @@ def restrict(
 
 
 def _create(version: int) -> int:
-    every = _bits({name for _, name in _RIGHTS}, version)
+    every = _bits(_RIGHTS, version)
     fields = [every]
     if version >= _SINCE_NETWORK:
         fields.append(_NETWORK)
@@ -119,5 +119,5 @@ def _allow(ruleset: int, descriptor: int, rights: frozenset[str], version: int) 
 
 
 def _bits(rights: Iterable[str], version: int) -> int:
-    known = {name: 1 << bit for bit, (since, name) in enumerate(_RIGHTS) if since <= version}
-    return sum(known.get(right, 0) for right in rights)
+    known = {right for right in rights if version >= _SINCE.get(right, version)}
+    return sum(1 << _RIGHTS.index(right) for right in known)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import resource
 import signal
 import socket
 import sys
@@ -14,17 +13,15 @@ from contextlib import suppress
 from functools import partial
 from typing import Any, NamedTuple
 
+from ..branches import BranchFolders
 from ..folders import enter_folder, make_home
 from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
 from . import landlock, linux, mounts, namespaces, network, overlay, seccomp
 from .adapt import copy_without_modes, pipes_for_sockets
-from .forks import MAX_STACK
 from .keeper import Keeper
+from .limits import limit_resources
 from .warden import Warden
-
-_SPARE_ADDRESSES = 2**30  # address space that libraries reserve and never use
-_OPEN_FILES = 256
 
 
 class PreparedLocks(NamedTuple):
@@ -49,6 +46,18 @@ class PreparedLocks(NamedTuple):
     network: bool = False
 
 
+class Settled(NamedTuple):
+    """What a session's folder consists of.
+
+    Args:
+        upper: the upper layer of its workspace, if that is an overlay.
+        folders: those of its branches, if it can have any.
+    """
+
+    upper: int | None = None
+    folders: mounts.WorkingFolders | None = None
+
+
 def part_from_others() -> int:
     """Enter a separate mount namespace; returns a /proc for the warden.
 
@@ -63,7 +72,7 @@ def settle_in(
     limits: SessionLimits,
     trees: Mapping[str, int],
     masks: Sequence[bytes] | None,
-) -> int | None:
+) -> Settled:
     """Make the working folder in memory, and enter a user namespace: no mount comes after.
 
     Args:
@@ -73,52 +82,45 @@ def settle_in(
         masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
 
     Returns:
-        The overlay's upper layer, if there is one.
+        What the session needs of it.
     """
     mounts.make_working_folder(limits.max_file_bytes)
     others = dict(trees)
     upper = None if masks is None else overlay.mount(others.pop(overlay.WORKSPACE), masks)
+    folders = None
+    if masks is None and not others and limits.checkpoints:
+        folders = mounts.cover_working_folder()
     for name, tree in others.items():
         place = os.path.join(mounts.SANDBOX, name)
         os.mkdir(place)
         mounts.attach(tree, place)
     namespaces.enter_own_users(cell.proc)
-    return upper
+    return Settled(upper, folders)
 
 
-def limit_resources(cell: PreparedLocks, limits: SessionLimits) -> None:
-    """Kernel limits of each process of the session, counted from what it uses already."""
-    size, data = _memory_in_use(cell.proc)
-    for kind, most in (
-        (resource.RLIMIT_DATA, data + limits.max_memory_bytes),
-        (resource.RLIMIT_AS, size + limits.max_memory_bytes + _SPARE_ADDRESSES),
-        # A process that runs all steps uses up its share of CPU however well-behaved they are.
-        (resource.RLIMIT_CPU, limits.cpu_seconds if limits.checkpoints else resource.RLIM_INFINITY),
-        (resource.RLIMIT_FSIZE, limits.max_file_bytes),
-        (resource.RLIMIT_NPROC, _processes(cell, limits)),
-        (resource.RLIMIT_NOFILE, _OPEN_FILES),
-        (resource.RLIMIT_STACK, MAX_STACK),
-        # With 0, the kernel still starts a program that takes core dumps, if there is one.
-        (resource.RLIMIT_CORE, 1),
-        (resource.RLIMIT_MEMLOCK, 0),
-        (resource.RLIMIT_MSGQUEUE, 0),
-    ):
-        _lower(kind, most)
-
-
-def lock(cell: PreparedLocks, folder: str, own_proc: int | None, ports: Iterable[int] = ()) -> None:
+def lock(
+    cell: PreparedLocks,
+    folder: str,
+    own_proc: int | None,
+    ports: Iterable[int] = (),
+    hidden: Iterable[int] = (),
+) -> None:
     """Give up all privileges, and all files except Python's and the working folder's.
 
-    `own_proc` is the warden's /proc, which stays readable; no path leads there. In a session with a
-    network, `ports` can be reached by TCP.
+    Args:
+        cell: what the template has prepared.
+        folder: stays writable.
+        own_proc: the warden's /proc, which stays readable; no path leads there.
+        ports: that can be reached by TCP in a session with a network.
+        hidden: descriptors of folders that stay writable, and that no path leads to.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
     linux.set_dumpable(True)  # the warden, of the same user, reads how much memory is in use
     if cell.landlock:
-        own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
         seen = () if own_proc is None else (own_proc,)
-        landlock.restrict((*cell.readable, *seen), (own,), ports)
+        own = os.open(folder, os.O_PATH | os.O_CLOEXEC)
+        landlock.restrict((*cell.readable, *seen), (own, *hidden), ports)
         os.close(own)
 
 
@@ -161,28 +163,6 @@ def die_with_parent(parent: int) -> None:
         os._exit(0)
 
 
-def _processes(cell: PreparedLocks, limits: SessionLimits) -> int:
-    """The limit of processes: without a user namespace, all processes of the user count."""
-    if not cell.namespaces:
-        return resource.RLIM_INFINITY
-    return limits.max_processes + limits.checkpoints + 3
-
-
-def _memory_in_use(proc: int) -> tuple[int, int]:
-    """Address space and writable data of this process, in bytes."""
-    descriptor = os.open("self/statm", os.O_RDONLY, dir_fd=proc)
-    pages = [int(word) for word in os.read(descriptor, 200).split()]
-    os.close(descriptor)
-    return pages[0] * resource.getpagesize(), pages[5] * resource.getpagesize()
-
-
-def _lower(kind: int, most: int) -> None:
-    hard = resource.getrlimit(kind)[1]
-    if hard != resource.RLIM_INFINITY and not 0 <= most <= hard:
-        most = hard
-    resource.setrlimit(kind, (most, most))
-
-
 class KernelLocks:
     """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
@@ -205,6 +185,7 @@ class KernelLocks:
         self._ports: list[int] = []
         self.upper: int | None = None
         """The upper layer of this session's workspace, if it is an overlay."""
+        self._folders: mounts.WorkingFolders | None = None
 
     def report(self) -> dict[str, Any]:
         """What is in force for each session."""
@@ -291,27 +272,33 @@ class KernelLocks:
         """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
-            self.upper = settle_in(self.cell, limits, trees, masks)
+            self.upper, self._folders = settle_in(self.cell, limits, trees, masks)
             os.chdir(folder)
         else:
             folder = enter_folder(self.folder, number)
         pipes_for_sockets()
         if not limits.checkpoints:
             self._own_proc = None
-        limit_resources(self.cell, limits)
-        lock(self.cell, folder, self._own_proc, self._ports)
+        has_namespaces = self.cell.namespaces
+        limit_resources(self.cell.proc, limits, has_namespaces=has_namespaces)
+        hidden = () if self._folders is None else (self._folders.hidden,)
+        lock(self.cell, folder, self._own_proc, self._ports, hidden)
         return folder
 
     @property
     def kept_descriptors(self) -> set[int]:
         """The descriptors that a locked session still needs."""
-        return {each for each in (self._own_proc, self.upper) if each is not None}
+        folders = self._folders or ()
+        return {each for each in (self._own_proc, self.upper, *folders) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
         """What watches the processes of steps; None if steps do not run in forks."""
         if self._own_proc is None:
             return None
-        return Warden(self._own_proc, limits.max_memory_bytes * 2)
+        branches = None
+        if self._folders is not None:
+            branches = BranchFolders(mounts.SANDBOX, *self._folders, os.dup(self._own_proc))
+        return Warden(self._own_proc, limits.max_memory_bytes * 2, branches)
 
     def harden(self, warden: socket.socket | None) -> None:
         """Apply the last lock before the code runs: the system-call filter."""

@@ -174,6 +174,13 @@ def open_own_proc() -> int:
     return descriptor
 
 
+class WorkingFolders(NamedTuple):
+    """Descriptors of a session's folder, and of one in the same mount that no path leads to."""
+
+    shown: int
+    hidden: int
+
+
 def make_working_folder(max_bytes: int) -> None:
     """An empty folder in memory, of this size, at `SANDBOX`, over the template's /proc.
 
@@ -182,6 +189,16 @@ def make_working_folder(max_bytes: int) -> None:
     names = max(max_bytes >> 12, 256)  # an empty file takes a kilobyte of the kernel's memory
     options = f"size={max_bytes},nr_inodes={names},mode=755"
     linux.mount("tmpfs", SANDBOX, "tmpfs", _FILES, options)
+
+
+def cover_working_folder() -> WorkingFolders:
+    """Show only a folder of the working folder in its place, and hide another."""
+    places = [f"{SANDBOX}/{name}" for name in ("shown", "hidden")]
+    for place in places:
+        os.mkdir(place, 0o755)
+    folders = WorkingFolders(*(os.open(place, _FOLDER) for place in places))
+    linux.mount(places[0], SANDBOX, None, linux.MS_BIND)
+    return folders
 
 
 def make_read_only(path: str) -> None:

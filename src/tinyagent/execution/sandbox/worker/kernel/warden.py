@@ -7,13 +7,16 @@ never runs the code, so the code cannot reach the /proc that it holds.
 from __future__ import annotations
 
 import os
+import resource
 import select
 import signal
 import socket
+from collections.abc import Sequence
 from contextlib import suppress
 from socket import socketpair  # before it is replaced: the code's version returns a pipe
 
-from .forks import Forks, has_ended, members, read_small
+from ..branches import BranchFolders
+from .forks import Forks, has_ended, members, read_small, thread_pool
 
 _SWEEP_SECONDS = 0.2
 _SHARE_OF_STATES = 0.2  # the part of all memory that earlier states may take
@@ -27,15 +30,16 @@ class Warden:
     Args:
         proc: a descriptor of the namespace's /proc.
         max_bytes: the memory of all its processes together.
+        branches: the files of the session's branches; None if it can have none.
     """
 
-    stops_states = True
-    """Whether processes that hold states stand still between steps."""
-
-    def __init__(self, proc: int, max_bytes: int) -> None:
+    def __init__(self, proc: int, max_bytes: int, branches: BranchFolders | None = None) -> None:
         self.proc = proc
+        self.branches = branches
         self._max_bytes = max_bytes
+        self._most_processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
         self._keep: list[int] = []
+        self._others: list[int] = []
         self._dropped: list[int] = []
         self._dying: list[int] = []
         self._sizes: dict[int, int] = {}
@@ -44,6 +48,8 @@ class Warden:
         self._inbox, self._outbox = socketpair()
         self._listeners: list[int] = []
         self.watching = False
+        self._pool = ""
+        """The thread pool of the newest state, which then runs the next step itself."""
 
     @property
     def descriptors(self) -> list[int]:
@@ -54,18 +60,26 @@ class Warden:
         """Accept a listener that a step hands over, or answer a process that wants to fork."""
         if descriptor == self._inbox.fileno():
             self._listeners += socket.recv_fds(self._inbox, 1, 1)[1]
-        elif not self._forks.answer(descriptor, self._keep):
+        elif not self._forks.answer(descriptor, self._states()):
             self._listeners.remove(descriptor)
             os.close(descriptor)
 
-    def note(self, keep: list[int], *, watch: bool, wake: bool) -> None:
+    def _states(self) -> list[int]:
+        """The processes that hold states and run no step themselves."""
+        return [*self._others, *(self._keep[:-1] if self._pool else self._keep)]
+
+    def note(self, keep: list[int], *, watch: bool, wake: bool, others: Sequence[int] = ()) -> None:
         """Set which processes to keep, oldest first, and whether to watch the memory.
 
-        `wake` lets the newest continue, so that it forks a step.
+        `wake` lets the newest continue, so that it forks a step. `others` hold the states of other
+        branches, which are kept as well.
         """
-        self._dropped += [pid for pid in self._keep if pid not in keep]
+        wanted = {*keep, *others}
+        self._dropped += [pid for pid in (*self._others, *self._keep) if pid not in wanted]
         self._sizes = {pid: size for pid, size in self._sizes.items() if pid in keep[:-1]}
-        self._keep = keep
+        if others or self._others:
+            self._allow_processes(keep, len(others))
+        self._keep, self._others = keep, list(others)
         self.watching = watch
         if wake:
             self._make_room()
@@ -81,16 +95,41 @@ class Warden:
         if stop:
             _kill(-1, signal.SIGSTOP)
             return
-        for pid in set(members(self.proc)) - {1, *self._keep[:-1], *self._dying, *self._dropped}:
+        still = {1, *self._others, *self._keep[:-1], *self._dying, *self._dropped}
+        for pid in set(members(self.proc)) - still:
             _kill(pid, signal.SIGCONT)
+
+    def thread_pool(self) -> str:
+        """The name of a thread of a library in the newest state, which no fork has; or ""."""
+        self._pool = thread_pool(self.proc, self._keep[-1]) if self._keep else ""
+        return self._pool
 
     def leave(self) -> socket.socket:
         """In a child that will run code: close all except the way to hand over a listener."""
+        if self.branches is not None:
+            self.branches.close()
         os.close(self.proc)
         self._inbox.close()
         for listener in self._listeners:
             os.close(listener)
         return self._outbox
+
+    def is_full(self) -> bool:
+        """Whether the states of all branches take so much that no step may begin.
+
+        With a step, which may take half of `max_bytes`, they would take more than without branches.
+        """
+        states = [*self._others, *self._keep]
+        return self._take_more_than(int(self._max_bytes * (0.5 + _SHARE_OF_STATES)), states)
+
+    def _allow_processes(self, keep: list[int], others: int) -> None:
+        """Let what holds the states of other branches not count towards the limit."""
+        for pid in (1, *keep[-1:]):
+            with suppress(ProcessLookupError):
+                hard = resource.prlimit(pid, resource.RLIMIT_NPROC)[1]
+                most = self._most_processes + others
+                most = most if hard == resource.RLIM_INFINITY else min(most, hard)
+                resource.prlimit(pid, resource.RLIMIT_NPROC, (most, hard))
 
     def _make_room(self) -> None:
         """End earlier states, oldest first, until those that are left take little memory.
@@ -161,7 +200,7 @@ class Warden:
 
     def _strangers(self) -> list[int]:
         """Living processes other than the warden, those that are kept, and those killed already."""
-        known = {1, *self._keep, *self._dying}
+        known = {1, *self._others, *self._keep, *self._dying}
         pids = [pid for pid in members(self.proc) if pid not in known]
         return [pid for pid in pids if not has_ended(self.proc, pid)]
 

@@ -8,23 +8,23 @@ lost, the host continues with the parent, and no frame of the lost step reaches 
 from __future__ import annotations
 
 import os
-import signal
 import socket
 import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
+from ..branches import BranchFolders
 from ..codec.wire import Frame, Kind, pack
 from ..kernel import linux
 from ..kernel.warden import Warden
-from ..processes import TICK_SECONDS, StepProcesses, watch_process
+from ..processes import TICK_SECONDS, StepProcesses, seed_random_numbers, watch_process
 from .link import HostGone, Link, readable
 from .step import Namespace, Rules, run_step
 from .view import View
 
 _FORK_TRIES = 10
-_STOP_SECONDS = 1.0  # the warden has stopped a process whose step has ended well before that
+_MOST_OF_ERROR = 2000
 
 
 class SessionProcess:
@@ -55,13 +55,10 @@ class SessionProcess:
         self._view = view
         self._namespace = Namespace(rules)
         self._children: dict[int, int] = {}
-        self._is_stopped = warden is not None and warden.stops_states
         self._announce = warden.announce if isinstance(warden, StepProcesses) else _nothing
 
     def serve(self) -> None:
         """Serve the host until it is gone."""
-        if self._is_stopped:
-            signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCONT})
         self._link.send(Kind.READY, {})
         with suppress(HostGone, OSError):
             while True:
@@ -80,12 +77,25 @@ class SessionProcess:
             self._warden.pause(stop=frame.body["stop"])
         elif frame.kind is Kind.END and self._warden is not None:
             self._warden.note(
-                frame.body["keep"], watch=frame.body["watch"], wake=frame.body["wake"]
+                frame.body["keep"],
+                watch=frame.body["watch"],
+                wake=frame.body["wake"],
+                others=frame.body["others"],
             )
             if frame.body["sweep"]:
                 killed = self._warden.sweep()
                 self._collect()  # until then, ended processes count towards the limit
-                self._link.send(Kind.SWEPT, {"killed": killed, "memory": False})
+                pool = self._warden.thread_pool()
+                self._link.send(Kind.SWEPT, {"killed": killed, "memory": False, "pool": pool})
+
+        elif frame.kind in {Kind.TURN, Kind.BRANCH} and self._warden is not None:
+            error = ""
+            try:
+                _change_branches(frame, self._warden.branches)
+            except (OSError, ValueError) as fault:
+                error = str(fault)[:_MOST_OF_ERROR] or type(fault).__name__
+            is_full = not error and self._warden.is_full()
+            self._link.send(Kind.TURNED, {"error": error, "full": is_full})
 
     def _next(self) -> Frame:
         """The next frame; meanwhile children are collected and memory is watched."""
@@ -101,7 +111,7 @@ class SessionProcess:
             for descriptor in set(asking).intersection(ready):
                 self._attend(descriptor)
             if watching and self._warden is not None and self._warden.relieve():
-                self._link.send(Kind.SWEPT, {"killed": 0, "memory": True})
+                self._link.send(Kind.SWEPT, {"killed": 0, "memory": True, "pool": ""})
             self._collect()
             if own in ready:
                 break
@@ -146,11 +156,9 @@ class SessionProcess:
             self._children[pid] = watch_process(pid)
             return
         self._become_holder(descriptor)
+        if order["seed"]:
+            seed_random_numbers()
         self._run_here(order)
-        if (
-            self._is_stopped
-        ):  # the next order may be here before the warden has stopped this process
-            signal.sigtimedwait({signal.SIGCONT}, _STOP_SECONDS)
 
     def _fork(self) -> int:
         """Fork; at the limit of processes, wait for threads and children that are about to end."""
@@ -188,6 +196,16 @@ class SessionProcess:
         with open(path, "ab" if frame.body["append"] else "wb") as file:
             file.write(frame.blob)
         self._namespace.files.know_all()
+
+
+def _change_branches(frame: Frame, branches: BranchFolders | None) -> None:
+    if branches is None:
+        raise OSError("this session has no folders for branches")
+    living = {str(each) for each in frame.body["living"]}
+    if frame.kind is Kind.TURN:
+        branches.enter(str(frame.body["branch"]), living)
+    else:
+        branches.copy(frame.body["pids"], [str(each) for each in frame.body["new"]], living)
 
 
 def _nothing() -> None:

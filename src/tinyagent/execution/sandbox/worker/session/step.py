@@ -16,6 +16,7 @@ from ..codec.budget import Budget
 from ..codec.reprs import REPR_ONLY, attempt
 from ..codec.values import decode, encode
 from ..codec.wire import Kind, WireError
+from . import snapshot
 from .artifacts import WorkingFolder, watch_figures
 from .door import Door, FinalAnswerGiven
 from .imports import allowed, check_imports, is_needless, refusal
@@ -73,7 +74,10 @@ def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
     door, number = namespace.door, order["step"]
     door.open(link)
     namespace.prepare(order)
-    outcome = _run(order["code"], f"<step {number}>", namespace)
+    if order.get("task"):
+        outcome = _do_task(order, namespace)
+    else:
+        outcome = _run(order["code"], f"<step {number}>", namespace)
     text = "" if outcome.value is None else _notebook_text(outcome.value)
     remarks = namespace.files.deliver(number, door.send)
     tail, skipped = door.close()
@@ -94,22 +98,49 @@ def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
         link.send(Kind.DONE, {**done, "value": f"{REPR_ONLY}({fault})"})
 
 
+def _do_task(order: dict[str, Any], namespace: Namespace) -> Outcome:
+    """Write the variables as a snapshot, or read those of one."""
+    may_import = partial(allowed, allow=namespace.rules.imports)
+
+    def write() -> dict[str, Any]:
+        return snapshot.dump(namespace.variables, namespace.helpers, may_import)._asdict()
+
+    def read() -> list[str]:
+        variables = snapshot.load(decode(order["snapshot"], order["blob"]), may_import)
+        namespace.variables.update(variables)
+        return list(variables)
+
+    task = write if order["task"] == "dump" else read
+    return _outcome(task, lambda error: f"{type(error).__name__}: {error}")
+
+
 def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
-    try:
+
+    def run() -> Any:
         body, last = _compile(source, filename, namespace)
         exec(body, namespace.variables)  # noqa: S102 - the purpose of this process
-        value = None if last is None else eval(last, namespace.variables)  # noqa: S307 - as above
+        return None if last is None else eval(last, namespace.variables)  # noqa: S307 - as above
+
+    def text(error: BaseException) -> str:
+        near = attempt(partial(hint, error), list(namespace.variables))
+        return describe(error, source, filename) + (near or "")
+
+    return _outcome(run, text)
+
+
+def _outcome(act: Callable[[], Any], text: Callable[[BaseException], str]) -> Outcome:
+    """What an action returns, or the text of its error."""
+    try:
+        return Outcome(value=act())
     except FinalAnswerGiven:
         return Outcome()
     except MemoryError as error:
-        return Outcome(f"{describe(error, source, filename)}(out of memory)", out_of_memory=True)
+        return Outcome(f"{text(error)}(out of memory)", out_of_memory=True)
     except HostGone:
         os._exit(0)
     except BaseException as error:  # noqa: BLE001 - whatever the code raises is its result
-        near = attempt(partial(hint, error), list(namespace.variables))
-        return Outcome(describe(error, source, filename) + (near or ""))
-    return Outcome(value=value)
+        return Outcome(text(error))
 
 
 def _compile(source: str, filename: str, namespace: Namespace) -> tuple[CodeType, CodeType | None]:

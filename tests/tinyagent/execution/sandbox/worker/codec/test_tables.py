@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.crossing import cross
 
 from tinyagent.execution.sandbox.worker.codec.budget import MAX_CELLS, MAX_COLUMNS
 from tinyagent.execution.sandbox.worker.codec.values import decode, encode
-from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, WireError, pack
+from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
 np = pytest.importorskip("numpy")
 pd = pytest.importorskip("pandas")
@@ -37,13 +38,6 @@ PLAIN = {
     "string": st.text(st.characters(exclude_categories=["Cs"])) | st.none(),
     "object": st.integers() | st.text(st.characters(exclude_categories=[])) | st.none(),
 }
-
-
-def cross(value: Any) -> Any:
-    blobs = bytearray()
-    frame = Frame(Kind.DONE, {"value": encode(value, blobs)}, bytes(blobs))
-    (got,) = FrameReader().feed(pack(frame))
-    return decode(got.body["value"], got.blob)
 
 
 @st.composite
@@ -209,3 +203,19 @@ def test_a_frame_at_the_depth_limit_is_described() -> None:
     assert got.startswith("<not data, repr only>    a")
     (shallower,) = value
     assert cross(shallower) is not None
+
+
+@pytest.mark.parametrize("levels", [97, 98])
+def test_what_is_in_a_frame_counts_its_levels(levels: int) -> None:
+    frame = pd.DataFrame({"a": [[1], "x"]})
+    frame.columns.name = ("b", "c")
+    value: Any = frame
+    for _ in range(levels):
+        value = [value]
+    got = cross(value)
+    for _ in range(levels):
+        (got,) = got
+    is_taken = levels < 98
+    assert got["a"][0] == ([1] if is_taken else "<not data, repr only> [1]")
+    name = ("b", "c") if is_taken else "<not data, repr only> ('b', 'c')"
+    assert name in (got.columns.name, got.index.name)

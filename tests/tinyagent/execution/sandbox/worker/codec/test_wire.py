@@ -107,7 +107,7 @@ def test_what_is_not_a_json_object_is_refused(text: str | bytes) -> None:
         FrameReader().feed(framed(text))
 
 
-@pytest.mark.parametrize("kind", [0, 9, 15, 29, 255])
+@pytest.mark.parametrize("kind", [0, 11, 15, 30, 255])
 def test_an_unknown_kind_is_refused(kind: int) -> None:
     with pytest.raises(WireError, match=f"unknown kind, {kind}"):
         FrameReader().feed(framed("{}", kind=kind))
@@ -142,6 +142,15 @@ def test_a_message_to_the_host_of_too_many_items_is_refused_unread(item: str) ->
     assert pack(Frame(Kind.RUN, body))
 
 
+def test_a_message_to_the_host_may_have_exactly_so_many_items() -> None:
+    text = '{"value":[' + "1," * (wire.MAX_MARKS - 2) + "1]}"
+    assert text.count(",") + text.count("[") + text.count("{") == wire.MAX_MARKS
+    for kind in (Kind.DONE, Kind.READY):
+        assert len(FrameReader().feed(framed(text, kind=kind))) == 1
+        with pytest.raises(WireError, match="more than 250,000 items in one message"):
+            FrameReader().feed(framed(text.replace("[", "[1,"), kind=kind))
+
+
 @pytest.mark.parametrize("size", [1, 7, 100, 65_536, 1 << 20])
 def test_a_blob_that_comes_in_pieces_is_whole(size: int) -> None:
     sent = [
@@ -169,7 +178,9 @@ def test_after_a_fault_nothing_more_is_taken() -> None:
 @pytest.mark.parametrize(
     ("text", "is_taken"),
     [
-        ('{"a":' + "[" * 400 + "]" * 400 + "}", True),
+        ('{"a":' + "[" * 499 + "]" * 499 + "}", True),
+        ('{"b":[],"a":' + "[" * 499 + "]" * 499 + "}", True),
+        ('{"a":' + "[" * 500 + "]" * 500 + "}", False),
         ('{"a":' + "[" * 600 + "]" * 600 + "}", False),
         (json.dumps({"a": "[" * 600, "b": '\\"[{' * 300}), True),
         (json.dumps({"a": [[]] * 600}), True),
@@ -200,6 +211,6 @@ class _NoDeeperThan500(json.JSONDecoder):
 
 def test_a_kind_says_who_may_send_it() -> None:
     to_session = {Kind.RUN, Kind.RETURN, Kind.FILE, Kind.END, Kind.PAUSE, Kind.ORDER}
-    to_session |= {Kind.SEED, Kind.SCAN}
+    to_session |= {Kind.SEED, Kind.SCAN, Kind.TURN, Kind.BRANCH}
     assert {kind for kind in Kind if kind < 16} == to_session
     assert sys.modules["tinyagent.execution.sandbox.worker.codec.wire"] is wire

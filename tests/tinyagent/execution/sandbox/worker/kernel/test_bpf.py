@@ -69,3 +69,13 @@ def test_has_any_looks_at_the_lower_half(place: int, bits: int, given_to_it: lis
 def test_upper_is_zero_looks_at_the_upper_half(place: int, given_to_it: list[int]) -> None:
     block = bpf.upper_is_zero(place, YES, NO)
     assert ask(block, of=given_to_it) == (given_to_it[place] < 2**32)
+
+
+@given(places, whole.map(lambda value: value % 2**63), st.integers(-2, 2), arguments)
+def test_at_least_looks_at_both_halves(
+    place: int, value: int, distance: int, given_to_it: list[int]
+) -> None:
+    block = bpf.at_least(place, value, YES, NO)
+    assert ask(block, of=given_to_it) == (given_to_it[place] >= value)
+    given_to_it[place] = near = min(max(0, value + distance), 2**64 - 1)
+    assert ask(block, of=given_to_it) == (near >= value)

@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import errno
 import os
+import struct
 import sys
 from pathlib import Path
 from textwrap import dedent
+from typing import Any, NamedTuple
 
 import pytest
 from tests.tinyagent.execution.sandbox.worker.kernel.confined import output_of
@@ -277,3 +279,91 @@ def test_older_kernels_are_asked_for_what_they_know(
 def test_a_descriptor_that_is_not_open_is_an_error() -> None:
     with pytest.raises(OSError, match="Bad file descriptor"):
         landlock.restrict([-1], [])
+
+
+class Asked(NamedTuple):
+    """What the kernel was asked, in the order of the requests."""
+
+    created: list[bytes]
+    allowed: list[tuple[int, tuple[int, int]]]
+
+
+# As in the kernel's include/uapi/linux/landlock.h and Documentation/userspace-api/landlock.rst.
+WRITE_FILE, READ_FILE, READ_DIR, REMOVE_DIR, REMOVE_FILE = (1 << bit for bit in range(1, 6))
+MAKE_DIR, MAKE_REG, REFER, TRUNCATE = 1 << 7, 1 << 8, 1 << 13, 1 << 14
+ALL_OF_VERSION = {1: 0x1FFF, 2: 0x3FFF, 3: 0x7FFF, 4: 0x7FFF, 5: 0xFFFF, 6: 0xFFFF, 7: 0xFFFF}
+PATH_BENEATH, NET_PORT, CONNECT_TCP = 1, 2, 2
+
+
+def asked_by_version(monkeypatch: pytest.MonkeyPatch, version: int) -> Asked:
+    """The requests of `restrict` to a kernel of this version, which grants them all."""
+    asked = Asked([], [])
+
+    def syscall(name: str, *arguments: Any) -> int:
+        if name == "landlock_create_ruleset":
+            if arguments == (None, 0, 1):  # LANDLOCK_CREATE_RULESET_VERSION
+                return version
+            attributes, size, flags = arguments
+            assert (size, flags) == (len(attributes), 0)
+            asked.created.append(attributes)
+            return os.open("/dev/null", os.O_RDONLY)
+        if name == "landlock_add_rule":
+            ruleset, kind, rule, flags = arguments
+            assert os.fstat(ruleset)
+            assert flags == 0
+            fields = struct.unpack("=QQ" if kind == NET_PORT else "=Qi", rule)
+            asked.allowed.append((kind, fields))
+        else:
+            assert name == "landlock_restrict_self"
+            assert arguments[1] == 0
+        return 0
+
+    monkeypatch.setattr(linux, "syscall", syscall)
+    monkeypatch.setattr(linux, "set_no_new_privs", lambda: None)
+    return asked
+
+
+@pytest.mark.parametrize("version", range(1, 8))
+def test_each_version_is_asked_for_the_rights_that_it_knows(
+    version: int, own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = os.open(own, os.O_PATH)
+    file = os.open(own.parent / "shared/data", os.O_PATH)
+    sinks = [os.open(f"/dev/{name}", os.O_PATH) for name in ("null", "zero", "full", "random")]
+    asked = asked_by_version(monkeypatch, version)
+    try:
+        enforced = landlock.restrict([folder, file, *sinks], [folder], [443])
+    finally:
+        for descriptor in (folder, file, *sinks):
+            os.close(descriptor)
+
+    fields = [ALL_OF_VERSION[version], *[3] * (version >= 4), *[3] * (version >= 6)]
+    assert asked.created == [struct.pack(f"={len(fields)}Q", *fields)]
+    changes = WRITE_FILE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER | TRUNCATE
+    rights = [
+        (READ_FILE | READ_DIR, folder),
+        (READ_FILE, file),
+        *((READ_FILE | WRITE_FILE, sink) for sink in sinks[:3]),
+        (READ_FILE, sinks[3]),
+        ((READ_FILE | READ_DIR | changes) & ALL_OF_VERSION[version], folder),
+    ]
+    ports = [(NET_PORT, (CONNECT_TCP, 443))] if version >= 4 else []
+    assert asked.allowed == [*((PATH_BENEATH, each) for each in rights), *ports]
+    names = ("files", "truncate", "network", "devices", "scope")
+    since_version = dict(zip(names, (1, 3, 4, 5, 6), strict=True))
+    assert enforced == landlock.Enforced(
+        version, **{name: version >= first for name, first in since_version.items()}
+    )
+
+
+def test_without_landlock_nothing_is_asked_and_nothing_enforced(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def syscall(name: str, *arguments: Any) -> int:
+        raise OSError(errno.ENOSYS, name, arguments)
+
+    monkeypatch.setattr(linux, "syscall", syscall)
+    nothing = landlock.Enforced(
+        0, files=False, truncate=False, network=False, devices=False, scope=False
+    )
+    assert landlock.restrict([], []) == nothing

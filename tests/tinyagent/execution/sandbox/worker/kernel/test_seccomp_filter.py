@@ -51,13 +51,15 @@ HARMLESS = {
     "the end of processes": "exit exit_group pidfd_open wait4 waitid",
 }
 ABSENT = {"clone3", "openat2"}
+OF_A_CLIENT = {"socket", "connect", "shutdown", "setsockopt", "sendmsg", "sendto"}
 # Numbers that matter to some call, so that chance finds the edges of its rule.
 EDGES = [
     0, 1, 2, 3, 4, 5, 6, 7, 9, 0x80, 0x109, 0x189, 0x100, 0x0100_0002, 0x4_0022,
     STACK >> 32, STACK & WORD,
-    0o1000, 0o1001, 0o1002, 0o1003, 0o2004001, 15, 16, 36, 38, 39, 1024, 1030, 1031,
+    0o1000, 0o1001, 0o1002, 0o1003, 0o2004001, 15, 16, 36, 37, 38, 39, 1024, 1030, 1031,
     0x5401, 0x5402, 0x5412, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451, 0x5452,
     0x003D_0F00, 0x007D_0F00, 0x0001_0000, 0x0120_0011, 0x0120_0012, 0x1001_0000, 0x11,
+    0x8_0001, 0x8_0801, 0x2000_0000, 0x8000_0001, 0x807D_0F00, 262,
 ]  # fmt: skip
 
 
@@ -95,6 +97,19 @@ def expected(name: str, arguments: Sequence[int], *, forks: bool) -> int:
     return ERRNO | (errno.ENOTTY if name == "ioctl" else errno.EPERM)
 
 
+def expected_of_a_client(name: str, arguments: Sequence[int]) -> int:
+    """What is promised for this call, if the session has a network."""
+    first, second, third = map(lower, arguments[:3])
+    if name == "setsockopt":
+        return ALLOW if (second, third) == (6, 1) else ERRNO  # others seem done
+    is_client = {
+        "socket": first == 2 and second & ~0x8_0800 == 1 and third in {0, 6},
+        "sendmsg": not third & 0x2000_0001,
+        "sendto": not arguments[3] & 0x2000_0001,
+    }
+    return ALLOW if is_client.get(name, True) else ERRNO | errno.EPERM
+
+
 def is_thread(flags: int) -> bool:
     return bool(flags & 0x1_0000) and flags & ~0x007D_0F00 == 0
 
@@ -104,19 +119,27 @@ def empties_unwritten(flags: int) -> bool:
 
 
 @functools.cache
-def program(machine: str, *, forks: bool) -> bytes:
-    return seccomp.program(forks=forks, machine=syscalls.machines()[machine], stack=STACK)
+def program(machine: str, *, forks: bool, network: bool = False) -> bytes:
+    found = syscalls.machines()[machine]
+    return seccomp.program(forks=forks, network=network, machine=found, stack=STACK)
 
 
-def answer(machine: str, number: int, arguments: Sequence[int], *, forks: bool) -> int:
+def answer(
+    machine: str, number: int, arguments: Sequence[int], *, forks: bool, network: bool = False
+) -> int:
     audit = syscalls.machines()[machine].audit
-    return simulator.verdict(program(machine, forks=forks), number, arguments, audit)
+    filters = program(machine, forks=forks, network=network)
+    return simulator.verdict(filters, number, arguments, audit)
 
 
-def promised(machine: str, number: int, arguments: Sequence[int], *, forks: bool) -> int:
+def promised(
+    machine: str, number: int, arguments: Sequence[int], *, forks: bool, network: bool = False
+) -> int:
     names = {number: name for name, number in syscalls.machines()[machine].numbers.items()}
     if number not in names:
         return ERRNO | errno.ENOSYS
+    if network and names[number] in OF_A_CLIENT:
+        return expected_of_a_client(names[number], arguments)
     return expected(names[number], arguments, forks=forks)
 
 
@@ -128,7 +151,21 @@ halves = st.one_of(st.sampled_from(EDGES), st.integers(0, WORD))
 wholes = st.builds(_whole, st.one_of(st.just(0), st.just(0), halves), halves)
 six = st.lists(wholes, min_size=6, max_size=6)
 machines = st.sampled_from(MACHINES)
-RULED = ["clone", "fcntl", "ioctl", "mmap", "openat", "prctl", "prlimit64"]
+RULED = [
+    "clone",
+    "fcntl",
+    "futex",
+    "ioctl",
+    "mmap",
+    "mprotect",
+    "mremap",
+    "openat",
+    "prctl",
+    "prlimit64",
+    "sendto",
+]
+BY_THE_FIRST = {"clone", "mremap", "prctl", "prlimit64"}
+THIRDS = (0, 2, 6, 0x0100_0002, 0x0200_0000, 0o1000, 0o1001, 1 << 40)
 
 
 @pytest.mark.parametrize("fill", [0, 2**64 - 1])
@@ -138,6 +175,24 @@ def test_each_number_gets_the_promised_verdict(machine: str, fill: int) -> None:
         for forks in (False, True):
             output = answer(machine, number, [fill] * 6, forks=forks)
             assert output == promised(machine, number, [fill] * 6, forks=forks), number
+
+
+@pytest.mark.parametrize("fill", [0, 2**64 - 1])
+@pytest.mark.parametrize("machine", MACHINES)
+def test_a_network_adds_the_calls_of_a_tcp_client_only(machine: str, fill: int) -> None:
+    for number in [*range(1024), *range(0x4000_0000, 0x4000_0400)]:
+        output = answer(machine, number, [fill] * 6, forks=True, network=True)
+        assert output == promised(machine, number, [fill] * 6, forks=True, network=True), number
+
+
+@pytest.mark.parametrize("name", sorted(OF_A_CLIENT))
+@pytest.mark.parametrize("machine", MACHINES)
+def test_the_calls_of_a_tcp_client_are_weighed_as_promised(machine: str, name: str) -> None:
+    number = syscalls.machines()[machine].numbers[name]
+    for first, second, third in itertools.product((0, 1, 2, 10, 1 << 32 | 2), EDGES, EDGES):
+        arguments = [first, second, third, second, 0, 0]
+        output = answer(machine, number, arguments, forks=True, network=True)
+        assert output == expected_of_a_client(name, arguments), arguments
 
 
 @given(machines, st.integers(0, WORD), six, st.booleans())
@@ -171,8 +226,9 @@ def test_arguments_are_weighed_as_promised(
 @pytest.mark.parametrize("machine", MACHINES)
 def test_each_edge_is_weighed_as_promised(machine: str, name: str) -> None:
     number = syscalls.machines()[machine].numbers[name]
-    for first, second, third in itertools.product(EDGES, EDGES, (0, 0o1000, 0o1001, 1 << 40)):
-        arguments = [first, second, third, 0, 0, 0]
+    firsts = EDGES if name in BY_THE_FIRST else (0, 1 << 32 | 2)
+    for first, second, third in itertools.product(firsts, EDGES, THIRDS):
+        arguments = [first, second, third, second, 0, 0]
         for forks in (False, True):
             output = answer(machine, number, arguments, forks=forks)
             assert output == expected(name, arguments, forks=forks), arguments

@@ -33,7 +33,15 @@ def in_fork() -> Generator[InFork]:
         ours, theirs = socket.socketpair()
         ours.settimeout(20)
         links.append(Link(ours))
-        body = {"step": 1, "code": code, "tools": [], "values": {}, "fork": True, "token": ""}
+        body = {
+            "step": 1,
+            "code": code,
+            "tools": [],
+            "values": {},
+            "fork": True,
+            "seed": False,
+            "token": "",
+        }
         with theirs:
             socket.send_fds(holder.sock, [pack(Frame(Kind.RUN, body))], [theirs.fileno()])
         return links[-1]

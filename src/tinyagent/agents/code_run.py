@@ -1,0 +1,165 @@
+"""TinyCodeRun: one run of a code agent, with its sandbox, its scratchpad and its signals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from tinyagent.agents.code_prompt import HELPERS, code_tool, shown_to_model
+from tinyagent.agents.code_sealed import SealedHelpers
+from tinyagent.agents.run import ResultStore, Run, chain
+from tinyagent.core.errors import MalformedReply, RunEnded, TinyAgentError
+from tinyagent.core.events import (
+    CodeFinished,
+    CodeStarted,
+    NetworkRequestFinished,
+    OutputDelta,
+    SignalGiven,
+)
+from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.messages import ToolCall
+from tinyagent.core.parts import Document, Image
+from tinyagent.core.results import RunResult, RunState
+from tinyagent.core.signals import Signal, signal_functions
+from tinyagent.core.types import ToolResult
+from tinyagent.execution.protocol import Executor
+from tinyagent.memory.memory import MemoryManager
+from tinyagent.memory.scratchpad import AgentMemory
+from tinyagent.memory.steps import ActionStep
+from tinyagent.tools.tool import Tool
+
+_OBSERVATION_CHARS = 10_000
+
+
+class TinyCodeRun(Run[MemoryManager]):
+    """One run of a code agent, with its sandbox, its scratchpad and its signals."""
+
+    executor: Executor
+
+    def use(self, executor: Executor, sandbox: Callable[[], Executor]) -> None:
+        """Run the code with `executor`, which runs no other code meanwhile.
+
+        Its namespace receives the tools and the helpers, except `final_answer`, which it provides.
+        Sealed code works on values in a `sandbox` of its own each time.
+
+        Raises:
+            ConfigurationError: the run is sealed, but nothing keeps what is sealed.
+        """
+        self.executor = executor
+        self.scratchpad = pad = AgentMemory()
+        self.signals: list[Signal] = []
+        self.artifacts: list[Artifact] = []
+        self.results = ResultStore(_OBSERVATION_CHARS, taken={*self.tools, *HELPERS})
+        self._end: RunEnded | None = None
+        self._reads_results = False
+        self._returned: list[Image | Document] = []
+        self._code_run = chain(self.layers, "code_run", self._execute)
+        self.control.forget_variables = executor.reset
+        for tool in self.tools.values():
+            self._inject_tool(tool)
+        for helper in (pad.store, pad.recall, pad.observe, pad.fail):
+            executor.inject(helper.__name__, _on_the_loop(helper))
+        for name, send in signal_functions(self._note, lambda: self.control.step).items():
+            executor.inject(name, _on_the_loop(send))
+        self._code = ""
+        if self.control.sealed:
+            note = self.labelled_calls.append
+            sealed = SealedHelpers(self.control, self._model, sandbox, self._sources, note)
+            for name, helper in sealed.helpers.items():
+                executor.inject(name, helper)
+
+    async def run_code(self, code: str) -> ExecutionResult:
+        """Run one block, through the middleware.
+
+        Raises:
+            RunEnded: a limit was reached in the middle of it.
+        """
+        if self.results.is_used and not self._reads_results:
+            self._reads_results = True
+            self._inject_tool(self.results.tool)
+        self._returned.clear()
+        self._code = code
+        self.control.emit(CodeStarted(self.control.step, code))
+        result = await self._code_run(code)
+        self.artifacts += result.artifacts
+        self.control.emit(CodeFinished(self.control.step, result))
+        return result
+
+    def answer(self, value: Any) -> Any:
+        """The answer for the user: of sealed code with its contents, whose labels the run's has.
+
+        Raises:
+            MalformedReply: a stand-in in it is unknown.
+        """
+        if self.control.vault is None:
+            return self.cleaned(value)
+        try:
+            opened = self.control.vault.open(value)
+        except (ValueError, TypeError) as fault:
+            raise MalformedReply(f"final_answer: {fault}") from None
+        self.label = opened.label if self.label is None else self.label | opened.label
+        return self.cleaned(opened.value)
+
+    def attachments(
+        self, result: ExecutionResult, *, plots: bool
+    ) -> tuple[tuple[Image | Document, ...], str]:
+        """The images of the block that the model is shown, and a note for it on the others."""
+        return shown_to_model(self._returned, result.artifacts, self.memory.steps, plots=plots)
+
+    def remember(self, step: ActionStep) -> None:
+        """Add a step to the memory and to the result."""
+        numbered = replace(step, step_number=self.control.step)
+        self.memory.add(numbered)
+        self.steps.append(numbered)
+
+    def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
+        """The result of the run as it is now, with its signals and artifacts."""
+        signals, artifacts = tuple(self.signals), tuple(self.artifacts)
+        return replace(super().result(state, error), signals=signals, artifacts=artifacts)
+
+    async def _execute(self, code: str) -> ExecutionResult:
+        step, emit = self.control.step, self.control.emit
+        result = None
+        with suppress(_EndOfRun):
+            result = await self.executor.run(
+                code,
+                on_output=lambda text: emit(OutputDelta(step, text)),
+                on_request=lambda request: emit(NetworkRequestFinished(step, request)),
+            )
+        if self._end is not None or result is None:
+            raise self._end or RunEnded("the run ended in the middle of a block of code")
+        return result
+
+    def _sources(self) -> list[str]:
+        return [*(step.code for step in self.steps), self._code]
+
+    def _inject_tool(self, tool: Tool) -> None:
+        self.executor.inject(tool.name, code_tool(tool, self._call_from_code))
+
+    async def _call_from_code(self, call: ToolCall) -> ToolResult:
+        try:
+            result = await self.call_tool(call)
+        except RunEnded as end:
+            self._end = end
+            raise _EndOfRun from None
+        self._returned += [part for part in result.parts if isinstance(part, Image | Document)]
+        return result
+
+    def _note(self, signal: Signal) -> None:
+        self.signals.append(signal)
+        self.control.emit(SignalGiven(signal.step, signal))
+
+
+class _EndOfRun(BaseException):
+    """A limit ended the run in the middle of a block; code must not be able to catch this."""
+
+
+def _on_the_loop(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function as a coroutine function: quick ones need no thread."""
+
+    async def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs)
+
+    return call

@@ -1,0 +1,66 @@
+"""Links in an answer: only those stay that go where the policy or the user says.
+
+A page that shows an answer may fetch the images in it, and people follow links. Both send what is
+in the address to whoever serves the host.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, cast
+from urllib.parse import urlsplit
+
+_WORD = r"""[^\s<>"'`()\[\]{}|]+"""
+_LINK = re.compile(
+    rf"(?:\b[a-z][a-z0-9+.\-]{{1,20}}:)?[/\\]{{2}}(?:\[[^\s\]]*\]{_WORD}|{_WORD})|\bwww\.{_WORD}",
+    re.IGNORECASE,
+)
+
+
+def without_links(answer: Any, hosts: Collection[str], is_said: Callable[[str], bool]) -> Any:
+    """The answer without links to other hosts, also inside lists and objects.
+
+    Args:
+        answer: a text, or data.
+        hosts: where links may go; `*.example.com` are all hosts below it.
+        is_said: whether the user's request contains a link.
+    """
+
+    def kept(match: re.Match[str]) -> str:
+        link = match[0]
+        host = _host(link)
+        if is_said(link) or any(_matches(host, allowed) for allowed in hosts):
+            return link
+        return "(link removed)"
+
+    if isinstance(answer, str):
+        return _LINK.sub(kept, answer)
+    if isinstance(answer, Mapping):
+        entries = cast("Mapping[object, Any]", answer)
+        return {
+            without_links(key, hosts, is_said): without_links(item, hosts, is_said)
+            for key, item in entries.items()
+        }
+    if isinstance(answer, list | tuple):
+        items = [without_links(item, hosts, is_said) for item in cast("Collection[Any]", answer)]
+        return tuple(items) if isinstance(answer, tuple) else items
+    return answer
+
+
+def _host(link: str) -> str:
+    """The host of a link, empty if it cannot be read the way that a browser reads it."""
+    plain = link.replace("\\", "/")
+    try:
+        parts = urlsplit(plain if "//" in plain else f"//{plain}")
+        host = parts.hostname or ""
+    except ValueError:
+        return ""
+    is_plain = re.fullmatch(r"[a-z0-9.-]+", host) is not None
+    return host if is_plain and "@" not in parts.netloc else ""
+
+
+def _matches(host: str, allowed: str) -> bool:
+    if allowed.startswith("*."):
+        return host.endswith(allowed[1:].lower())
+    return bool(host) and host == allowed.lower()

@@ -1,0 +1,287 @@
+"""The vault of one run: the values behind the stand-ins of a sealed code agent, with their labels.
+
+The code of such an agent never holds an untrusted value. It holds stand-ins (`Sealed`), whose
+values are put in their place when a tool is called. A stand-in is known by a token of 128 random
+bits, so one that is forged or altered opens nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import re
+import secrets
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import date, datetime
+from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin
+
+from tinyagent.core.messages import Message
+from tinyagent.core.parts import Text
+from tinyagent.core.provenance import Label, join
+from tinyagent.execution.sandbox.worker.codec.sealed import Sealed, SealedList
+
+_TOKEN = re.compile(r"sealed_[0-9a-f]{32}")
+_MAX_PARTS = 10_000
+_MAX_DEPTH = 50
+_MAX_OPENED = 32_000_000
+"""Characters of the texts of one call whose stand-ins are replaced."""
+_BITS: Mapping[object, int] = {bool: 1, int: 64, float: 64, date: 22, datetime: 64}
+"""What a value of a narrow type can tell at most; a date has 3,652,059 values."""
+_LISTS = (list, tuple, set, frozenset, Collection)
+
+
+class SealedValue(NamedTuple):
+    """A sealed value, its type as far as it is declared, its label and how it is shown."""
+
+    value: Any
+    kind: Any
+    label: Label
+    shown: str
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A value without stand-ins; for each place that had one, the label, and what it was."""
+
+    value: Any
+    labels: Mapping[str, Label] = field(default_factory=dict[str, Label])
+
+    @property
+    def label(self) -> Label:
+        """The join of all that was opened."""
+        return join(self.labels.values())
+
+    def label_at(self, path: str) -> Label:
+        """The label of the value at a path, or around it."""
+        return join(
+            label
+            for place, label in self.labels.items()
+            if path == place or path.startswith((f"{place}.", f"{place}[", f"{place}:"))
+        )
+
+
+class Vault:
+    """The sealed values of one run.
+
+    Args:
+        bits: how many bits of narrow values may be revealed without tainting the run.
+        taint: called with the label of anything else that is revealed.
+    """
+
+    def __init__(self, bits: int, taint: Callable[[Label], None]) -> None:
+        self._entries: dict[str, SealedValue] = {}
+        self._bits = bits
+        self._taint = taint
+
+    def seal(self, value: Any, kind: Any, label: Label, what: str) -> Sealed:
+        """A stand-in for a value.
+
+        Args:
+            value: what it stands for.
+            kind: its declared type; None if none is.
+            label: what it was made of.
+            what: where it comes from, for the model.
+        """
+        name = getattr(kind, "__name__", "value") if kind in _BITS or kind is str else "value"
+        entry = SealedValue(value, kind, label, f"<sealed {name} from {what[:200]}>")
+        token = f"sealed_{secrets.token_hex(16)}"
+        self._entries[token] = entry
+        return Sealed(token, entry.shown)
+
+    def seal_parts(
+        self, value: Any, kind: Any, what: str, part: Callable[[Any, Any, str], Any]
+    ) -> Any:
+        """The value with each of its parts replaced, as far as its type declares its shape.
+
+        The items of a list and the declared fields of an object are parts; everything else is one.
+        None stays None.
+
+        Args:
+            value: any value.
+            kind: its declared type.
+            what: where it comes from, for the model.
+            part: called with a part, its type and its field.
+        """
+        if _count(value) > _MAX_PARTS:
+            return part(_as_data(value), None, "")
+        return _by_shape(value, kind, what, part)
+
+    def open(self, value: Any, path: str = "") -> Opened:
+        """The value with all stand-ins replaced, also inside lists, objects and texts.
+
+        Args:
+            value: plain data with stand-ins.
+            path: the way to it, for the paths of the labels.
+
+        Raises:
+            ValueError: a stand-in is unknown, the value is nested too deeply, or the texts become
+                too long.
+        """
+        opening = _Opening(self._entries)
+        return Opened(opening.value(value, path, 0), opening.labels)
+
+    def reveal(self, value: Any) -> tuple[Any, int | None]:
+        """The value, to be shown to the model, and how many bits that has used up.
+
+        A narrow value is revealed without tainting the run as long as there are bits for it.
+        Anything else taints the run; its number of bits is None.
+
+        Raises:
+            ValueError: as `open`.
+        """
+        entry = self._entries.get(value.token) if isinstance(value, Sealed) else None
+        bits = None if entry is None else bits_of(entry.kind)
+        opened = self.open(value)
+        if bits is None or bits > self._bits:
+            self._taint(opened.label)
+            return opened.value, None
+        self._bits -= bits
+        return opened.value, bits
+
+    def scrub(self, message: Message) -> Message:
+        """The message with what stand-ins look like in place of their tokens."""
+        content = message.content
+        if isinstance(content, str):
+            return (
+                message
+                if "sealed_" not in content
+                else replace(message, content=self.shown(content))
+            )
+        parts = tuple(
+            replace(part, text=self.shown(part.text)) if isinstance(part, Text) else part
+            for part in content
+        )
+        return message if parts == tuple(content) else replace(message, content=parts)
+
+    def shown(self, text: str) -> str:
+        """The text with what stand-ins look like in place of their tokens."""
+        return _TOKEN.sub(self._shown, text)
+
+    def _shown(self, match: re.Match[str]) -> str:
+        entry = self._entries.get(match[0])
+        return "<sealed value>" if entry is None else entry.shown
+
+
+class _Opening:
+    """Replaces stand-ins, and notes the labels of what it puts in their place."""
+
+    def __init__(self, entries: Mapping[str, SealedValue]) -> None:
+        self._entries = entries
+        self._room = _MAX_OPENED
+        self.labels: dict[str, Label] = {}
+
+    def value(self, value: Any, path: str, depth: int) -> Any:
+        if depth > _MAX_DEPTH:
+            raise ValueError(f"a value is nested more than {_MAX_DEPTH} levels deep")
+        if isinstance(value, Sealed):
+            return self._entry(value.token, path).value
+        if isinstance(value, str):
+            return self._text(value, path)
+        if isinstance(value, Mapping):
+            entries = cast("Mapping[object, object]", value)
+            opened: dict[Any, Any] = {}
+            for key, item in entries.items():
+                name = self.value(key, f"{path}: key", depth + 1)
+                opened[name] = self.value(item, f"{path}.{name}", depth + 1)
+            return opened
+        if isinstance(value, list | tuple | set | frozenset):
+            items = cast("Collection[Any]", value)
+            return [self.value(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(items)]
+        return value
+
+    def _text(self, text: str, path: str) -> str:
+        def opened(match: re.Match[str]) -> str:
+            content = str(self._entry(match[0], path).value)
+            self._room -= len(content)
+            if self._room < 0:
+                raise ValueError(f"the texts have more than {_MAX_OPENED:,} characters")
+            return content
+
+        return _TOKEN.sub(opened, text)
+
+    def _entry(self, token: str, path: str) -> SealedValue:
+        entry = self._entries.get(token)
+        if entry is None:
+            raise ValueError("a sealed value is not known: it was altered, or is of another run")
+        self.labels[path] = self.labels.get(path, Label()) | entry.label
+        return entry
+
+
+def bits_of(kind: Any) -> int | None:
+    """How much a value of this type can tell at most; None if it is not narrow."""
+    if get_origin(kind) is Literal:
+        return math.ceil(math.log2(len(get_args(kind)))) if len(get_args(kind)) > 1 else 1
+    return _BITS.get(kind)
+
+
+def _by_shape(
+    value: Any, kind: Any, what: str, part: Callable[[Any, Any, str], Any], name: str = ""
+) -> Any:
+    kind = _plain(kind)
+    if value is None:
+        return None
+    fields, data = _fields(kind), _as_data(value)
+    if fields and isinstance(data, dict) and data.keys() <= fields.keys():
+        entries = cast("dict[str, Any]", data)
+        return {key: _by_shape(item, fields[key], what, part, key) for key, item in entries.items()}
+    if get_origin(kind) in _LISTS and isinstance(value, list | tuple | set | frozenset):
+        item_kind = (get_args(kind) or (None,))[0]
+        items = cast("Collection[Any]", value)
+        where = f"{what}.{name}" if name else what
+        shown = f"<list from {where} of {_items_shown(_plain(item_kind))}>"
+        return SealedList((_by_shape(each, item_kind, what, part, name) for each in items), shown)
+    return part(data, kind, name)
+
+
+def _items_shown(kind: Any) -> str:
+    fields = _fields(kind)
+    return f"objects with {', '.join(fields)}" if fields else "sealed values"
+
+
+def _plain(kind: Any) -> Any:
+    """The type without `Annotated` and without None."""
+    if get_origin(kind) is typing.Annotated:
+        return _plain(get_args(kind)[0])
+    if get_origin(kind) in (Union, types.UnionType):
+        others = [each for each in get_args(kind) if each is not type(None)]
+        return _plain(others[0]) if len(others) == 1 else None
+    return kind
+
+
+def _fields(kind: Any) -> Mapping[str, Any]:
+    """The types of the declared fields of an object; empty if it has none."""
+    model = getattr(kind, "model_fields", None)
+    if isinstance(model, Mapping):
+        return {name: each.annotation for name, each in cast("Mapping[str, Any]", model).items()}
+    has_hints = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
+    return typing.get_type_hints(kind) if has_hints else {}
+
+
+def _as_data(value: Any) -> Any:
+    """Objects of Pydantic and dataclasses as dicts, anything else as it is."""
+    if hasattr(value, "model_dump"):
+        return value.model_dump(mode="json")
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value
+
+
+def _count(value: Any, depth: int = 0) -> int:
+    """About how many parts a value has; too many if it is nested too deeply."""
+    if depth > _MAX_DEPTH:
+        return _MAX_PARTS + 1
+    data = _as_data(value)
+    items: Collection[Any] = ()
+    if isinstance(data, dict):
+        items = cast("dict[str, Any]", data).values()
+    elif isinstance(data, list | tuple | set | frozenset):
+        items = cast("Collection[Any]", data)
+    total = 1
+    for item in items:
+        total += _count(item, depth + 1)
+        if total > _MAX_PARTS:
+            break
+    return total
