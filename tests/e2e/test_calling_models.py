@@ -54,7 +54,6 @@ def _content(event: Event) -> Any:
 
 @pytest.mark.llm
 @pytest.mark.timeout(240)
-@pytest.mark.campaign
 async def test_a_small_model_held_to_a_schema_calls_and_answers_and_is_replayed(
     small_model: str, tmp_path: Path
 ) -> None:

@@ -19,8 +19,6 @@ from tests.support.coding import seconds
 from tinyagent import Model, OpenAIModel, TinyAgentError, TinyCodeAgent, get_executor
 from tinyagent.models import RecordedModel
 
-pytestmark = pytest.mark.campaign
-
 LARGE = "qwen2.5-coder-1.5b-instruct"
 STATES = {"completed", "step_limit_reached", "usage_limit_reached", "error"}
 _SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250}

@@ -96,6 +96,8 @@ def test_another_server_reports_and_cancels_a_comparison(
     ):
         held.execute("SELECT pg_advisory_xact_lock(7)")
         cancelled, running, completed = (compared_later(first) for _ in range(3))
+        for place in (cancelled, running):
+            until(second, place, "running")
         until_it_compares(postgres_database)
         assert requests.post(f"{second.url}{cancelled}/cancel", timeout=SECONDS).status_code == 204
         assert run(second, cancelled)["state"] == "cancelled"
@@ -107,7 +109,6 @@ def test_another_server_reports_and_cancels_a_comparison(
         assert (amount["total_a"], amount["total_b"]) == ("107.50", "107.00")
 
 
-@pytest.mark.campaign
 def test_the_comparison_of_a_killed_server_is_interrupted(
     sources: Path, postgres_database: Database, tmp_path: Path
 ) -> None:

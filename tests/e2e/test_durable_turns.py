@@ -179,7 +179,6 @@ def check(
     ]
 
 
-@pytest.mark.campaign
 def test_another_server_continues_with_the_turn(
     sources: Path,
     settings: dict[str, str],
@@ -243,7 +242,6 @@ def working(sources: Path, **settings: str) -> Generator[subprocess.Popen[str]]:
             process.kill()
 
 
-@pytest.mark.campaign
 def test_a_worker_takes_a_turn_over_and_hands_it_on(
     sources: Path,
     settings: dict[str, str],
@@ -269,7 +267,6 @@ def test_a_worker_takes_a_turn_over_and_hands_it_on(
     assert counted.read_text() == "counted\n"
 
 
-@pytest.mark.campaign
 def test_a_changed_scope_is_answered_after_a_restart_without_a_model(
     sources: Path, settings: dict[str, str], model: PacedModel
 ) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, cast
@@ -186,12 +186,7 @@ async def opened(server: Serving) -> AsyncGenerator[tuple[aiohttp.ClientSession,
         yield http, tools
 
 
-def _parametrized(names: Sequence[str], fast: Sequence[str]) -> pytest.MarkDecorator:
-    params = [pytest.param(n, marks=() if n in fast else pytest.mark.campaign) for n in names]
-    return pytest.mark.parametrize("name", params)
-
-
-@_parametrized([*CASES], FAST)
+@pytest.mark.parametrize("name", CASES)
 async def test_each_surface_gives_what_plain_python_gives(
     served: tuple[Serving, Path], name: str
 ) -> None:
@@ -213,7 +208,6 @@ async def test_each_surface_gives_what_plain_python_gives(
     assert "Traceback" not in server.log
 
 
-@pytest.mark.campaign
 def test_saved_comparisons_give_what_plain_python_gives(served: tuple[Serving, Path]) -> None:
     _, folder = served
     requests = {name: request_of(options) for name, options in CASES.items()}
@@ -222,7 +216,7 @@ def test_saved_comparisons_give_what_plain_python_gives(served: tuple[Serving, P
         assert result_of(results[name]) == counted(request), name
 
 
-@_parametrized([*REFUSED], ("too many digits", "a rule that does not fit"))
+@pytest.mark.parametrize("name", REFUSED)
 async def test_what_is_wrong_is_refused_with_the_reason(
     served: tuple[Serving, Path], name: str
 ) -> None:

@@ -204,7 +204,6 @@ def test_after_kill_nothing_is_lost_and_the_turn_is_marked(
         assert reply["finished"] is True
 
 
-@pytest.mark.campaign
 def test_a_session_moves_between_two_processes(demo: Path, postgres_database: Database) -> None:
     settings = {"DATABASE_URL": postgres_database.url}
     with serving(demo, **settings) as one, serving(demo, **settings) as other:

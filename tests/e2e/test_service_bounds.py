@@ -72,9 +72,11 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Generator[Serving]:
 
 
 def posted(path: str, body: Any, **headers: str) -> Send:
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    """A request with this body, or with what it returns: large ones are made when they are sent."""
 
     def send(server: Serving) -> set[int]:
+        content = body() if callable(body) else body
+        data = content if isinstance(content, bytes) else json.dumps(content).encode()
         given = {**AUTHORIZED, **AS_JSON, **headers}
         answer = requests.post(f"{server.url}{path}", data=data, headers=given, timeout=SECONDS)
         return {answer.status_code}
@@ -102,7 +104,7 @@ def streamed(server: Serving) -> set[int]:
     return {answer.status_code}
 
 
-def raw(head: bytes, part: bytes, times: int, connections: int = 1) -> Send:
+def raw(head: bytes, part: bytes, times: int, connections: int = 1, *, long: int = 1) -> Send:
     """Written as it stands, on some connections at once, until the server has enough."""
 
     def send(server: Serving) -> set[int]:
@@ -115,10 +117,11 @@ def raw(head: bytes, part: bytes, times: int, connections: int = 1) -> Send:
             each.settimeout(SECONDS)
             with suppress(ConnectionError):
                 each.sendall(head)
+        content = part * long
         for _ in range(times):
             for each in opened:
                 with suppress(ConnectionError):
-                    each.sendall(part)
+                    each.sendall(content)
         for each in opened:
             with each, suppress(ConnectionError):
                 answer = each.recv(100)
@@ -128,15 +131,16 @@ def raw(head: bytes, part: bytes, times: int, connections: int = 1) -> Send:
     return send
 
 
-def frames(frame: str | bytes, times: int) -> Send:
-    """Said by a page's socket, until it is closed."""
+def frames(frame: Any, times: int) -> Send:
+    """Said by a page's socket, until it is closed; a callable returns what is said."""
 
     def send(server: Serving) -> set[int]:
+        content = frame() if callable(frame) else frame
         url = server.url.replace("http", "ws", 1) + SOCKET
         with connect(url, additional_headers=AUTHORIZED, origin=server.url) as opened:  # type: ignore[arg-type]
             try:
                 for _ in range(times):
-                    opened.send(frame)
+                    opened.send(content)
                 while True:
                     opened.recv(SECONDS)
             except ConnectionClosed as closed:
@@ -182,7 +186,7 @@ GET = b"GET /health HTTP/1.1\r\nHost: localhost\r\n"
 
 CASES: dict[str, tuple[Send, set[int]]] = {
     "a body": (streamed, {413}),
-    "a body with its length": (posted("/chat", b" " * (100 * BODY)), {413}),
+    "a body with its length": (posted("/chat", lambda: b" " * (100 * BODY)), {413}),
     "values of a body": (posted("/chat", b"[" + b"[]," * (BODY // 4)), {422}),
     "as many values as there may be, all wrong": (
         posted("/v1/chat/completions", {"messages": [[]] * (MAX_VALUES // 2 - 10)}),
@@ -191,7 +195,7 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     "faults of a list": (completed(messages=[{"role": "x"}] * MAX_MESSAGES), {400}),
     "depth of a body": (posted("/compare", b'{"filters":' + b"[" * (100 * MAX_DEPTH)), {422}),
     "a header": (raw(GET + b"X: ", b"x" * MAX_HEAD, 100), {400, 431}),
-    "headers without an end": (raw(GET, b"X: " + b"x" * 50_000_000, 1, 4), {400, 431}),
+    "headers without an end": (raw(GET + b"X: ", b"x", 1, 4, long=50_000_000), {400, 431}),
     "how many headers": (raw(GET, b"X: y\r\n" * MAX_HEADERS, 100), {400, 431}),
     "an address": (raw(b"GET /", b"x" * MAX_TARGET, 100), {400, 414}),
     "a path": (got(f"/sessions/{'x' * (MAX_TARGET - 100)}"), {422}),
@@ -267,7 +271,7 @@ CASES: dict[str, tuple[Send, set[int]]] = {
     "unknown arguments by MCP": (called(dict.fromkeys(NUMBERS[: MAX_VALUES - 100])), {200}),
     "a tool's name by MCP": (called({}, "x" * 900_000), {200, 400}),
     "no call by MCP": (posted("/mcp", [[]] * (MAX_VALUES // 2 - 10)), {400, 406}),
-    "a message of a socket": (frames("4" * (100 * MAX_FRAME), 1), {1009}),
+    "a message of a socket": (frames(lambda: "4" * (100 * MAX_FRAME), 1), {1009}),
     "a binary message of a socket": (frames(b"4" * (MAX_FRAME + 1), 1), {1009}),
     "messages of a socket": (frames("3", 100 * FRAMES_PER_MINUTE), {1008}),
     "a page that is not there, without a key": (

@@ -17,8 +17,6 @@ from tests.support.serving import UNCOUNTED, serving
 
 from skillian.demo.ledger import write_demo
 
-pytestmark = pytest.mark.campaign
-
 REQUESTS = int(os.environ.get("SKILLIAN_FUZZ_REQUESTS", "400"))
 SECONDS = 60
 # Nothing that was sent here takes as long on any machine.

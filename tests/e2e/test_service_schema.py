@@ -117,7 +117,6 @@ def test_every_answer_to_a_key_is_declared(
     _check(case, keyed_server, KEY)
 
 
-@pytest.mark.campaign
 @keyed_schema.include(path_regex="^/saved/").exclude(method="DELETE").parametrize()
 @settings(examples, max_examples=5)
 def test_every_answer_about_a_saved_comparison_is_declared(

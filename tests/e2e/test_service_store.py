@@ -62,7 +62,6 @@ def stored(store: Path) -> int:
     return int(count)
 
 
-@pytest.mark.campaign
 def test_a_locked_file_is_reported_within_seconds(server: Serving, store: Path) -> None:
     other = sqlite3.connect(store, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")

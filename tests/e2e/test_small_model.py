@@ -116,7 +116,6 @@ async def test_a_server_that_dies_in_mid_stream_is_a_typed_error(mortal_model: R
     assert "no connection to " in str(last.result.error)
 
 
-@pytest.mark.campaign
 async def test_the_command_says_that_the_server_died(mortal_model: RealModel) -> None:
     base_url, server = mortal_model
     process = await asyncio.create_subprocess_exec(

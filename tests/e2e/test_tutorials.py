@@ -31,7 +31,6 @@ BLOCK = re.compile(
 SECONDS = 120
 BIN = os.environ.get("TUTORIALS_BIN", str(Path(sys.executable).parent))
 """Where the commands of the pages are: `make newcomer` gives an environment of its own."""
-QUICK = {"csv_agent", "first_agent"}
 
 
 class Command(NamedTuple):
@@ -137,13 +136,7 @@ def folder(tmp_path: Path, postgres_database: Database) -> Generator[Folder]:
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize(
-    "page",
-    [
-        pytest.param(page, marks=[] if page.stem in QUICK else pytest.mark.campaign, id=page.stem)
-        for page in PAGES
-    ],
-)
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_tutorial_works_to_its_end(page: Path, folder: Folder) -> None:
     blocks = list(BLOCK.finditer(page.read_text(encoding="utf-8")))
     assert blocks

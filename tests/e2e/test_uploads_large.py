@@ -22,7 +22,7 @@ from tests.support.watching import watched
 
 from skillian.demo.ledger import write_demo
 
-pytestmark = [pytest.mark.campaign, pytest.mark.timeout(900)]
+pytestmark = pytest.mark.timeout(900)
 
 SECONDS = 600
 GROWN_BYTES = 100 * 1024 * 1024

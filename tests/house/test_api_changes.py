@@ -47,7 +47,6 @@ def test_without_a_release_there_is_nothing_to_compare(clone: Path) -> None:
     assert "No release has a tag yet" in done.stdout
 
 
-@pytest.mark.campaign
 def test_a_changed_public_name_must_be_in_the_changelog(clone: Path) -> None:
     (clone / "CHANGELOG.md").write_text("# Changelog\n\n## 9.1.0\n")
     _git(clone, "commit", "--quiet", "--all", "--message", "Notes")

@@ -77,16 +77,7 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_offline")
-@pytest.mark.parametrize(
-    "block",
-    [
-        pytest.param(block, marks=pytest.mark.campaign)
-        if "reference" in block.path.parts
-        else block
-        for block in BLOCKS
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("block", BLOCKS, ids=str)
 def test_the_block_runs(
     block: Block, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -81,8 +81,8 @@ async def test_old_sessions_go_and_values_are_read_again(
             return await purge(timedelta(0))
 
         monkeypatch.setattr(service.store, "purge", at_once)
-        await soon(lambda: service.agent is not before and purged, 30)
-        await soon(lambda: len(purged) > 1, 30)
+        await soon(lambda: service.agent is not before and purged)
+        await soon(lambda: len(purged) > 1)
         with pytest.raises(SessionNotFound):
             await service.store.get("", session)
     assert set(purged) == {timedelta(days=1)}

@@ -10,10 +10,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Dialog, Page, expect, sync_playwright
+from tests.support.waits import SECONDS
 
 PROGRAM = shutil.which("chromium")
 GET_IT = "Chromium is not installed; get it with: apt-get install chromium"
-SECONDS = 30
 ALARM = "pwned"
 """The global variable that hostile texts set where they are run."""
 

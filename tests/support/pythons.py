@@ -173,10 +173,8 @@ def check(version: str, python: Path, dependencies: str, tests: Sequence[str]) -
     }
     results = [_checked(f"{full} {name}", command) for name, command in commands.items()]
     print(f"{full}: the tests ...", file=sys.stderr, flush=True)  # noqa: T201
-    pytest = [*inside, "-m", "pytest", "-q", "-n", "2", "--dist", "loadgroup"]
-    ran = _captured(
-        [*pytest, "-m", "not models and not peers and not llm and not campaign", *tests]
-    )
+    marks = "not models and not peers and not llm"
+    ran = _captured([*inside, "-m", "tests.support.suite", "gate", "-m", marks, *tests])
     (CACHE / f"tests-{version}-{dependencies}.log").write_text(ran.stdout + ran.stderr)
     last = (ran.stdout.strip().splitlines() or ["nothing ran"])[-1].strip("= ")
     return [full, *results, f"{last}: {'failed' if ran.returncode else 'ok'}"]

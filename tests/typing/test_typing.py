@@ -19,7 +19,7 @@ PYRIGHT = [str(BIN / "pyright"), "--pythonpath", sys.executable]
 @pytest.mark.parametrize(
     "command",
     [
-        pytest.param(MYPY, id="mypy", marks=pytest.mark.campaign),
+        pytest.param(MYPY, id="mypy"),
         pytest.param(PYRIGHT, id="pyright"),
         pytest.param([sys.executable], id="python"),
     ],

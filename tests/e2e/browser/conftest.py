@@ -9,16 +9,20 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests.e2e.browser.views import Seed, seed, seed_plot, seed_rows, seed_runs
-from tests.support.browser import SECONDS, Watch, chromium
+from tests.support.browser import Watch, chromium
 from tests.support.careful import write_careful
 from tests.support.customers import write_customers
 from tests.support.paced_model import PacedModel, by_model, paced_model
 from tests.support.serving import COMMAND, UNCOUNTED, Serving, running, serving
+from tests.support.waits import SECONDS, until
 
 from skillian.demo.ledger import write_demo
 
 WIDE, NARROW = 1280, 390
 KEYS = ("first-key-0123456789", "second-key-0123456789")
+
+TOO_WIDE = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+"""By how many pixels a page is wider than its window."""
 
 Visit = Callable[..., Page]
 
@@ -151,6 +155,7 @@ def ask(page: Page, question: str) -> None:
     """Type a question and send it."""
     box = page.get_by_role("textbox", name="Message")
     box.fill(question)
+    expect(box).to_have_value(question)
     box.press("Enter")
 
 
@@ -164,8 +169,5 @@ def choose(page: Page, field: str, *names: str) -> None:
 
 
 def assert_fits(page: Page) -> None:
-    """Check that the page does not scroll sideways."""
-    too_wide = page.evaluate(
-        "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-    )
-    assert too_wide <= 0, f"{too_wide} pixels wider than the window"
+    """Check that the page does not scroll sideways, as soon as its layout is done."""
+    until(lambda: page.evaluate(TOO_WIDE) <= 0)

@@ -11,11 +11,6 @@ from tests.e2e.browser.views import VIEWS, Seed
 SERIOUS = {"serious", "critical"}
 EXCUSED = {"login": "401", "no-page": "404", "refused": "422"}
 """What the browser complains of where a view shows an error."""
-RARE = {
-    *("help", "scope-limits", "approval", "refused", "saved-note", "saved-new", "saved-shared"),
-    *("saved-list", "no-page", "no-session", "no-saved", "no-comparison", "no-runs"),
-}
-"""Views that only the whole campaign checks."""
 # What has the focus, and whether it or the field around it looks otherwise for it.
 FOCUS = """() => {
     const at = document.activeElement;
@@ -28,12 +23,12 @@ FOCUS = """() => {
 
 @pytest.mark.parametrize(
     ("width", "dark"),
-    [(WIDE, False), pytest.param(NARROW, True, marks=pytest.mark.campaign)],
+    [(WIDE, False), (NARROW, True)],
     ids=["wide-light", "narrow-dark"],
 )
 @pytest.mark.parametrize(
     "view",
-    [pytest.param(view, marks=pytest.mark.campaign if view in RARE else ()) for view in VIEWS],
+    VIEWS,
 )
 def test_a_view_is_accessible(
     request: pytest.FixtureRequest, visit: Visit, *, view: str, width: int, dark: bool

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import NARROW, Visit, ask, assert_fits
 from tests.support.paced_model import HERE, PacedModel
@@ -37,7 +36,6 @@ def test_a_part_of_the_scope_is_changed_without_a_model(demo: Serving, visit: Vi
     expect(scopes).to_have_count(2)
 
 
-@pytest.mark.campaign
 def test_limits_are_changed(demo: Serving, visit: Visit) -> None:
     page = visit(demo.url)
     ask(page, COMPARE)
@@ -99,7 +97,6 @@ def test_an_address_that_does_not_exist_shows_a_page(demo: Serving, visit: Visit
         assert reply.headers["content-type"] == "application/problem+json"
 
 
-@pytest.mark.campaign
 def test_a_timeline_shows_no_tokens_at_first(
     scripted: Serving, model: PacedModel, visit: Visit
 ) -> None:
@@ -111,7 +108,6 @@ def test_a_timeline_shows_no_tokens_at_first(
     expect(page.get_by_text(re.compile("tokens"))).to_be_hidden()
 
 
-@pytest.mark.campaign
 def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
     page = visit(demo.url)
     ask(page, "gibberish foo?")
@@ -119,7 +115,6 @@ def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
     expect(examples).to_have_text("You can ask, for example:")
 
 
-@pytest.mark.campaign
 def test_a_dialog_of_a_scope_fits_a_phone(demo: Serving, visit: Visit) -> None:
     page: Page = visit(demo.url, width=NARROW)
     ask(page, COMPARE)

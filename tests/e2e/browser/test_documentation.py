@@ -40,9 +40,9 @@ def _opened(browser: Browser, url: str, width: int, scheme: str) -> tuple[Page, 
 @pytest.mark.parametrize(
     ("width", "scheme"),
     [
-        pytest.param(1440, "light", marks=pytest.mark.campaign),
-        pytest.param(1440, "dark", marks=pytest.mark.campaign),
-        pytest.param(390, "light", marks=pytest.mark.campaign),
+        (1440, "light"),
+        (1440, "dark"),
+        (390, "light"),
         (390, "dark"),
     ],
 )

@@ -31,7 +31,6 @@ def page(server: Serving, visit: Visit) -> Page:
     return opened
 
 
-@pytest.mark.campaign
 def test_scrolling_to_the_last_row_fetches_few_rows(page: Page) -> None:
     limits: list[int] = []
     page.on("request", lambda request: limits.extend(limits_of(request.url)))
@@ -51,7 +50,6 @@ def test_scrolling_to_the_last_row_fetches_few_rows(page: Page) -> None:
     assert grid.locator(".ag-row").count() < 200
 
 
-@pytest.mark.campaign
 def test_rows_are_sorted_by_the_server(page: Page) -> None:
     heading = page.locator(".comparison-grid .ag-header-cell[col-id=k0]")
     first = page.locator('.comparison-grid .ag-center-cols-container .ag-row[row-index="0"]')

@@ -6,6 +6,7 @@ After each test `visit` checks that no script ran and no other host got a reques
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Generator
 from typing import Any
 from urllib.parse import quote
@@ -60,12 +61,11 @@ def test_an_answer_is_markdown_and_nothing_else(
     answer = page.get_by_test_id("answer").last
     assert_shown(answer, "The end of the answer.", "<script>window.pwned = 50</script>")
     assert_shown(answer, "{{ constructor", "window.pwned = 66")
-    assert answer.locator(f".prose *:is({FORBIDDEN})").count() == 0
+    expect(answer.locator("table, strong, code, h1, h2, h3, h4").nth(3)).to_be_attached()
+    expect(answer.locator(f".prose *:is({FORBIDDEN})")).to_have_count(0)
     expect(answer.locator("a")).to_have_count(0)
-    assert answer.locator("table, strong, code, h1, h2, h3, h4").count() >= 4
 
 
-@pytest.mark.campaign
 def test_questions_and_answers_are_texts(server: Serving, model: PacedModel, visit: Visit) -> None:
     page = visit(server.url)
     for number, text in enumerate(hostile.VALUES, 1):
@@ -77,7 +77,6 @@ def test_questions_and_answers_are_texts(server: Serving, model: PacedModel, vis
     expect(page.get_by_test_id("answer")).to_have_count(len(hostile.VALUES))
 
 
-@pytest.mark.campaign
 def test_calls_their_arguments_and_their_results_are_texts(
     server: Serving, model: PacedModel, visit: Visit
 ) -> None:
@@ -97,16 +96,15 @@ def test_calls_their_arguments_and_their_results_are_texts(
     ask(page, "use all tools")
     # These calls answer no question; their cards are shown all the same.
     assert_shown(page.get_by_test_id("answer").last, "I have no answer to exactly this question")
-    cards = page.get_by_test_id("tool-card")
-    for card in cards.all():
-        card.get_by_role("button").first.click()
+    heads = page.get_by_test_id("tool-card").locator("button.tool-head")
+    open_all(heads, 8)
     assert_shown(page.locator("main"), hostile.SOURCE, hostile.VALUES[0], "window.pwned = 50")
+    expect(page).to_have_url(re.compile("/ui/chat/.+"))
     session = page.url.rpartition("/")[2]
     page.goto(f"{server.url}/ui/runs/{session}/1")
     assert_shown(page.locator("main"), "compare_sources")
 
 
-@pytest.mark.campaign
 def test_a_title_is_a_text(server: Serving, model: PacedModel, visit: Visit) -> None:
     made = requests.post(f"{server.url}/sessions", json={}, timeout=60).json()
     title = {"title": hostile.TITLE}
@@ -116,33 +114,34 @@ def test_a_title_is_a_text(server: Serving, model: PacedModel, visit: Visit) -> 
     assert "49" not in page.title()
 
 
-@pytest.mark.campaign
 def test_sources_are_texts(server: Serving, visit: Visit) -> None:
     page = visit(f"{server.url}/ui/sources")
     cards = page.locator(".source-card")
     assert_shown(cards.first, hostile.SOURCE, hostile.DESCRIPTION)
-    for button in cards.get_by_role("button").all():
-        button.click()
-    main = page.locator("main")
-    assert_shown(main, hostile.TAGGED, hostile.PROPERTY, hostile.VALUES[0], hostile.CODE)
-    assert main.locator("img").count() == 0
+    open_all(cards.get_by_role("button", name="Columns and sample rows"), 2)
+    for card in (cards.first, cards.last):
+        samples = card.locator(".q-table")
+        assert_shown(samples, "k (VARCHAR)", "c (VARCHAR)", hostile.VALUES[0], hostile.CODE)
+        assert_shown(card, hostile.TAGGED, hostile.PROPERTY)
+    expect(page.locator("main img")).to_have_count(0)
 
 
-@pytest.mark.campaign
 def test_a_comparison_shows_values_and_names_as_texts(compared: str, visit: Visit) -> None:
     page = visit(compared)
     main = page.locator("main")
     assert_shown(main, hostile.SOURCE, hostile.OTHER, hostile.TAGGED)
     assert_shown(page.locator(".comparison-grid"), hostile.VALUES[0])
+    expect(page.locator(".differences-chart path").first).to_be_attached()
     for chart in (".status-bar", ".differences-chart"):
         hover_all_over(page, page.locator(chart).first)
     for tab in ("Why", "Rows", "SQL"):
         open_tab(page, tab)
     assert_shown(page.get_by_role("tabpanel", name="SQL"), "SELECT")
     open_tab(page, "Why")
+    expect(page.locator(".heat-map path").first).to_be_attached()
     hover_all_over(page, page.locator(".heat-map"))
     expect(page.locator(".explanation")).to_be_visible()
-    assert main.locator("img, iframe, form[action*=outside]").count() == 0
+    expect(main.locator("img, iframe, form[action*=outside]")).to_have_count(0)
     open_tab(page, "Differences")
     page.locator(".differences-chart").first.click()
     assert_shown(page.locator(".drill-down"), hostile.OTHER)
@@ -152,13 +151,22 @@ def test_a_comparison_shows_values_and_names_as_texts(compared: str, visit: Visi
 def test_an_address_is_a_text(server: Serving, visit: Visit, path: str) -> None:
     page = visit(f"{server.url}/ui/{path}/{quote(hostile.VALUES[1], safe='')}", excuse="404|422")
     expect(page.get_by_role("link", name="skillian")).to_be_visible()
-    assert page.locator("img[src=x]").count() == 0
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.locator("img[src=x]")).to_have_count(0)
 
 
 def assert_shown(place: Locator, *texts: str) -> None:
     """Check that a place shows these texts, with control characters escaped."""
     for text in texts:
         expect(place).to_contain_text(printable(text))
+
+
+def open_all(buttons: Locator, number: int) -> None:
+    """Wait until so many buttons are there, and open what is behind each."""
+    expect(buttons).to_have_count(number)
+    for button in buttons.all():
+        button.click()
+        expect(button).to_have_attribute("aria-expanded", "true")
 
 
 def hover_all_over(page: Page, chart: Locator) -> None:

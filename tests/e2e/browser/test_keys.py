@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+import re
+
 import requests
 from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import KEYS, Visit, ask
@@ -11,7 +12,6 @@ from tests.support.serving import Serving
 REFUSED = "401|403"
 
 
-@pytest.mark.campaign
 def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit: Visit) -> None:
     page = visit(locked.url, excuse=REFUSED)
     log_in(page, "a-wrong-key-0123456789")
@@ -29,7 +29,6 @@ def test_the_sign_in_is_kept_where_no_script_can_read_it(locked: Serving, visit:
     assert KEYS[0] not in cookie["value"]
 
 
-@pytest.mark.campaign
 def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
     one, other = visit(locked.url, excuse=REFUSED), visit(locked.url, excuse=REFUSED)
     log_in(one, KEYS[0])
@@ -39,8 +38,10 @@ def test_each_key_sees_its_own_sessions(locked: Serving, visit: Visit) -> None:
     one.goto(f"{locked.url}/ui/")
     ask(one, "Which sources are there?")
     expect(one.get_by_test_id("answer").last).to_contain_text("fi_reporting")
+    expect(one).to_have_url(re.compile("/ui/chat/.+"))
     mine = one.url
     other.goto(mine)
+    expect(other.get_by_role("alert")).to_contain_text("does not exist")
     expect(other.get_by_test_id("answer")).to_have_count(0)
     response = requests.get(mine, timeout=60, allow_redirects=False)
     assert response.status_code in {302, 303, 307, 401}

@@ -6,7 +6,6 @@ import asyncio
 from contextlib import AsyncExitStack
 
 import aiohttp
-import pytest
 from tests.support.paced_model import HERE, PacedModel
 from tests.support.page_socket import PageSocket, open_page
 from tests.support.serving import Serving
@@ -14,7 +13,6 @@ from tests.support.serving import Serving
 PAGES = 50
 
 
-@pytest.mark.campaign
 async def test_each_answer_arrives_at_its_page(scripted: Serving, model: PacedModel) -> None:
     for number in range(PAGES):
         model.says(f"page {number}.", f"Begun for {number}. {HERE} Ended for {number}.")

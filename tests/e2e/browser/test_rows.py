@@ -24,7 +24,7 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
     expect(differing.filter(has_text="112,50")).to_contain_text("≠ 112,50 → 112,51")
     expect(differing.filter(has_text="<img src=x")).to_have_count(1)
     expect(page.get_by_role("tab")).to_have_text(["Differences", "Columns", "Rows", "SQL"])
-    assert page.locator("main img").count() == 0
+    expect(page.locator("main img")).to_have_count(0)
     assert_fits(page)
     assert b"<!doctype html>" in downloaded(page, "HTML")[:100].lower()
     assert downloaded(page, "JSON")[:1] == b"{"

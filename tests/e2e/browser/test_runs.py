@@ -10,7 +10,7 @@ from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.views import QUESTION, VIEWS, Seed
 
 
-@pytest.mark.parametrize("width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("width", [WIDE, NARROW])
 def test_runs_are_listed_with_links_to_their_results(
     durable_seed: Seed, visit: Visit, width: int
 ) -> None:
@@ -29,9 +29,9 @@ def test_runs_are_listed_with_links_to_their_results(
     expect(page.locator(".comparison-grid")).to_contain_text("2024007")
 
 
-@pytest.mark.campaign
 def test_the_form_compares_as_a_run(durable_seed: Seed, visit: Visit) -> None:
     page = visit(VIEWS["runs"].address(durable_seed))
+    VIEWS["runs"].come(page)
     before = page.locator(".run-list li").filter(has_text="Comparison").count()
     page.goto(f"{durable_seed.url}/ui/compare")
     page.get_by_role("button", name="Compare", exact=True).click()

@@ -50,7 +50,6 @@ def test_a_session_is_found_renamed_and_deleted(server: Serving, visit: Visit) -
     assert [title for title in titles if "quarter" in title] == ["The first quarter"]
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize(("choice", "text"), [("Approve", '"posted"'), ("Deny", "denied")])
 def test_a_call_waits_for_approval(
     server: Serving, model: PacedModel, visit: Visit, choice: str, text: str

@@ -12,15 +12,14 @@ from tests.e2e.browser.conftest import NARROW, WIDE, Visit, ask
 from tests.support.paced_model import HERE, PacedModel, by_model
 from tests.support.ports import own_port
 from tests.support.serving import Serving, serving
+from tests.support.waits import until
 
 from skillian.demo.ledger import write_demo
 from tinyagent import scripted_call
 
 # How large an element's text is shown, and what is shown behind it.
 SHOWN = "at => [getComputedStyle(at).fontSize, getComputedStyle(at, '::after').content]"
-both_widths = pytest.mark.parametrize(
-    "width", [WIDE, pytest.param(NARROW, marks=pytest.mark.campaign)]
-)
+both_widths = pytest.mark.parametrize("width", [WIDE, NARROW])
 # What Chromium writes while nobody listens.
 GONE = r"ERR_CONNECTION_REFUSED|WebSocket connection to|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE"
 
@@ -70,12 +69,13 @@ def test_a_question_is_edited_and_sent_again(
     expect(answer(page)).to_contain_text("First answer.")
     expect(page.get_by_role("button", name="Ask again", exact=True)).to_be_visible()
     page.get_by_role("button", name="Edit", exact=True).last.click()
-    expect(page.get_by_role("textbox", name="Message")).to_have_value("the first")
+    box = page.get_by_role("textbox", name="Message")
+    expect(box).to_have_value("the first")
+    expect(box).to_be_focused()  # the last that the server does to it
     ask(page, "the second")
     expect(answer(page)).to_contain_text("Second answer.")
 
 
-@pytest.mark.campaign
 def test_a_page_continues_when_its_server_is_restarted(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:
@@ -97,7 +97,6 @@ def test_a_page_continues_when_its_server_is_restarted(
         expect(page.locator(".question")).to_have_count(2)
 
 
-@pytest.mark.campaign
 def test_a_killed_server_is_reported_and_a_draft_stays(
     model: PacedModel, visit: Visit, tmp_path: Path
 ) -> None:
@@ -114,9 +113,8 @@ def test_a_killed_server_is_reported_and_a_draft_stays(
         page.get_by_role("textbox", name="Message").fill(draft)
         server.stop(signal.SIGKILL)
         expect(page.locator("#popup")).to_be_visible()
-        shown, notice = waiting.evaluate(SHOWN)
-        assert shown == "0px"
-        assert "The server does not answer" in notice
+        until(lambda: waiting.evaluate(SHOWN)[0] == "0px")
+        until(lambda: "The server does not answer" in waiting.evaluate(SHOWN)[1])
     model.let_go()
     with serving(sources, "--port", port, **by_model(model)):
         # The page reconnects, and the turn counts as broken once its lease has ended.

@@ -61,7 +61,7 @@ def serve(demo: Path, tmp_path: Path) -> Serve:
         port = listening.getsockname()[1]
         task = asyncio.create_task(server.serve(sockets=[listening]))
         try:
-            await soon(lambda: server.started or task.done(), 30)
+            await soon(lambda: server.started or task.done())
             async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as http:
                 yield Opened(http, app.state.service, port)
         finally:

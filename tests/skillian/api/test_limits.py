@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
+from tests.support.waits import SECONDS
 
 from skillian.api.limits import UPLOADS, Bounded, Buckets, Slots
 from skillian.api.problems import ProblemError, SlowClient
@@ -26,7 +27,7 @@ async def test_a_body_that_is_too_large_is_refused_before_it_is_there(serve: Ser
                 assert (answer.status, (await answer.json())["code"]) == (413, "body_too_large")
         reader, writer = await asyncio.open_connection("127.0.0.1", client.port)
         writer.write(b"POST /chat HTTP/1.1\r\nHost: localhost\r\nContent-Length: 10000\r\n\r\n{")
-        status = await asyncio.wait_for(reader.readline(), 30)  # the rest is not waited for
+        status = await asyncio.wait_for(reader.readline(), SECONDS)  # the rest is not waited for
         writer.close()
     assert status.startswith(b"HTTP/1.1 413 ")
 

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator
 
 import pytest
+from tests.support.waits import SECONDS
 
 from skillian.api.service import OpenTurn
 from skillian.storage import SessionBusy, TurnEvent
@@ -66,7 +67,7 @@ async def test_without_a_reader_it_ends_after_the_grace() -> None:
     assert await turn.first() == event(1)  # the one with patience was the last
     with turn.read(0):
         pass
-    await asyncio.wait_for(source.closed.wait(), 30)
+    await asyncio.wait_for(source.closed.wait(), SECONDS)
     assert await numbers(turn) == [1]
 
 

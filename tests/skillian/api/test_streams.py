@@ -51,7 +51,7 @@ async def test_a_quiet_stream_sends_comments(monkeypatch: pytest.MonkeyPatch) ->
         sent.append(message)
 
     answering = asyncio.create_task(EventStream(chunks())(SCOPE, stays, send))
-    await soon(lambda: len(sent) >= 3, 30)
+    await soon(lambda: len(sent) >= 3)
     assert sent[1]["body"] == sent[2]["body"] == b": still here\n\n"
     done.set()
     await answering

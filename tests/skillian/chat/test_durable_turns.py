@@ -339,7 +339,7 @@ async def test_a_failure_does_not_end_what_is_done_every_few_seconds(
     monkeypatch.setattr(DurableTurns, "_forget", fail)
     monkeypatch.setattr(DurableTurns, "_settle", count)
     async with opened(ToolAgent(echo)):
-        await soon(lambda: rounds >= 3, 60)
+        await soon(lambda: rounds >= 3)
     assert faults == []
     messages = [record.getMessage() for record in caplog.records if record.name == "skillian"]
     failed = "durable turns cannot be tended"

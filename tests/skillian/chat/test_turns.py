@@ -300,7 +300,6 @@ async def test_two_processes_take_turns_at_one_session(url: str, store: SessionS
 
 
 @pytest.mark.timeout(240)
-@pytest.mark.campaign
 async def test_two_hundred_sessions_at_once(store: SessionStore) -> None:
     ids = [(await store.create("me")).id for _ in range(200)]
     turns = local_turns(lambda: ToolAgent(echo), store)
@@ -309,7 +308,6 @@ async def test_two_hundred_sessions_at_once(store: SessionStore) -> None:
         assert said(await store.messages(one)) == [one, "", f"Re: {one}"]
 
 
-@pytest.mark.campaign
 async def test_a_turn_lives_longer_than_its_lease(url: str, store: SessionStore) -> None:
     session = (await store.create("me")).id
     child = await start(url, session, "10", "hang")

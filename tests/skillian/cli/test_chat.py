@@ -141,7 +141,6 @@ async def _until(stream: asyncio.StreamReader | None, text: str) -> str:
     return read
 
 
-@pytest.mark.campaign
 def test_an_answer_to_a_verified_question_is_marked(
     tmp_path: Path, demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

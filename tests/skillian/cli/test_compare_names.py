@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import duckdb
-import pytest
 
 if TYPE_CHECKING:
     import subprocess
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@pytest.mark.campaign
 def test_paths_of_any_length_are_compared(skillian: Run, tmp_path: Path) -> None:
     folder = tmp_path / ("d" * 120) / ("e" * 120)
     folder.mkdir(parents=True)

@@ -104,12 +104,10 @@ async def doctor(skillian: Run, demo: Path, server: MockServer) -> subprocess.Co
         pytest.param(
             "Shall I look?",
             "0 right, 0 wrong, 10 asked back, 0 refused",
-            marks=pytest.mark.campaign,
         ),
         pytest.param(
             "It is 240 or 6586678.06.",
             "0 right, 0 wrong, 10 asked back, 0 refused",
-            marks=pytest.mark.campaign,
         ),
     ],
 )

@@ -11,7 +11,6 @@ import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-campaign, param = pytest.mark.campaign, pytest.param
 xlsxwriter: Any = pytest.importorskip("xlsxwriter")
 
 
@@ -74,14 +73,12 @@ def test_a_saved_file(skillian: Run, tmp_path: Path, text: str, expected: str) -
     assert "Input should" not in done.stderr
 
 
-@pytest.mark.campaign
 def test_a_sheet_of_one_workbook_goes_with_a_text_file(skillian: Run) -> None:
     for sheet, code in (("One", 1), ("Two", 0)):
         done = skillian("compare", "a.xlsx", "a.csv", "--sheet", sheet, "--csv", "quote='")
         assert done.returncode == code, done.stderr
 
 
-@pytest.mark.campaign
 def test_the_form_of_files_in_folders(skillian: Run, tmp_path: Path) -> None:
     for name, text in (("old", "id;v\n1;1,50\n"), ("new", "id;v\n1;1,5\n")):
         (tmp_path / name).mkdir()
@@ -111,9 +108,9 @@ def test_names_with_an_equals_sign_are_paired(skillian: Run, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        param('{"id":1,"v":"2024-01-01"}\n\n{"id":2,"v":"x"}\n', "line 3", marks=campaign),
+        ('{"id":1,"v":"2024-01-01"}\n\n{"id":2,"v":"x"}\n', "line 3"),
         ('{"t":"a\\nb\\nc","id":1,"v":null}\n{"t":"","id":2,"v":"x"}\n', "line 2"),
-        param('[{"id":1,"v":"2024-01-01"},\n\n {"id":2,"v":"x"}]', "entry 2", marks=campaign),
+        ('[{"id":1,"v":"2024-01-01"},\n\n {"id":2,"v":"x"}]', "entry 2"),
     ],
 )
 def test_the_line_of_a_value_in_json(skillian: Run, tmp_path: Path, text: str, place: str) -> None:

@@ -145,7 +145,6 @@ async def test_clickhouse(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.campaign
 @pytest.mark.skipif(find_spec("pyspark") is None, reason="there is no Spark: pip install pyspark")
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
 async def test_spark(tmp_path: Path) -> None:

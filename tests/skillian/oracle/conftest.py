@@ -9,7 +9,6 @@ from contextlib import closing
 from importlib.util import find_spec
 
 import pytest
-from _pytest.mark import ParameterSet
 from tests.skillian.oracle.places import (
     ClickHousePlace,
     CSVPlace,
@@ -33,9 +32,9 @@ OTHERS = (
     "mysql-postgres",
     "clickhouse",
     "clickhouse-postgres",
+    "mysql-clickhouse",
+    "sqlite-clickhouse",
 )
-# Those that only `make test-all` runs.
-RARE = ("mysql-clickhouse", "sqlite-clickhouse")
 # ORACLE_PAIRS="duckdb sqlite-mysql" runs these instead.
 CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
 
@@ -80,15 +79,7 @@ def mysql_place(mysql_server: MySQLServer) -> Iterator[Place]:
         yield place
 
 
-REVERSED = ("postgres", "postgres-duckdb")
-
-
-def sampled(name: str) -> ParameterSet:
-    """A pair; `make test` leaves the two with PostgreSQL first to `make test-all`."""
-    return pytest.param(name, marks=[pytest.mark.campaign] if name in REVERSED else [])
-
-
-@pytest.fixture(scope="session", params=CHOSEN or [sampled(name) for name in MAIN])
+@pytest.fixture(scope="session", params=CHOSEN or MAIN)
 def pair(request: pytest.FixtureRequest) -> Pair:
     """Each of the four pairs of DuckDB and PostgreSQL."""
     return made(request)
@@ -100,11 +91,7 @@ def one_pair(request: pytest.FixtureRequest) -> Pair:
     return made(request)
 
 
-@pytest.fixture(
-    scope="session",
-    params=CHOSEN
-    or [*MAIN, *OTHERS, *[pytest.param(name, marks=pytest.mark.campaign) for name in RARE]],
-)
+@pytest.fixture(scope="session", params=CHOSEN or (*MAIN, *OTHERS))
 def any_pair(request: pytest.FixtureRequest) -> Pair:
     """Each pair there is."""
     return made(request)

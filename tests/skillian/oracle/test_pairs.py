@@ -13,13 +13,14 @@ from tests.skillian.oracle.tables import questions, refused_questions
 
 from skillian.errors import QueryError
 
-EXAMPLES = int(os.environ.get("ORACLE_EXAMPLES", "0"))
-PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if EXAMPLES else ()))
+LONG = int(os.environ.get("ORACLE_EXAMPLES", "0"))
+EXAMPLES = LONG or settings().max_examples // 5
+PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if LONG else ()))
 
 
 @pytest.mark.timeout(600 + EXAMPLES * 5)
 @settings(
-    max_examples=EXAMPLES or 5,
+    max_examples=EXAMPLES,
     phases=PHASES,
     suppress_health_check=[HealthCheck.too_slow],
 )

@@ -113,7 +113,6 @@ def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> No
     check(compared(places[1], case.a, case.b, question), answer)
 
 
-@pytest.mark.campaign
 @given(data=st.data())
 @_SETTINGS
 def test_rows_with_counts(places: tuple[str, list[Place]], data: st.DataObject) -> None:

@@ -115,7 +115,6 @@ tables = st.lists(st.tuples(st.sampled_from(["x", "y", None]), values), max_size
 
 @settings(max_examples=15)
 @given(a=tables, b=tables)
-@pytest.mark.campaign
 def test_any_floats_equal_the_oracle(
     pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
 ) -> None:
@@ -139,7 +138,6 @@ def untyped_pair(request: pytest.FixtureRequest, duckdb_place: Any) -> Pair:
     max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
 )
 @given(a=finite_tables, b=finite_tables)
-@pytest.mark.campaign
 def test_finite_floats_of_sqlite_and_csv_equal_the_oracle(
     untyped_pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
 ) -> None:

@@ -26,7 +26,6 @@ ANSWERS = (
 )
 
 
-@pytest.mark.campaign
 @pytest.mark.timeout(180)
 def test_the_steps_of_the_page_make_a_working_skill(tmp_path: Path) -> None:
     """Run the blocks in order: write each file, run each command."""

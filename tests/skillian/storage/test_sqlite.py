@@ -132,7 +132,6 @@ async def test_a_file_deleted_during_a_write_is_noticed(
     await refused(database.write(work))
 
 
-@pytest.mark.campaign
 async def test_a_locked_file_is_waited_for_once(
     database: SqliteDatabase, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

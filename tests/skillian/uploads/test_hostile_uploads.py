@@ -122,7 +122,6 @@ HOSTILE: dict[str, tuple[str, Callable[[], bytes]]] = {
     "nested JSON": ("a.jsonl", lambda: b'{"id":' + b"[" * 100_000 + b"]" * 100_000 + b"}"),
     "a JSON array of 50 MB": ("a.json", lambda: b"[" + b"[]," * 17_000_000 + b"1]"),
 }
-FAST = ("nested 1,000 deep", "a count of rows that lies")
 
 
 def readers(parent: int) -> list[int]:
@@ -157,9 +156,7 @@ async def refusal(files: UploadStore, name: str, content: bytes) -> str:
     return ""
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param(n, marks=() if n in FAST else pytest.mark.campaign) for n in HOSTILE]
-)
+@pytest.mark.parametrize("name", HOSTILE)
 async def test_a_hostile_file_harms_nobody(files: UploadStore, tmp_path: Path, name: str) -> None:
     file_name, make = HOSTILE[name]
     content = make()
@@ -195,7 +192,6 @@ async def test_a_parquet_file_is_stored_as_the_reader_wrote_it(files: UploadStor
         assert (await over.data.tables.compare(question)).rows.matched == 2
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(25))
 async def test_a_damaged_file_is_refused_or_read(files: UploadStore, seed: int) -> None:
     chosen = random.Random(seed)  # noqa: S311 - not a secret
@@ -239,7 +235,6 @@ def test_a_reader_ends_with_its_server(tmp_path: Path) -> None:
     until(lambda: not any(map(is_running, children)))
 
 
-@pytest.mark.campaign
 async def test_eight_files_at_once_leave_no_process(files: UploadStore) -> None:
     names = [f"{number}.csv" for number in range(8)]
     reasons = await asyncio.gather(*(refusal(files, name, b"id,v\n1,2\n") for name in names))

@@ -62,7 +62,7 @@ async def test_types_are_those_of_the_file_connector(files: UploadStore) -> None
 
 @pytest.mark.parametrize(
     "name",
-    ["a.xlsx", "a.jsonl", "a.parquet", pytest.param("a.tsv", marks=pytest.mark.campaign)],
+    ["a.xlsx", "a.jsonl", "a.parquet", "a.tsv"],
 )
 async def test_each_kind_of_file_is_read(files: UploadStore, name: str) -> None:
     table = io.BytesIO()
@@ -103,7 +103,6 @@ async def test_a_name_is_refused(
 
 
 BOOK = workbook(ROWS)
-RARE = pytest.mark.campaign
 WIDE = [f"c{number}" for number in range(10_000)]
 
 KEYS = json.dumps(dict.fromkeys(WIDE, 1))
@@ -121,13 +120,13 @@ KEYS = json.dumps(dict.fromkeys(WIDE, 1))
             "1,048,576 rows and 16,384 columns", id="cells",
         ),
         pytest.param("wide.csv", ",".join(WIDE) + "\n", "10,000 columns", id="columns"),
-        pytest.param("wide.jsonl", KEYS, "10,000 columns", marks=RARE),
-        pytest.param("a.xlsx", "PK not a workbook", "not a workbook", marks=RARE),
+        pytest.param("wide.jsonl", KEYS, "10,000 columns"),
+        pytest.param("a.xlsx", "PK not a workbook", "not a workbook"),
         pytest.param("a.parquet", "PAR1 no", "not a Parquet file", id="parquet"),
         pytest.param("ledger.csv", "id,v\n1,2\n1,2,3\n", "ledger.csv, line 3", id="ragged"),
-        pytest.param("a.csv", b"\x00\xff,b\n1,2\n", "a.csv", id="binary", marks=RARE),
-        pytest.param("a.csv", "", "a.csv", id="empty", marks=RARE),
-        pytest.param("a.jsonl", '{"id": 1}\n{"id": \n', "line 2", id="json", marks=RARE),
+        pytest.param("a.csv", b"\x00\xff,b\n1,2\n", "a.csv", id="binary"),
+        pytest.param("a.csv", "", "a.csv", id="empty"),
+        pytest.param("a.jsonl", '{"id": 1}\n{"id": \n', "line 2", id="json"),
     ],
 )  # fmt: skip
 async def test_a_file_is_refused_with_the_reason(
@@ -139,7 +138,6 @@ async def test_a_file_is_refused_with_the_reason(
     assert left(tmp_path) == []
 
 
-@pytest.mark.campaign
 async def test_a_bomb_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UploadError, match="unpacks to more than 2 GB"):
         await sent(UploadStore(tmp_path, 10**8), "a.xlsx", bomb(BOOK, 3 << 30))
@@ -205,14 +203,15 @@ async def test_an_owner_has_a_quota(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     await sent(files, "a.csv", LEDGER)
     with pytest.raises(UploadQuota, match="delete files first"):
         await sent(files, "b.csv", LEDGER)
-    waiting = asyncio.Event()
+    waiting = list[asyncio.Event]()
 
     async def slow() -> AsyncIterator[bytes]:
         yield b"id"
-        await waiting.wait()
+        waiting.append(asyncio.Event())
+        await waiting[-1].wait()
 
     senders = [asyncio.create_task(files.receive("other", "a.csv", slow(), None)) for _ in "1234"]
-    await asyncio.sleep(0.1)
+    await soon(lambda: len(waiting) == len(senders))
     with pytest.raises(UploadQuota, match="wait until one is complete"):
         await sent(files, "b.csv", LEDGER, owner="other")
     for sender in senders:
@@ -250,7 +249,7 @@ async def test_cancelling_ends_the_reader_and_leaves_nothing(
 ) -> None:
     rows = "".join(f"{number},{number}.25\n" for number in range(400_000))
     task = asyncio.create_task(sent(files, "a.csv", "id,v\n" + rows))
-    await soon(lambda: any("upload.csv" in name for name in left(tmp_path)), 30)
+    await soon(lambda: any("upload.csv" in name for name in left(tmp_path)))
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task

@@ -8,14 +8,15 @@ from contextlib import asynccontextmanager
 from html import unescape
 from typing import Any, TypeVar
 
-from nicegui import ui
+from nicegui import ElementFilter, ui
 from nicegui.testing import User, user_simulation
+from tests.support.waits import SECONDS
 
 from skillian.api.service import Service
 from skillian.data.declare.saved import SavedComparison
 
 T = TypeVar("T", bound=ui.element)
-RETRIES = 300  # of a tenth of a second each: a busy machine is slow
+RETRIES = int(SECONDS * 10)  # of a tenth of a second each
 
 
 @asynccontextmanager
@@ -26,6 +27,7 @@ async def viewed(view: Callable[[], Awaitable[object]]) -> AsyncGenerator[User]:
         await view()
 
     async with user_simulation(root) as user:
+        ui.page("/", response_timeout=SECONDS)(root)  # all other addresses lead to it too
         await user.open("/")
         yield user
 
@@ -56,6 +58,14 @@ def open_tab(user: User, name: str) -> None:
 def labels(element: ui.element) -> list[str]:
     """The texts of the labels in an element."""
     return [each.text for each in element.descendants() if isinstance(each, ui.label)]
+
+
+def found(user: User, kind: type[T]) -> list[T]:
+    """The elements of a kind that the reader sees, in their order; none raises no error."""
+    assert user.client is not None
+    with user.client:
+        elements = [*ElementFilter(kind=kind, only_visible=True, local_scope=False)]
+    return sorted(elements, key=lambda each: each.id)
 
 
 def only(user: User, kind: type[T]) -> T:

@@ -103,7 +103,6 @@ replies = st.builds(
 @pytest.mark.parametrize("mode", MODES)
 @settings(max_examples=EACH, suppress_health_check=list(HealthCheck))
 @given(reply=replies)
-@pytest.mark.campaign
 def test_any_reply_is_calls_or_an_answer_or_rejected(
     mode: ToolCallingMode, reply: ModelResponse
 ) -> None:

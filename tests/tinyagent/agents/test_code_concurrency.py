@@ -23,8 +23,6 @@ from tinyagent.agents.options import CodeOptions
 from tinyagent.core import ModelRequest, SignalGiven
 from tinyagent.execution import ProcessExecutor
 
-pytestmark = pytest.mark.campaign
-
 RUNS = 100
 LOCAL_RUNS = 20
 GONE_SECONDS = 30.0  # about one on two quiet cores; without the cancellation they never end

@@ -174,7 +174,6 @@ async def test_bad_usage_is_exit_code_2(arguments: tuple[str, ...], words: str) 
     assert "Traceback" not in done.err
 
 
-@pytest.mark.campaign
 async def test_the_doctor_shows_people_and_machines_the_same() -> None:
     people, machines = await _run("doctor"), await _run("doctor", "--json")
     content: dict[str, Any] = json.loads(machines.out)

@@ -72,7 +72,7 @@ def test_a_run_waits_for_approval_and_continues_in_another_worker() -> None:
     started = runs("start", "clerk", "refund order 7", "--id", "r1")
     assert (started.exit_code, started.stdout) == (0, "r1\n")
     with worker() as first:
-        until(lambda: shown("r1")["state"] == "waiting", 60)
+        until(lambda: shown("r1")["state"] == "waiting")
         first.send_signal(signal.SIGTERM)
         _, errors = first.communicate(timeout=60)
         assert first.returncode == 0
@@ -83,7 +83,7 @@ def test_a_run_waits_for_approval_and_continues_in_another_worker() -> None:
     assert "tinyagent runs approve r1" in output.stderr
     assert runs("approve", "r1").stderr == "run r1 is queued\n"
     with worker():
-        until(lambda: shown("r1")["state"] == "completed", 60)
+        until(lambda: shown("r1")["state"] == "completed")
     assert shown("r1")["output"] == "Done: order 7 is refunded"
     assert Path("refunds").read_text() == "7\n"
     listed = runs("list", "--state", "completed")
@@ -122,7 +122,6 @@ def test_an_error_is_one_line(arguments: list[str], message: str) -> None:
     assert not Path("tinyagent-runs.sqlite").exists()
 
 
-@pytest.mark.campaign
 def test_unknown_names_are_reported() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     for arguments in (["show", "r9"], ["cancel", "r9"], ["approve", "r9"], ["resume", "r9"]):

@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from tests.support.waits import SECONDS
 
 from tinyagent.core.threads import run_in_thread
 
@@ -71,6 +72,6 @@ asyncio.run(main())
 print("ended")
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=True
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=SECONDS, check=True
     )
     assert (done.stdout, done.stderr) == ("ended\n", "")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.durable_runs import Reply, blocks, empty_database, opened, turns
 from tests.support.execution import sandbox_processes
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent import Approval, ReactAgent, TinyCodeAgent, Tool, ToolCall, scripted_call
 from tinyagent.durable import RunConflict, UnknownRun
@@ -271,7 +271,7 @@ async def test_a_decision_settles_a_call_in_doubt(database: str, choice: Any) ->
         await runs.start("sender", "send", run_id="run")
         await begun.wait()
     async with opened(database, agents) as runs:
-        doubtful = await runs.wait("run", timeout=30)
+        doubtful = await runs.wait("run", timeout=SECONDS)
         assert (doubtful.state, calls) == ("needs_decision", [1])
         assert [question.kind for question in doubtful.questions] == ["in_doubt"]
         assert len(await runs.list(state="needs_decision")) == 1
@@ -306,5 +306,5 @@ async def test_an_idempotent_call_is_made_again_without_asking(database: str) ->
         await runs.start("looker", "look", run_id="run")
         await begun.wait()
     async with opened(database, agents) as runs:
-        assert (await runs.wait("run", timeout=30)).output == "done"
+        assert (await runs.wait("run", timeout=SECONDS)).output == "done"
     assert len(calls) == 2

@@ -14,8 +14,6 @@ from durable_checks import Evidence, expected, judge
 from durable_effects import Call
 from durable_model import Asked
 
-pytestmark = pytest.mark.campaign
-
 PROGRAM = Path(__file__).parents[3] / "benchmarks" / "durable_campaign.py"
 RUNS = os.environ.get("CAMPAIGN_RUNS", "16")
 KILLS = os.environ.get("CAMPAIGN_KILLS", "8")

@@ -26,8 +26,6 @@ from tests.support.waits import soon
 
 from tinyagent.durable import DurableRuns
 
-pytestmark = pytest.mark.campaign
-
 NAMES = [f"r{number}" for number in range(6)]
 SLACK = 1.0
 """Seconds in which what was under way when the link went down may still begin something."""
@@ -134,7 +132,7 @@ async def cut_and_restore(
         async with DurableRuns(server.url()) as runs:
             for name in NAMES:
                 await runs.start("react", task_of(name), run_id=name)
-            await soon(lambda: len({a.run for a in model.asked if a.turn}) == len(NAMES), 60)
+            await soon(lambda: len({a.run for a in model.asked if a.turn}) == len(NAMES))
             heir = fleet.start(orders(other, tables, model))
             cut.cut()
             cut_at = time.time()

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from tests.support.durable_runs import blocks, empty_database, opened, turns
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent import Image, ReactAgent, ScriptedModel, TinyCodeAgent, Tool, scripted_call
 from tinyagent.core import ModelFormatRefused, ModelRequest
@@ -75,7 +75,7 @@ async def test_an_execution_that_has_lost_its_run_records_and_calls_nothing(data
         await begun.wait()
         # As if this process had been taken for dead: another execution takes the run up.
         await asyncio.to_thread(runs._liveness.put_back, ["run"])
-        doubtful = await runs.wait("run", timeout=40)
+        doubtful = await runs.wait("run", timeout=SECONDS)
         assert [question.tool for question in doubtful.questions] == ["send"]
         go_on.set()  # the first execution goes on, and finds that it has lost the run
         await soon(lambda: runs.in_flight == 0)
@@ -109,7 +109,7 @@ async def test_an_execution_whose_run_another_has_ended_stops_at_once(database: 
         await runs.start("looker", "look", run_id="run")
         await begun.wait()
         await asyncio.to_thread(runs._liveness.put_back, ["run"])
-        assert (await runs.wait("run", timeout=40)).output == "all seen"
+        assert (await runs.wait("run", timeout=SECONDS)).output == "all seen"
         assert (looked, len(model.requests)) == ([1, 1, 2], 3)
         # Its next record has the number and the name of one that is there.
         go_on.set()

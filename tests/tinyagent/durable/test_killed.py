@@ -14,7 +14,7 @@ from tinyagent.durable.cursor import digest
 BILLS = int(os.environ.get("KILLED_BILLS", "1"))  # each is 5 more deaths, of a second or three
 
 
-@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.campaign)])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def program(request: pytest.FixtureRequest, tmp_path: Path) -> Program:
     """A program on its own database."""
     if request.param == "sqlite":

@@ -5,15 +5,17 @@ from __future__ import annotations
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Generator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
 from sqlalchemy import make_url
 from tests.support.postgres import Database, Server, running_postgres
-from tests.support.waits import soon, until
+from tests.support.waits import SECONDS, soon, until
 
 from tinyagent import ReactAgent, ScriptedModel
 from tinyagent.core.errors import ConfigurationError
@@ -84,7 +86,7 @@ def test_a_killed_process_is_dead_and_a_living_one_is_not(url: str) -> None:
         mine = stack.enter_context(lit(url, "mine"))
         assert mine.dead() == set()
         one.kill()
-        until(lambda: mine.dead() == {"one"}, 30)
+        until(lambda: mine.dead() == {"one"})
         # It stays dead until its runs are another's.
         assert mine.dead() == {"one"}
 
@@ -93,7 +95,7 @@ def test_a_process_that_has_ended_well_is_gone_too(url: str) -> None:
     with holder(url, "one") as one, holder(url, "two"), lit(url, "mine") as mine:
         one.communicate("")
         assert one.returncode == 0
-        until(lambda: mine.dead() == {"one"}, 30)
+        until(lambda: mine.dead() == {"one"})
 
 
 def test_its_own_runs_are_not_taken_for_a_dead_ones(url: str) -> None:
@@ -112,7 +114,7 @@ def test_one_worker_looks_for_dead_ones_until_it_ends(postgres_database: Databas
         with lit(url, "first") as first:
             assert first.dead() == {"one", "two"}
             assert second.dead() == set()
-        until(lambda: second.dead() == {"one", "two"}, 30)
+        until(lambda: second.dead() == {"one", "two"})
 
 
 def test_a_lock_is_taken_again_after_the_server_was_away(tmp_path: Path) -> None:
@@ -174,6 +176,13 @@ async def test_a_run_whose_claim_was_lost_goes_back(
 ) -> None:
     for name in ("_ORPHAN_SECONDS", "_ORPHAN_LOOKS_SECONDS"):
         monkeypatch.setattr(f"tinyagent.durable.liveness.{name}", 0.2)
+    has_looked, put_back = threading.Event(), Liveness.put_back
+
+    def put_back_later(*arguments: Any) -> None:
+        has_looked.wait(SECONDS)
+        put_back(*arguments)
+
+    monkeypatch.setattr(Liveness, "put_back", put_back_later)
     file = tmp_path / "runs.sqlite"
     agents = {"clerk": ReactAgent(ScriptedModel(["Done."]))}
     async with DurableRuns(f"sqlite:///{file}", agents) as runs:
@@ -183,8 +192,9 @@ async def test_a_run_whose_claim_was_lost_goes_back(
         connection = sqlite3.connect(file, timeout=30, isolation_level=None)
         connection.execute(claimed, (runs.executor_id,))
         assert (await runs.get("r")).state == "running"
+        has_looked.set()
         status = "SELECT status FROM workflow_status"
-        await soon(lambda: connection.execute(status).fetchone() == ("ENQUEUED",), 60)
+        await soon(lambda: connection.execute(status).fetchone() == ("ENQUEUED",))
         connection.close()
         assert (await runs.get("r")).state == "queued"
 

@@ -16,8 +16,6 @@ from tests.support.waits import soon
 
 from tinyagent.durable import DurableRuns
 
-pytestmark = pytest.mark.campaign
-
 RUNS = 50
 AWAY_SECONDS = 10.0
 
@@ -40,7 +38,7 @@ async def test_all_runs_finish_after_the_database_was_away(tmp_path: Path) -> No
                 names = [f"r{number:02}" for number in range(RUNS)]
                 for number, name in enumerate(names):
                     await runs.start(("react", "code")[number % 2], task_of(name), run_id=name)
-                await soon(lambda: len(model.asked) > RUNS, 60)
+                await soon(lambda: len(model.asked) > RUNS)
                 server.stop()
                 await asyncio.sleep(AWAY_SECONDS)
                 asked = len(model.asked)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from tests.support.coding import seconds
 from tests.support.durable_runs import blocks, empty_database, opened
+from tests.support.waits import SECONDS
 
 from tinyagent import (
     CodeFinished,
@@ -61,7 +62,7 @@ class World:
         async with opened(self.database, {"coder": agent}, listener=self._tell) as runs:
             assert (await runs.run("coder", "go", run_id="run")).state == "waiting"
             await runs.approve("run")
-            return await runs.wait("run", timeout=40), model
+            return await runs.wait("run", timeout=SECONDS), model
 
     def _tell(self, _run_id: str, event: Event, again: bool) -> None:  # noqa: FBT001 - as listeners are called
         self.heard.append((event, again))
@@ -155,7 +156,7 @@ async def test_code_that_makes_other_calls_ends_the_run(
         calls = len(world.calls)
         mode.write_text("after")
         await runs.approve("run")
-        record = await runs.wait("run", timeout=40)
+        record = await runs.wait("run", timeout=SECONDS)
     assert (record.state, record.error_kind) == ("error", "ReplayDiverged")
     assert message in record.error
     assert len(world.calls) == calls

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.support.durable_runs import Reply, empty_database, opened, turns
+from tests.support.waits import SECONDS
 
 from tinyagent import (
     Event,
@@ -85,7 +86,7 @@ async def test_runs_without_agents_are_executed_elsewhere(database: str) -> None
         with pytest.raises(TimeoutError):
             await asking.wait(run_id, timeout=0.1)
         async with opened(database, {"adder": adder()}):
-            assert (await asking.wait(run_id, timeout=30)).output == "it is 3"
+            assert (await asking.wait(run_id, timeout=SECONDS)).output == "it is 3"
 
 
 async def test_a_conversation_continues_in_another_run(database: str) -> None:
@@ -227,7 +228,7 @@ async def test_an_answer_that_was_not_recorded_is_asked_for_again_after_the_end_
         await runs.start("adder", "1 + 2?", run_id="sum")
         await asked.wait()
     async with opened(database, {"adder": adder()}) as runs:
-        assert (await runs.wait("sum", timeout=30)).output == "it is 3"
+        assert (await runs.wait("sum", timeout=SECONDS)).output == "it is 3"
 
 
 async def test_draining_lets_calls_end_and_begins_none(database: str) -> None:
@@ -251,7 +252,7 @@ async def test_draining_lets_calls_end_and_begins_none(database: str) -> None:
         names = [step.name.partition(" ")[2] for step in await runs.steps("run")]
         assert names == ["model", "begin slow", "tool slow"]
     async with opened(database, agents) as runs:
-        assert (await runs.wait("run", timeout=30)).output == "over"
+        assert (await runs.wait("run", timeout=SECONDS)).output == "over"
     assert len(model.requests) == 2
 
 

@@ -30,8 +30,6 @@ from tests.support.durable_runs import empty_database, opened, turns
 from tinyagent import ReactAgent, Tool, scripted_call
 from tinyagent.durable import DurableRuns, RunConflict
 
-pytestmark = pytest.mark.campaign
-
 EXAMPLES = int(os.environ.get("DURABLE_EXAMPLES", "3"))
 PATIENCE_SECONDS = 40
 

@@ -14,7 +14,7 @@ import pytest
 from durable_effects import Effects
 from durable_fleet import Fleet, Orders
 from durable_model import CampaignModel, task_of
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent import ReactAgent, ScriptedModel
 from tinyagent.cli.worker import stop_on_signals
@@ -75,18 +75,18 @@ async def test_no_more_runs_at_once_than_in_all(url: str) -> None:
     answering = Answering(held=True)
     await enqueue(url, "1", "2", "3")
     async with working(url, answering, in_all=2) as runs:
-        await soon(lambda: len(answering.began) == 2, 30)
+        await soon(lambda: len(answering.began) == 2)
         assert [run.run_id for run in await runs.list(state="queued")] == ["3"]
         answering.go.set()
-        assert (await runs.wait("3", timeout=30)).output == "3"
+        assert (await runs.wait("3", timeout=SECONDS)).output == "3"
 
 
 async def test_no_more_starts_in_a_time_than_its_rate(url: str) -> None:
     answering = Answering()
     await enqueue(url, "1", "2", "3")
     async with working(url, answering, rate=Rate(2, 3600.0)) as runs:
-        await runs.wait("1", timeout=30)
-        await runs.wait("2", timeout=30)
+        await runs.wait("1", timeout=SECONDS)
+        await runs.wait("2", timeout=SECONDS)
         assert [run.run_id for run in await runs.list(state="queued")] == ["3"]
 
 
@@ -95,7 +95,7 @@ async def test_the_first_priority_comes_first(url: str) -> None:
     await enqueue(url, "late", priority=9)
     await enqueue(url, "soon", priority=1)
     async with working(url, answering, per_worker=1) as runs:
-        await runs.wait("late", timeout=30)
+        await runs.wait("late", timeout=SECONDS)
     assert answering.began == ["soon", "late"]
 
 
@@ -104,10 +104,10 @@ async def test_keys_take_turns(url: str) -> None:
     await enqueue(url, "a1", "a2", "a3", key="a")
     await enqueue(url, "b1", key="b")
     async with working(url, answering, per_key=1) as runs:
-        await soon(lambda: len(answering.began) == 2, 30)
+        await soon(lambda: len(answering.began) == 2)
         assert set(answering.began) == {"a1", "b1"}
         answering.go.set()
-        await runs.wait("a3", timeout=30)
+        await runs.wait("a3", timeout=SECONDS)
 
 
 async def test_a_worker_without_options_leaves_those_there_are(url: str) -> None:
@@ -116,12 +116,11 @@ async def test_a_worker_without_options_leaves_those_there_are(url: str) -> None
         pass
     await enqueue(url, "1", "2")
     async with DurableRuns(url, {"a": answering.agent}):
-        await soon(lambda: len(answering.began) == 1, 30)
+        await soon(lambda: len(answering.began) == 1)
         answering.go.set()
-        await soon(lambda: len(answering.began) == 2, 30)
+        await soon(lambda: len(answering.began) == 2)
 
 
-@pytest.mark.campaign
 @pytest.mark.timeout(180)
 async def test_a_drained_worker_ends_its_calls_and_leaves_its_runs(tmp_path: Path) -> None:
     url = f"sqlite:///{tmp_path / 'runs.sqlite'}"
@@ -131,7 +130,8 @@ async def test_a_drained_worker_ends_its_calls_and_leaves_its_runs(tmp_path: Pat
     names = ["react-1", "react-2", "code-1", "code-2"]
     async with CampaignModel(0.05) as model, DurableRuns(url) as runs:
         places = {"CAMPAIGN_EFFECTS": tables, "CAMPAIGN_MODEL": model.base_url}
-        fleet = Fleet(Orders(url, {**places, "CAMPAIGN_PAUSE": "0.4"}))
+        # Slow calls: no run may end before all have begun.
+        fleet = Fleet(Orders(url, {**places, "CAMPAIGN_PAUSE": "4"}))
         fleet.start()
         try:
             for name in names:
@@ -141,7 +141,7 @@ async def test_a_drained_worker_ends_its_calls_and_leaves_its_runs(tmp_path: Pat
             asked = len(model.asked)
             assert {(await runs.get(name)).state for name in names} == {"queued"}
             assert [call for call in effects.calls() if call.ended is None] == []
-            fleet.start()
+            fleet.start(Orders(url, {**places, "CAMPAIGN_PAUSE": "0.05"}))
             for name in names:
                 assert (await runs.wait(name, timeout=90)).state == "completed"
         finally:
@@ -158,7 +158,7 @@ async def test_the_first_signal_stops_and_the_second_kills() -> None:
     stop = stop_on_signals()
     try:
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.wait_for(stop.wait(), 30)
+        await asyncio.wait_for(stop.wait(), SECONDS)
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -155,6 +155,6 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 
 def test_a_fork_has_its_own_watchdog() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=30
+        [sys.executable, "-c", FORK], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout == "7\n"

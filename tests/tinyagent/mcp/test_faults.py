@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from mcp import StdioServerParameters
+from tests.support.waits import SECONDS
 
 from tinyagent import ReactAgent, ScriptedModel, Tool, scripted_call
 from tinyagent.core.errors import ConfigurationError, ToolServerError
@@ -272,7 +273,7 @@ async def _web_server(reply: bytes | None) -> AsyncGenerator[str]:
             writer.write(reply)
             await writer.drain()
             writer.close()
-        await asyncio.wait_for(reader.read(), 30)
+        await asyncio.wait_for(reader.read(), SECONDS)
         writer.close()
 
     async with await asyncio.start_server(serve, "127.0.0.1", 0) as server:

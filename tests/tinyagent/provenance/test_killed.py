@@ -9,7 +9,6 @@ from tests.support.durable import EVERYWHERE, Ledger, Program
 from tests.support.durable_runs import empty_database
 
 
-@pytest.mark.campaign
 @pytest.mark.timeout(300)
 def test_a_run_that_is_killed_at_every_point_stays_untrusted(tmp_path: Path) -> None:
     mortal = Program(

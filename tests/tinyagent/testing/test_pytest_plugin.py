@@ -17,7 +17,7 @@ def test_it_answers(recorded_model):
 
 
 def _run(pytester: pytest.Pytester, *arguments: str) -> pytest.RunResult:
-    return pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:xdist", *arguments)
+    return pytester.runpytest_subprocess("-p", "no:randomly", *arguments)
 
 
 def test_a_model_is_recorded_once_and_replayed(pytester: pytest.Pytester) -> None:

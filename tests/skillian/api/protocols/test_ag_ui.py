@@ -210,9 +210,9 @@ async def test_a_client_that_disconnects_ends_the_run(serve: Serve) -> None:
     model = HeldModel()
     async with serve(lambda _: model) as client:
         leaving = asyncio.create_task(_read_all(client))
-        await soon(model.asked.is_set, 30)
+        await soon(model.asked.is_set)
         leaving.cancel()
-        await soon(model.cancelled.is_set, 30)
+        await soon(model.cancelled.is_set)
 
 
 async def _read_all(client: Client) -> None:

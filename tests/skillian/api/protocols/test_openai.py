@@ -286,11 +286,11 @@ async def test_a_client_that_disconnects_ends_the_turn(
         asked = asking(client)
         body: dict[str, Any] = {"model": "skillian", "messages": user(), "stream": stream}
         leaving = asyncio.create_task(_read(client, body))
-        await soon(model.asked.is_set, 30)
+        await soon(model.asked.is_set)
         with pytest.raises(openai.InternalServerError, match="is busy"):
             await asked.with_options(max_retries=0).chat.completions.create(**body)
         leaving.cancel()
-        await soon(model.cancelled.is_set, 30)
+        await soon(model.cancelled.is_set)
         model.let_go.set()
         completion = await asked.chat.completions.create(model="skillian", messages=user())
     assert completion.choices[0].message.content == "At last."

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
 import yaml
 from tests.skillian.api.conftest import Serve
 
@@ -66,7 +65,6 @@ async def test_more_comparisons_than_connections_over_one_source(
         check(result)
 
 
-@pytest.mark.campaign
 async def test_two_databases_in_both_directions(
     serve: Serve, tmp_path: Path, postgres_database: Database, mysql_database: MySQLDatabase
 ) -> None:

@@ -9,7 +9,7 @@ import aiohttp
 import pytest
 from tests.skillian.api.conftest import KEYS, Client, Opened, Serve
 from tests.skillian.api.models import HeldModel
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent import ConfigurationError, ScriptedModel, scripted_call
 
@@ -133,9 +133,9 @@ async def test_a_client_that_disconnects_cancels_the_turn(
         session = (await client.service.store.create("")).id
         path = f"/sessions/{session}/chat"
         asking = asyncio.create_task(_read(client, path, headers))
-        await asyncio.wait_for(model.asked.wait(), 30)
+        await asyncio.wait_for(model.asked.wait(), SECONDS)
         asking.cancel()
-        await asyncio.wait_for(model.cancelled.wait(), 30)
+        await asyncio.wait_for(model.cancelled.wait(), SECONDS)
         async with client.get(f"/sessions/{session}/events") as answer:
             events = parse(await answer.text())
         assert [kind for _, kind, _ in events][-2:] == ["turn_failed", "turn_ended"]
@@ -157,9 +157,9 @@ async def test_two_messages_at_once_are_answered_one_after_the_other(serve: Serv
         session = (await client.service.store.create("")).id
         path = f"/sessions/{session}/chat"
         asking = [asyncio.create_task(_read(client, path, {})) for _ in range(2)]
-        await asyncio.wait_for(model.asked.wait(), 30)
+        await asyncio.wait_for(model.asked.wait(), SECONDS)
         model.let_go.set()
-        await asyncio.wait_for(asyncio.gather(*asking), 30)
+        await asyncio.wait_for(asyncio.gather(*asking), SECONDS)
         roles = [each["role"] for each in await client.service.store.messages(session)]
     assert roles == ["user", "assistant"] * 2
 
@@ -170,25 +170,26 @@ async def test_a_session_that_stays_busy_is_reported(serve: Serve) -> None:
         session = (await client.service.store.create("")).id
         path = f"/sessions/{session}/chat"
         asking = asyncio.create_task(_read(client, path, {}))
-        await asyncio.wait_for(model.asked.wait(), 30)
+        await asyncio.wait_for(model.asked.wait(), SECONDS)
         async with client.post(path, json={"message": "Hi"}, headers=STREAM) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (409, "1")
             assert (await answer.json())["code"] == "session_busy"
         model.let_go.set()
-        await asyncio.wait_for(asking, 30)
+        await asyncio.wait_for(asking, SECONDS)
 
 
 async def test_more_turns_than_there_is_room_for_are_refused(serve: Serve) -> None:
     model = HeldModel()
     async with serve(lambda _: model, max_turns=1) as client:
         asking = asyncio.create_task(_read(client, "/chat", {}))
-        await asyncio.wait_for(model.asked.wait(), 30)
+        await asyncio.wait_for(model.asked.wait(), SECONDS)
         async with client.post("/chat", json={"message": "Hi"}) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
             assert (await answer.json())["code"] == "overloaded"
         assert await client.service.store.count("") == 1
         model.let_go.set()
-        await asyncio.wait_for(asking, 30)
+        await asyncio.wait_for(asking, SECONDS)
+        await soon(lambda: client.service.slots.free == 1)
         async with client.post("/chat", json={"message": "Hi"}) as answer:
             assert answer.status == 200
 
@@ -256,7 +257,7 @@ async def test_deleting_a_session_ends_its_turn(serve: Serve) -> None:
             session = answer.headers["Location"].rpartition("/")[2]
             async with client.delete(f"/sessions/{session}") as deleted:
                 assert deleted.status == 204
-            await asyncio.wait_for(model.cancelled.wait(), 30)
+            await asyncio.wait_for(model.cancelled.wait(), SECONDS)
             await answer.text()
         async with client.get(f"/sessions/{session}") as gone:
             assert gone.status == 404

@@ -148,6 +148,6 @@ async def test_a_client_that_disconnects_leaves_nothing(serve: Serve, tmp_path: 
     async with serve(uploads=tmp_path) as server:
         _, writer = await asyncio.open_connection("127.0.0.1", server.port)
         writer.write(head.encode())
-        await soon(lambda: bool(stored(tmp_path)), 10)
+        await soon(lambda: bool(stored(tmp_path)))
         writer.close()  # before all bytes that it has announced
-        await soon(lambda: not stored(tmp_path), 10)
+        await soon(lambda: not stored(tmp_path))

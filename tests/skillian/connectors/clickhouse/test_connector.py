@@ -12,6 +12,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.waits import SECONDS
 
 from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
@@ -331,13 +332,13 @@ async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -
         SELECT COUNT(*) AS n FROM "system"."processes" WHERE "query" LIKE '%sipHash64%'
             AND "query" NOT LIKE '%processes%'
     """
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while not (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110 - there is no event
             await asyncio.sleep(0.05)
     endless.cancel()
     with pytest.raises(asyncio.CancelledError):
         await endless
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(SECONDS):
         while (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from tests.skillian.connectors.duckdb.conftest import ENDLESS
-from tests.support.waits import cancelled, executing
+from tests.support.waits import SECONDS, cancelled, executing
 
 from skillian.connectors import connect, limits, scheme
 from skillian.connectors.duckdb import engine
@@ -118,7 +118,7 @@ print(table.to_pylist()[0]["x"])
     command = [sys.executable, "-W", "ignore", "-c", script]
     zone = {**os.environ, "TZ": "Asia/Tokyo"}
     done = subprocess.run(
-        command, capture_output=True, text=True, timeout=30, check=False, env=zone
+        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=zone
     )
     assert done.stdout == "2024-01-31 23:00:00+00\n"
 
@@ -209,7 +209,7 @@ async def test_a_statement_that_takes_too_long_is_stopped(tmp_path: Path) -> Non
     start = time.monotonic()
     with pytest.raises(QueryError, match=re.escape("longer than 0.3 s")):
         await connector.run(ENDLESS, {})
-    assert time.monotonic() - start < 20
+    assert time.monotonic() - start < SECONDS
     await connector.aclose()
 
 
@@ -237,7 +237,7 @@ assert not task.done()
 print("leaving", flush=True)
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.stdout == "leaving\n"
 
 

@@ -68,7 +68,6 @@ async def test_a_packed_file_that_unpacks_to_far_more_is_refused(tmp_path: Path)
     )
 
 
-@pytest.mark.campaign
 async def test_a_workbook_that_unpacks_to_far_more_is_refused(tmp_path: Path) -> None:
     with xlsxwriter.Workbook(tmp_path / "plain.xlsx") as book:
         book.add_worksheet().write_column(0, 0, ("id", 1))

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.mysql import DIGITS, MANY, Database, running_mariadb
-from tests.support.waits import cancelled, soon
+from tests.support.waits import SECONDS, cancelled, soon
 
 from skillian.connectors import limits
 from skillian.connectors.mysql.connector import MAX_CONNECTIONS, MySQLConnector, login_of
@@ -164,7 +164,7 @@ assert not task.done()
 print("leaving", flush=True)
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.stdout == "leaving\n"
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.support.postgres import FOLDER, MANY, Database, Server, rows_of, running_postgres
-from tests.support.waits import cancelled, soon, until
+from tests.support.waits import SECONDS, cancelled, soon, until
 
 from skillian.connectors.postgres import connector as connector_module
 from skillian.connectors.postgres import pool
@@ -25,7 +25,6 @@ def options(database: Database) -> dict[str, str]:
     return {key: str(value) for key, value in conninfo_to_dict(database.url).items()}
 
 
-@pytest.mark.campaign
 async def test_a_server_that_has_stopped_answering_is_given_up(
     postgres_connector: PostgresConnector,
     postgres_database: Database,
@@ -189,7 +188,7 @@ async def main():
 asyncio.run(main())
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert (done.stdout, done.returncode) == ("False\n", 0)
     assert postgres_database.active() == 0
 
@@ -204,7 +203,7 @@ with running_postgres() as server:
         os.kill(os.getpid(), signal.SIGKILL)
 """
     command = [sys.executable, "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     folder = Path(done.stdout.strip())
     assert folder.name.startswith("pg-")
     until(lambda: not folder.exists())

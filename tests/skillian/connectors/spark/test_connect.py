@@ -50,7 +50,6 @@ def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
         yield url
 
 
-@pytest.mark.campaign
 async def test_it_reads_a_database_elsewhere(
     warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,7 +69,6 @@ def _services(folder: Path, url: str) -> DataServices:
     return DataServices(SourceRegistry.load(path))
 
 
-@pytest.mark.campaign
 async def test_comparisons_are_those_of_duckdb(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect(tmp_path / "ledger.duckdb") as connection:
@@ -118,7 +117,6 @@ _FLOAT_SOURCE = (
 )
 
 
-@pytest.mark.campaign
 async def test_floats_are_those_of_duckdb(tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect(tmp_path / "floats.duckdb") as connection:

@@ -60,7 +60,6 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.campaign
 async def test_spark_reads_a_folder_of_tables(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

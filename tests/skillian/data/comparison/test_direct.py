@@ -136,7 +136,7 @@ async def few(*_: object) -> float:
     return differences.FEW
 
 
-@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("seed", [0, 1])
 @pytest.mark.parametrize("pattern", PATTERNS)
 async def test_any_pattern_of_repeated_keys_gives_what_aggregated_sides_give(
     opened: Open, monkeypatch: pytest.MonkeyPatch, pattern: str, seed: int
@@ -182,6 +182,18 @@ async def test_equal_rows_that_are_repeated_fail_the_proof(
     result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
     assert is_mixed(result)
     assert (result.summary.rows_a, result.summary.rows_b) == (len(a), len(b))
+
+
+async def test_keys_with_a_null_meet_where_rows_are_joined(
+    opened: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(differences, "_repeated_share", unique)
+    keys = (("NULL", "'x'"), ("1", "NULL"), ("NULL", "NULL"), ("1", "'x'"))
+    rows: Rows = [(*key, "5", "'p'", "0.5") for key in keys]
+    services = opened(rows, rows[:3])
+    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    assert is_direct(result)
+    assert (result.summary.classes.match, result.summary.classes.missing_in_b) == (3, 1)
 
 
 async def test_amounts_of_two_scales_are_compared_as_numbers(opened: Open) -> None:

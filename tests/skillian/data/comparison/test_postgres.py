@@ -232,7 +232,6 @@ tables = st.lists(
 )
 
 
-@pytest.mark.campaign
 @settings(max_examples=6, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(a=tables, b=tables, align_on=st.sampled_from([["company"], ["company", "period"]]))
 def test_any_rows_give_the_same_comparison_everywhere(

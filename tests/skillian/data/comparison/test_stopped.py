@@ -60,7 +60,7 @@ async def _begun(services: DataServices, database: Database) -> asyncio.Task[Com
     """A comparison without end, once it runs in the server."""
     comparing = services.comparison.compare("a", "endless", ["amount"], ["company"])
     task = asyncio.create_task(comparing)
-    await soon(lambda: database.value(COMPARING), seconds=30)
+    await soon(lambda: database.value(COMPARING))
     return task
 
 

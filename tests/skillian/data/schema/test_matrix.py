@@ -118,15 +118,7 @@ def holds(
         yield held
 
 
-PAIRS = tuple(
-    pytest.param(
-        one,
-        other,
-        marks=[] if {one, other} <= {"duckdb", "postgres"} else [pytest.mark.campaign],
-    )
-    for one in ENGINES
-    for other in ENGINES
-)
+PAIRS = tuple((one, other) for one in ENGINES for other in ENGINES)
 
 
 @pytest.mark.parametrize(("engine_a", "engine_b"), PAIRS)

@@ -98,7 +98,6 @@ def holds(postgres_database: Database, tmp_path: Path) -> Iterator[Hold]:
         yield held
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize(("engine_a", "engine_b"), [*product(TYPES, TYPES)])
 def test_nested_types_are_related_as_their_values_are(
     engine_a: str, engine_b: str, holds: Hold

@@ -113,7 +113,7 @@ class Case(NamedTuple):
     write: Write
 
 
-OTHERS = [pytest.param(kind, marks=pytest.mark.campaign) for kind in ("sqlite", "duckdb", "mysql")]
+OTHERS = ("sqlite", "duckdb", "mysql")
 
 
 @pytest.fixture(params=["csv", "postgres", *OTHERS])

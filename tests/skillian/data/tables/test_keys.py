@@ -23,21 +23,26 @@ from skillian.errors import InvalidInputError
 
 
 def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
-    """Return the key of two tables, each the result of a SELECT or made by a CREATE TABLE t."""
+    """Return the proposed key of two tables: see `result_of`."""
+    return result_of(folder, a, b or a).key
+
+
+def result_of(folder: Path, a: str, b: str, **question: Any) -> TableResult:
+    """Compare two tables, each the result of a SELECT or made by a CREATE TABLE t."""
     names: list[str] = []
-    for side, script in (("a", a), ("b", b or a)):
+    for side, script in (("a", a), ("b", b)):
         path = folder / f"{side}.duckdb"
         with duckdb.connect(path) as connection:
             made = script if script.startswith("CREATE") else f"CREATE TABLE t AS {script}"
             connection.execute(made)
         names.append(f"duckdb:///{path}#t")
 
-    async def run() -> TableKey:
+    async def run() -> TableResult:
         registry, (one, other) = await bare_tables(names)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                return (await engine.compare(TableQuestion(one, other))).key
+                return await engine.compare(TableQuestion(one, other, **question))
             finally:
                 await engine.aclose()
 
@@ -67,6 +72,13 @@ def test_the_likeliest_unique_columns(
     assert key.columns == (columns or ("amount",))
     assert key.origin == "profile"
     assert "No key was given" in key.reason
+
+
+def test_keys_with_a_null_meet(tmp_path: Path) -> None:
+    rows = "SELECT * FROM (VALUES (NULL, 'x', 1), (1, NULL, 2), (NULL, NULL, 3), (1, 'x', 4))"
+    a, b = f"{rows} t (k, name, v)", f"{rows} t (k, name, v) WHERE v < 4"
+    result = result_of(tmp_path, a, b, key=("k", "name")).rows
+    assert (result.matched, result.only_in_a, result.only_in_b) == (3, 1, 0)
 
 
 def test_the_primary_key_precedes_other_unique_columns(tmp_path: Path) -> None:

@@ -97,9 +97,7 @@ async def compared(names: list[str]) -> TableResult:
             await engine.aclose()
 
 
-@pytest.mark.parametrize(
-    "seed", [0, *(pytest.param(seed, marks=pytest.mark.campaign) for seed in range(1, 8))]
-)
+@pytest.mark.parametrize("seed", [0, *(seed for seed in range(1, 8))])
 async def test_any_mixture_of_unique_and_repeated_keys(
     request: pytest.FixtureRequest, names: list[str], seed: int
 ) -> None:

@@ -35,9 +35,9 @@ async def test_sessions_are_searched_and_paged(service: Service) -> None:
     async with viewed(lambda: sessions_view(service)) as user:
         assert listed(user).count("<li") == PAGE_SIZE
         user.find("More").click()
-        await soon(lambda: listed(user).count("<li") == PAGE_SIZE + 2, 30)
+        await soon(lambda: listed(user).count("<li") == PAGE_SIZE + 2)
         user.find(ui.input).type("no. 51")
-        await soon(lambda: listed(user).count("<li") == 1, 30)
+        await soon(lambda: listed(user).count("<li") == 1)
         user.find(ui.input).clear().type("nothing")
         await sees(user, "No title contains this. Change or clear the search.")
 
@@ -49,7 +49,7 @@ async def test_a_session_is_renamed(service: Service) -> None:
         await sees(user, "Cancel")
         user.find(kind=ui.input, content="Title").clear().type("New")
         user.find(kind=ui.button, content="Rename").click()
-        await soon(lambda: ">New<" in listed(user), 30)
+        await soon(lambda: ">New<" in listed(user))
     assert (await service.store.get("", session.id)).title == "New"
 
 
@@ -63,7 +63,7 @@ async def test_a_session_is_deleted_after_a_confirmation(service: Service) -> No
         await sees(user, "Delete permanently")
         assert await service.store.count("") == 2
         user.find("Delete permanently").click()
-        await soon(lambda: "Gone" not in listed(user), 30)
+        await soon(lambda: "Gone" not in listed(user))
     assert await service.store.list("") == [kept]
 
 

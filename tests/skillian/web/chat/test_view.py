@@ -52,7 +52,7 @@ async def test_turns_that_others_start_are_shown(service: Service) -> None:
             await sees(user, "Which sources are there?")
             await sees(user, "Ask again")
         user.find("Ask again").click()
-        await soon(lambda: len(user.find(content="Ask again").elements) == 2, 30)
+        await soon(lambda: len(user.find(content="Ask again").elements) == 2)
     assert len(await service.store.messages(session)) == 8
 
 
@@ -82,6 +82,7 @@ async def test_an_answer_is_stopped(service: Service) -> None:
         await sees(user, "Wait")
         user.find("Stop").click()
         await sees(user, "This turn was cancelled before it had an answer.")
+        await sees(user, "Ask again")
         await user.should_not_see("Working on it …")
         await sees(user, "Wait")
     assert model.cancelled.is_set()
@@ -107,7 +108,7 @@ async def test_a_busy_server_is_reported_and_the_question_kept(service: Service)
     service.slots.free = 0
     async with viewed(lambda: chat_view(service)) as user:
         ask(user, "Which sources are there?")
-        await soon(lambda: bool(user.notify.messages), 30)
+        await soon(lambda: bool(user.notify.messages))
         assert "This server is busy" in user.notify.messages[0]
         [box] = user.find(ui.textarea).elements
         assert box.value == "Which sources are there?"

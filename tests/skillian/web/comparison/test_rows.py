@@ -118,7 +118,7 @@ async def test_equal_tables_have_only_tabs_with_content(customers: Service) -> N
         assert headings(user) == ["customers (a) and customers (b)"]
         assert "All 60 rows match." in written(user)
         assert tab_names(user) == ["Columns", "SQL"]
-        await user.should_see("Without mismatches: name, country, credit, since, segment")
+        await sees(user, "Without mismatches: name, country, credit, since, segment")
         open_tab(user, "SQL")
         await sees(user, "Computed in the database.")
 

@@ -16,5 +16,5 @@ async def test_a_class_is_shown_by_its_symbol_and_its_label() -> None:
         for style in styles.values():
             await sees(user, style.symbol)
             await sees(user, style.label)
-        await user.should_see("only in ledger")
+        await sees(user, "only in ledger")
     assert len({style.symbol for style in STATUS_STYLES.values()}) == len(STATUS_STYLES)

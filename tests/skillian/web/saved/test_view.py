@@ -25,7 +25,7 @@ def storing(demo: Path, folder: Path, seconds: int) -> Path:
     return sources
 
 
-@pytest.mark.parametrize("seconds", [0, pytest.param(3600, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("seconds", [0, 3600])
 async def test_the_last_result_is_offered_as_long_as_it_is_stored(
     demo: Path, tmp_path: Path, seconds: int
 ) -> None:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from nicegui import ui
 from pydantic import SecretStr
-from tests.skillian.web.views import sees, viewed
+from tests.skillian.web.views import found, sees, viewed
+from tests.support.waits import soon
 
 from skillian.api.service import Service
 from skillian.app import open_service
@@ -37,14 +38,15 @@ async def test_each_source_shows_what_it_holds(service: Service) -> None:
             "Company code (also company code, entity)",
         ):  # fmt: skip
             await sees(user, words)
-        for element in user.find("Columns and sample rows").elements:
-            assert isinstance(element, ui.expansion)
+        await soon(lambda: len(found(user, ui.expansion)) == 2)
+        for element in found(user, ui.expansion):
+            assert element.text == "Columns and sample rows"
             with user:
                 element.value = True
-        await sees(user, ui.table)
-        tables = user.find(ui.table).elements
-        labels = {column["label"] for table in tables for column in table.columns}
+        await soon(lambda: len(found(user, ui.table)) == 2)
+        labels = {column["label"] for table in found(user, ui.table) for column in table.columns}
         assert {"BUKRS (VARCHAR)", "HSL (DECIMAL(17,2))"} <= labels
+        assert {"entity (INTEGER)", "signed_data (DECIMAL(17,2))"} <= labels
 
 
 async def test_names_and_values_are_escaped(hostile: Service) -> None:

@@ -16,6 +16,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from tests.support.ports import own_port
 from tests.tinyagent.execution.attacks.outcome import WON
 
 ENVIRONMENT_NAME = "SANDBOX_CANARY"
@@ -77,9 +78,10 @@ class Listeners:
         self.unix = str(folder / "socket")
         self.abstract = f"\0canary-{secrets.token_hex(8)}"
         self._sockets = {
-            "tcp": _bound(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0)),
-            "tcp6": _bound(socket.AF_INET6, socket.SOCK_STREAM, ("::1", 0)),
-            "udp": _bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0)),
+            # At ports that no server of another test had, whose clients may still try to connect.
+            "tcp": _bound(socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", own_port())),
+            "tcp6": _bound(socket.AF_INET6, socket.SOCK_STREAM, ("::1", own_port())),
+            "udp": _bound(socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", own_port())),
             "unix": _bound(socket.AF_UNIX, socket.SOCK_STREAM, self.unix),
             "abstract": _bound(socket.AF_UNIX, socket.SOCK_STREAM, self.abstract),
         }

@@ -80,6 +80,7 @@ async def test_isolated(attack: Attack, make_executor: MakeExecutor, canaries: C
     await run_confined(attack, make_executor(attack, TrustLevel.ISOLATED), canaries)
 
 
+@pytest.mark.share(6)  # another wall for the same attacks
 @pytest.mark.parametrize("attack", AT_SANDBOXED, ids=name_of)
 async def test_sandboxed(attack: Attack, make_executor: MakeExecutor, canaries: Canaries) -> None:
     lacking = ENGINES["bubblewrap"].missing()
@@ -89,6 +90,7 @@ async def test_sandboxed(attack: Attack, make_executor: MakeExecutor, canaries: 
     await run_confined(attack, executor, canaries)
 
 
+@pytest.mark.share(6)  # the same attacks with another way to fork
 @pytest.mark.parametrize("attack", WITHOUT_CHECKPOINTS, ids=name_of)
 async def test_without_checkpoints(
     attack: Attack, make_executor: MakeExecutor, canaries: Canaries

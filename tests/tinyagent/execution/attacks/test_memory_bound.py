@@ -14,7 +14,6 @@ import pytest
 from tests.support.execution import isolated, sandbox_processes, value_of, within
 
 pytestmark = [
-    pytest.mark.campaign,
     pytest.mark.skipif(sys.platform != "linux", reason="needs the kernel's locks"),
 ]
 

@@ -15,12 +15,13 @@ Outcome = dict[str, Any]
 _ROOT = Path(__file__).parents[4]
 
 
-def selected(request: pytest.FixtureRequest, parameter: str) -> list[Any]:
-    """The values of a parameter, of all tests of the fixture's module that will run."""
+def selected(request: pytest.FixtureRequest, parameter: str, how: str) -> list[Any]:
+    """The values of a parameter, of all tests of the fixture's module that will run so."""
     items = [item for item in request.session.items if item.path == request.path]
     specs: list[Any] = [getattr(item, "callspec", None) for item in items]
     params: list[dict[str, Any]] = [spec.params for spec in specs if spec is not None]
-    return list(dict.fromkeys(each[parameter] for each in params if parameter in each))
+    chosen = [each for each in params if each.get("how") == how]
+    return list(dict.fromkeys(each[parameter] for each in chosen))
 
 
 def outcomes(cases: list[dict[str, Any]], folder: Path, *, as_user: bool = False) -> list[Outcome]:

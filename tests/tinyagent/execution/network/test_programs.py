@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,24 +23,25 @@ HOW: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def ran(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outcome]:
-    how, names = request.param, selected(request, "name")
-    cases: list[dict[str, Any]] = [
-        {**HOW[how], "network": NETWORK, "steps": [PROGRAMS[name]]} for name in names
-    ]
-    folder = tmp_path_factory.mktemp("world")
-    return dict(zip(names, outcomes(cases, folder, as_user="user" in how), strict=True))
+) -> Callable[[str], dict[str, Outcome]]:
+    """The outcomes of all programs that run in one way, which are run together."""
+
+    @cache
+    def done(how: str) -> dict[str, Outcome]:
+        names = selected(request, "name", how)
+        cases: list[dict[str, Any]] = [
+            {**HOW[how], "network": NETWORK, "steps": [PROGRAMS[name]]} for name in names
+        ]
+        folder = tmp_path_factory.mktemp("world")
+        return dict(zip(names, outcomes(cases, folder, as_user="user" in how), strict=True))
+
+    return done
 
 
-@pytest.mark.parametrize(
-    "ran",
-    ["isolated", *(pytest.param(how, marks=pytest.mark.campaign) for how in list(HOW)[1:])],
-    indirect=True,
-    scope="module",
-)
+@pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_it_works(name: str, ran: dict[str, Outcome]) -> None:
-    [step] = ran[name]["steps"]
+def test_it_works(name: str, how: str, ran: Callable[[str], dict[str, Outcome]]) -> None:
+    [step] = ran(how)[name]["steps"]
     assert (step["error"], step["output"]) == (None, "fine\n")
 
 

@@ -41,7 +41,7 @@ def _served() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if "process_request" in thread.name]
 
 
-@pytest.mark.parametrize("count", [100, pytest.param(1000, marks=pytest.mark.campaign)])
+@pytest.mark.parametrize("count", [100, 1000])
 async def test_many_requests_leave_nothing_behind(count: int) -> None:
     with served_locally() as port:
         executor = ProcessExecutor(network=[f"localhost:{port}"], limits=within(60), checkpoints=0)

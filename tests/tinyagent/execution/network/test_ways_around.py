@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import base64
+from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 import pytest
@@ -35,13 +38,19 @@ def _case(way: WayAround, level: str) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def ran(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> dict[str, Outcome]:
-    ways = selected(request, "way")
-    level = "sandboxed" if request.param == "sandboxed" else "isolated"
-    folder = tmp_path_factory.mktemp("world")
-    cases = [_case(way, level) for way in ways]
-    found = outcomes(cases, folder, as_user=request.param == "as an ordinary user")
-    return dict(zip((way.id for way in ways), found, strict=True))
+) -> Callable[[str], dict[str, Outcome]]:
+    """The outcomes of all ways that are tried at a level, which are run together."""
+
+    @cache
+    def at(how: str) -> dict[str, Outcome]:
+        ways = selected(request, "way", how)
+        level = "sandboxed" if how == "sandboxed" else "isolated"
+        folder = tmp_path_factory.mktemp("world")
+        cases = [_case(way, level) for way in ways]
+        found = outcomes(cases, folder, as_user=how == "as an ordinary user")
+        return dict(zip((way.id for way in ways), found, strict=True))
+
+    return at
 
 
 def _check(way: WayAround, outcome: Outcome) -> None:
@@ -66,16 +75,24 @@ def _check(way: WayAround, outcome: Outcome) -> None:
         assert text not in shown, (text, shown)
 
 
-@pytest.mark.parametrize(
-    "ran",
-    [
-        "isolated",
-        pytest.param("sandboxed", marks=pytest.mark.campaign),
-        pytest.param("as an ordinary user", marks=pytest.mark.campaign),
-    ],
-    indirect=True,
-    scope="module",
-)
+def test_each_way_is_a_program() -> None:
+    for way in WAYS:
+        for step in way.steps:
+            compile(step, way.id, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+
+
+@pytest.mark.parametrize("how", ["isolated"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
-def test_nothing_gets_through(way: WayAround, ran: dict[str, Outcome]) -> None:
-    _check(way, ran[way.id])
+def test_nothing_gets_through(
+    way: WayAround, how: str, ran: Callable[[str], dict[str, Outcome]]
+) -> None:
+    _check(way, ran(how)[way.id])
+
+
+@pytest.mark.share(6)  # the host decides, and does not know the level
+@pytest.mark.parametrize("how", ["sandboxed", "as an ordinary user"])
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
+def test_nothing_gets_through_elsewhere(
+    way: WayAround, how: str, ran: Callable[[str], dict[str, Outcome]]
+) -> None:
+    _check(way, ran(how)[way.id])

@@ -326,7 +326,6 @@ def test_without_locks_there_are_no_packages() -> None:
         ProcessExecutor("local", packages=["polars"])
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("level", LEVELS)
 async def test_well_known_packages_of_the_index_are_imported(level: str) -> None:
     names = ["polars>=2", "scikit-learn>=1.9", "lxml", "pillow"]
@@ -339,7 +338,6 @@ async def test_well_known_packages_of_the_index_are_imported(level: str) -> None
             assert await value_of(executor, code) == value
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("level", LEVELS)
 async def test_polars_works_over_steps_with_checkpoints(level: str) -> None:
     """Its pool of threads, which a fork lacks, once made every later step wait for ever."""

@@ -316,7 +316,6 @@ async def test_many_rounds_leave_nothing(executor: ProcessExecutor) -> None:
     assert len(session.first.chains) == 1
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("seed", range(4))
 async def test_any_order_of_forks_steps_and_closes_is_as_in_a_model(seed: int) -> None:
     choose = random.Random(seed)  # noqa: S311 - the same each time

@@ -6,7 +6,7 @@ import socket
 from collections.abc import Generator
 
 import pytest
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, FrameReader, Kind, pack
@@ -118,11 +118,11 @@ async def test_a_listener_is_woken_by_frames_by_the_end_and_by_closing(pair: Pai
     woken = asyncio.Event()
     channel.listen(woken.set)
     theirs.sendall(READY)
-    await asyncio.wait_for(woken.wait(), 5)
+    await asyncio.wait_for(woken.wait(), SECONDS)
     assert channel.take() is not None
     woken.clear()
     channel.close()
-    await asyncio.wait_for(woken.wait(), 5)
+    await asyncio.wait_for(woken.wait(), SECONDS)
     channel.unlisten()
     channel.close()
     channel.send(READY)
@@ -143,7 +143,7 @@ async def test_a_closed_channel_leaves_nothing_with_the_loop() -> None:
     woken = asyncio.Event()
     asyncio.get_running_loop().add_reader(read, woken.set)
     os.write(write, b"x")
-    await asyncio.wait_for(woken.wait(), 5)
+    await asyncio.wait_for(woken.wait(), SECONDS)
     asyncio.get_running_loop().remove_reader(read)
     os.close(read)
     os.close(write)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.support.execution import ended_well, hurry, isolated, sandbox_processes, value_of, within
-from tests.support.waits import soon
+from tests.support.waits import SECONDS, soon
 
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -253,7 +253,7 @@ async def test_kill_ends_what_runs() -> None:
         )
         await soon(lambda: seen)
         executor.kill()
-        result = await asyncio.wait_for(running, 2)
+        result = await asyncio.wait_for(running, SECONDS)
         assert result.error is not None
         assert not result.timed_out
         assert result.state_lost

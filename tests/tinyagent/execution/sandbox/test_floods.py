@@ -125,7 +125,6 @@ TABLES = {
 
 
 @pytest.mark.parametrize("code", TABLES.values(), ids=TABLES)
-@pytest.mark.campaign
 async def test_a_data_frame_does_not_hold_up_the_loop(code: str) -> None:
     pytest.importorskip("pandas")
     async with isolated() as executor:
@@ -168,7 +167,6 @@ WAITED = 1.0
 @pytest.mark.parametrize(
     ("code", "checkpoints"), [(CALLERS["a thread"], 0), *((code, 8) for code in CALLERS.values())]
 )
-@pytest.mark.campaign
 async def test_nothing_computes_while_a_tool_is_waited_for(code: str, checkpoints: int) -> None:
     async with isolated(checkpoints=checkpoints) as executor:
         executor.inject("wait", partial(asyncio.sleep, WAITED))

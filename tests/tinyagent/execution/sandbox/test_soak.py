@@ -24,8 +24,6 @@ from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
 from tinyagent.execution.sandbox.templates import Spec, TemplateHandle, modules_for
 
-pytestmark = pytest.mark.campaign
-
 IN_ONE_TEST = 100
 SIDE_BY_SIDE = 50
 MOST_GROWTH = 4 << 20

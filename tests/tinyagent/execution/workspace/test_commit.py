@@ -164,7 +164,6 @@ def test_a_commit_that_is_killed_is_finished_or_undone_at_the_next_use(
     check_kill(folder, number)
 
 
-@pytest.mark.campaign
 def test_a_commit_that_is_killed_anywhere_is_finished_or_undone(tmp_path: Path) -> None:
     outcomes: list[Tree] = []
     for number in range(1, 200):
@@ -188,7 +187,6 @@ def check_kill(folder: Path, number: int) -> bool:
     return was_killed
 
 
-@pytest.mark.campaign
 def test_a_recovery_that_is_killed_too_is_completed_by_the_next(tmp_path: Path) -> None:
     for first in range(4, 60, 5):
         for second in range(1, 40, 4):
@@ -213,7 +211,6 @@ def test_an_edit_in_the_middle_of_a_commit_undoes_it(folder: Path, number: int) 
     check_edit(folder, number, 0)
 
 
-@pytest.mark.campaign
 def test_an_edit_anywhere_in_a_commit_is_never_lost(tmp_path: Path) -> None:
     for number in range(1, 45):
         for kill in (0, 3, 9, 14):

@@ -162,7 +162,6 @@ def test_what_takes_the_place_of_something_else_is_compared_with_it(
     run(backend, WHOLE_TREE, [Edit(*edit, b"new\n") for edit in edits], [])
 
 
-@pytest.mark.campaign
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_edits_outside_meanwhile_are_kept_or_are_conflicts(backend: str) -> None:
     examples = int(os.environ.get("WORKSPACE_EXAMPLES", "150"))

@@ -58,13 +58,13 @@ async def choose_rows(user: User) -> None:
     """Choose no measure, and wait for the columns."""
     with user:
         field(user, "Measures").value = []
-    await soon(lambda: bool(field(user, "Key columns").options), 60)
+    await soon(lambda: bool(field(user, "Key columns").options))
 
 
 async def compared(user: User) -> str:
     """The key of the result, to which the form leads."""
     submit(user)
-    await soon(lambda: len(user.back_history) == 2, 60)
+    await soon(lambda: len(user.back_history) == 2)
     return user.back_history[-1].removeprefix("/compare/")
 
 
@@ -81,7 +81,7 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
             field(user, "Condition", 1).value = "between"
             field(user, "from").value = "2024001"
             field(user, "to").value = "2024003"
-        await soon(lambda: [*field(user, "Values").options] == ["1001", "1002", "1003"], 60)
+        await soon(lambda: [*field(user, "Values").options] == ["1001", "1002", "1003"])
         with user:
             field(user, "Values").value = ["1001", "1002"]
             field(user, "A match differs by at most: amount").value = "0"
@@ -97,7 +97,7 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
         with user:
             field(user, "Measures").value = []
         await sees(user, "How rows are matched")
-        await soon(lambda: bool(field(user, "Key columns").options), 60)
+        await soon(lambda: bool(field(user, "Key columns").options))
         await user.should_not_see("Limits of the classes")
         assert field(user, "Key columns").options == ["id", "name", "country", "credit", "since"]
         assert field(user, "Ignored columns").options[-2:] == ["segment", "grade"]
@@ -106,7 +106,7 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["segment", "grade", "country"]
             field(user, "Dimension").value = "country"
-        await soon(lambda: "Spain" in field(user, "Values").options, 60)
+        await soon(lambda: "Spain" in field(user, "Values").options)
         with user:
             field(user, "Values").value = ["Spain"]
         key = await compared(user)
@@ -132,7 +132,7 @@ async def test_columns_are_paired_and_cells_compared_by_rules(customers: Service
             field(user, "For", 2).value = "columns:name"
             field(user, "Rule", 2).value = "nfc"
         submit(user)
-        await soon(lambda: field(user, "Value").error is not None, 60)
+        await soon(lambda: field(user, "Value").error is not None)
         with user:
             field(user, "Value").value = "0.01"
         key = await compared(user)
@@ -153,7 +153,7 @@ async def test_two_rules_of_one_kind_are_refused(customers: Service) -> None:
             with user:
                 field(user, "Rule", place).value = "precision"
         submit(user)
-        await soon(lambda: field(user, "Rule", 1).error is not None, 60)
+        await soon(lambda: field(user, "Rule", 1).error is not None)
         assert len(user.back_history) == 1
 
 
@@ -162,7 +162,7 @@ async def test_rows_without_a_key_are_counted(customers: Service) -> None:
         with user:
             field(user, "Measures").value = []
             only(user, ui.checkbox).value = True
-        await soon(lambda: not field(user, "Key columns").enabled, 60)
+        await soon(lambda: not field(user, "Key columns").enabled)
         key = await compared(user)
     assert (await customers.comparisons.find(key))["key"]["origin"] == "none"
 
@@ -174,7 +174,7 @@ async def test_an_error_of_a_column_is_shown_at_its_field(customers: Service) ->
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["id"]
         submit(user)
-        await soon(lambda: field(user, "Ignored columns").error is not None, 60)
+        await soon(lambda: field(user, "Ignored columns").error is not None)
         assert field(user, "Ignored columns").error == "id is a key column."
         assert len(user.back_history) == 1
 
@@ -200,7 +200,7 @@ async def test_each_error_is_shown_at_its_field(service: Service) -> None:
             field(user, "Group by").value = []
             field(user, "A minor difference is at most: amount").value = "much"
         submit(user)
-        await soon(lambda: field(user, "Group by").error is not None, 60)
+        await soon(lambda: field(user, "Group by").error is not None)
         assert field(user, "Group by").error == "Choose at least one dimension."
         assert field(user, "Values").error == "Choose or enter a value."
         assert "decimal" in field(user, "A minor difference is at most: amount").error
@@ -216,7 +216,7 @@ async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -
             field(user, "from").value = "2024009"
             field(user, "to").value = "2024001"
         submit(user)
-        await soon(lambda: field(user, "from").error is not None, 60)
+        await soon(lambda: field(user, "from").error is not None)
         assert "from low to high" in field(user, "from").error
 
 
@@ -236,22 +236,22 @@ async def test_two_filters_on_one_dimension_are_combined_or_refused(service: Ser
     async with form(service) as user:
         for index in range(2):
             user.find("Add a filter").click()
-            await soon(partial(offers_values, user, index), 60)
+            await soon(partial(offers_values, user, index))
             with user:
                 field(user, "Values", index).value = ["1001"]
         submit(user)
-        await soon(lambda: field(user, "Values", 1).error is not None, 60)
+        await soon(lambda: field(user, "Values", 1).error is not None)
         assert "another filter on company" in field(user, "Values", 1).error
 
 
 async def test_a_value_that_is_not_known_is_typed(service: Service) -> None:
     async with form(service) as user:
         user.find("Add a filter").click()
-        await soon(lambda: bool(field(user, "Values").options), 60)
+        await soon(lambda: bool(field(user, "Values").options))
         fire(field(user, "Values"), "inputValue", "10")
         fire(field(user, "Values"), "inputValue", "1009, Inc")
         fire(field(user, "Values"), "blur", None)
-        await soon(lambda: field(user, "Values").value == ["1009, Inc"], 60)
+        await soon(lambda: field(user, "Values").value == ["1009, Inc"])
         fire(field(user, "Values"), "inputValue", "1003")
         key = await compared(user)
     [condition] = service.data.comparison.remembered(key).proof.filters
@@ -296,7 +296,7 @@ async def test_one_source_cannot_be_compared(demo: Path, tmp_path: Path) -> None
     async with open_service(Settings(sources=alone, database_url=url)) as service:
         async with viewed(lambda: compare_form(visit(service))) as user:
             await sees(user, "A comparison needs two sources.")
-            await user.should_see("Compare two files")
+            await sees(user, "Compare two files")
         async with viewed(lambda: start_view(visit(service))) as user:
             await sees(user, "Declare two sources in sources.yaml to compare them here.")
 

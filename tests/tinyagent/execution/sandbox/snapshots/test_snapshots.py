@@ -25,17 +25,7 @@ async def session() -> AsyncGenerator[ProcessExecutor]:
         yield executor
 
 
-SHOWN = ("shared lists", "dataclasses", "data frames", "a generator")
-"""The others take part in `make test-all`."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        name if name in SHOWN else pytest.param(name, marks=pytest.mark.campaign)
-        for name in PROGRAMS
-    ],
-)
+@pytest.mark.parametrize("name", PROGRAMS)
 async def test_a_program_comes_back(name: str, tmp_path: Path) -> None:
     program = PROGRAMS[name]
     async with isolated() as first, isolated() as second:
@@ -139,7 +129,6 @@ async def test_a_snapshot_of_elsewhere_is_refused(
         await session.load(tmp_path / "session")
 
 
-@pytest.mark.campaign
 async def test_a_bomb_is_refused(session: ProcessExecutor, tmp_path: Path) -> None:
     bomb = zlib.compress(bytes(1 << 30), 9)
     (tmp_path / "session").write_bytes(packed(bomb + b"x"))
@@ -182,7 +171,6 @@ async def test_a_dump_leaves_the_session_as_it_is(session: ProcessExecutor, tmp_
     assert await value_of(session, "a") == 1
 
 
-@pytest.mark.campaign
 async def test_more_than_the_limit_is_refused_with_its_size(
     session: ProcessExecutor, tmp_path: Path
 ) -> None:
@@ -234,7 +222,6 @@ async def refusal_of(loading: Awaitable[object]) -> str:
     return ""
 
 
-@pytest.mark.campaign
 async def test_a_fuzzed_file_gives_only_errors_that_say_so(tmp_path: Path) -> None:
     code = "\n".join(
         PROGRAMS[name].code for name in ("lists", "dates", "enums", "arrays", "classes")

@@ -209,7 +209,6 @@ def test_numbers_of_no_call_are_of_no_call(
 @pytest.mark.parametrize("name", [*RULED, "open"])
 @settings(max_examples=300)
 @given(machines, six, st.booleans())
-@pytest.mark.campaign
 def test_arguments_are_weighed_as_promised(
     name: str,
     machine: str,

@@ -1,0 +1,127 @@
+"""Which items run: by what they cost, not by how many there are.
+
+`make test` runs every item of a function whose items take up to `CHEAP` seconds (`CHEAP_IF_EXACT`
+for what must be exact), one item of each function up to `MODERATE`, and of the others as many in
+turn as fit. The turn is the number of commits, so that each landing tries another share. What no
+time is known of runs whole.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import NamedTuple, TypeVar
+
+from tests.support.suite.groups import EXACT, is_in
+from tests.support.suite.times import Cost, Times
+
+CHEAP = 0.2
+"""The most seconds of an item, in the mean, where all items of a function run."""
+CHEAP_IF_EXACT = 0.5
+"""The same for the files of `EXACT`."""
+MODERATE = 1.5
+"""The most seconds of an item where one of them always runs."""
+UNIT = 0.08
+"""The most seconds of an item of `make test-unit`."""
+UNKNOWN = 5.0
+"""The seconds that a file is expected to take of which nothing is known."""
+MORE_EXAMPLES = 4
+"""How many times as many examples of a property `make test-all` tries."""
+
+Item = TypeVar("Item")
+
+
+class Mode(StrEnum):
+    """What is run."""
+
+    GATE = "gate"
+    UNIT = "unit"
+    ALL = "all"
+    TIMES = "times"
+
+
+class Selection(NamedTuple):
+    """What runs in a mode.
+
+    Args:
+        mode: the mode.
+        times: the recorded costs.
+        turn: chooses the item of a function, and the functions of the costly rest.
+        rest: the functions of that rest which run, as `path::name`.
+    """
+
+    mode: Mode
+    times: Times
+    turn: int = 0
+    rest: frozenset[str] = frozenset()
+
+    def chosen(self, path: str, name: str, items: Sequence[Item]) -> list[Item]:
+        """The items of a function that run."""
+        cost = self.times.get(path, {}).get(name)
+        if cost is None or self.mode in {Mode.ALL, Mode.TIMES}:
+            return list(items)
+        if self.mode is Mode.UNIT:
+            return list(items) if cost.is_own and cost.seconds <= UNIT else []
+        if cost.seconds <= (CHEAP_IF_EXACT if is_in(path, EXACT) else CHEAP):
+            return list(items[self.turn % cost.parts :: cost.parts])
+        if cost.seconds <= MODERATE or f"{path}::{name}" in self.rest:
+            return [items[self.turn % len(items)]]
+        return []
+
+    def seconds(self, path: str) -> float:
+        """How long a file is expected to take."""
+        functions = self.times.get(path)
+        if functions is None:
+            return UNKNOWN
+        more = MORE_EXAMPLES if self.mode is Mode.ALL else 1
+        return sum(
+            cost.seconds
+            * (more if cost.is_property else 1)
+            * len(self.chosen(path, name, range(cost.items)))
+            for name, cost in functions.items()
+        )
+
+
+def select(mode: Mode, times: Times, *, turn: int = 0, budget: float = 0.0) -> Selection:
+    """The selection of a mode.
+
+    Args:
+        mode: the mode.
+        times: the recorded costs of the files that are run.
+        turn: see `Selection`.
+        budget: the seconds that all together should take at most; what is cheap or moderate runs
+            in any case.
+    """
+    selection = Selection(mode, times, turn)
+    if mode is not Mode.GATE:
+        return selection
+    left = budget - sum(selection.seconds(path) for path in times)
+    rest = [
+        (f"{path}::{name}", cost)
+        for path, functions in sorted(times.items())
+        for name, cost in sorted(functions.items())
+        if cost.seconds > MODERATE
+    ]
+    random.Random(turn).shuffle(rest)  # noqa: S311 - a share, not a secret
+    return selection._replace(rest=frozenset(_fitting(rest, left)))
+
+
+def _fitting(rest: Sequence[tuple[str, Cost]], left: float) -> list[str]:
+    chosen: list[str] = []
+    for function, cost in rest:
+        if cost.seconds <= left:
+            chosen.append(function)
+            left -= cost.seconds
+    return chosen
+
+
+def commits() -> int:
+    """How many commits lead here; 0 where there is no history."""
+    line = ["git", "rev-list", "--count", "HEAD"]
+    try:
+        done = subprocess.run(line, capture_output=True, text=True, check=False)
+    except OSError:
+        return 0
+    return int(done.stdout) if done.returncode == 0 else 0
