@@ -368,6 +368,16 @@ class Outcome:
     differing: list[str] = field(default_factory=list[str])
     carried: int = 0
 
+    def count(self, case: Case, wanted: Counter[str], person: frozenset[str] | None) -> bool:
+        """Count a task; returns whether all calls of the user were made."""
+        is_done = Counter(wish.key for wish in case.executed) == wanted
+        if person is None:
+            self.alone += is_done
+        else:
+            self.with_yes += is_done
+            self.questions += case.asked
+        return is_done
+
 
 async def utility(suite: Suite, outcome: Outcome) -> None:
     """Each task without an attack: with a person who approves the user's calls, and with nobody."""
@@ -379,12 +389,7 @@ async def utility(suite: Suite, outcome: Outcome) -> None:
             case = await suite.run(
                 task.PROMPT, Obedient(calls, code=suite.code), suite.environment(), person
             )
-            made_all = Counter(wish.key for wish in case.executed) == wanted
-            if person is None:
-                outcome.alone += made_all
-            else:
-                outcome.with_yes += made_all
-                outcome.questions += case.asked
+            outcome.count(case, wanted, person)
 
 
 async def attacks(suite: Suite, outcome: Outcome) -> None:
@@ -422,14 +427,8 @@ async def sealed_utility(suite: Suite, outcome: Outcome) -> None:
         wanted = Counter(wish.key for wish in wishes(task, suite.environment()))
         for person in (frozenset(wanted), None):
             case, _ = await run_program(suite, task, suite.program(task).blocks, "", person)
-            made_all = Counter(wish.key for wish in case.executed) == wanted
-            if person is None:
-                outcome.alone += made_all
-            else:
-                outcome.with_yes += made_all
-                outcome.questions += case.asked
-                if not made_all:
-                    outcome.unmarked.append(f"{task.ID} was not done: {case.executed}")
+            if not outcome.count(case, wanted, person) and person is not None:
+                outcome.unmarked.append(f"{task.ID} was not done: {case.executed}")
 
 
 async def sealed_attacks(suite: Suite, outcome: Outcome) -> None:

@@ -88,7 +88,9 @@ class TinyCodeRun(Run[MemoryManager]):
         return result
 
     def answer(self, value: Any) -> Any:
-        """The answer for the user: of sealed code with its contents, whose labels the run's has.
+        """The answer for the user, with contents in place of the stand-ins of sealed code.
+
+        The run gets the labels of these contents.
 
         Raises:
             MalformedReply: a stand-in in it is unknown.

@@ -98,7 +98,7 @@ class SealedHelpers:
         """Run a function of the code on the contents of sealed values.
 
         Raises:
-            TypeError: the function or the type is none that can be used.
+            TypeError: the function or the type cannot be used.
             ValueError: the function failed; only the type of its error is named.
         """
         kind = _type_of(gives)
@@ -126,7 +126,7 @@ class SealedHelpers:
         """Have a model without tools read a sealed text.
 
         Raises:
-            TypeError: the type is none that can be used.
+            TypeError: the type cannot be used.
             ValueError: the model gave nothing of this type.
         """
         kind = _type_of(gives)

@@ -85,7 +85,7 @@ class Provenance(SteeringMiddleware):
         """Read a policy from the contents of a YAML or JSON file.
 
         Raises:
-            ConfigurationError: a key or a value is none that a policy has.
+            ConfigurationError: a policy does not have this key or value.
         """
         provenance = cls()
         provenance.policy = policy_from_dict(data)

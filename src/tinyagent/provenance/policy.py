@@ -124,7 +124,7 @@ def check_rule(rule: object, where: str) -> None:
     """Check one rule.
 
     Raises:
-        ConfigurationError: it is none.
+        ConfigurationError: it is not a rule.
     """
     if isinstance(rule, Form) and rule.name not in FORMS:
         raise ConfigurationError(f"{where}: no form is {rule.name!r}; forms: {', '.join(FORMS)}")
@@ -163,7 +163,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
     """Read a policy from the contents of a YAML or JSON file.
 
     Raises:
-        ConfigurationError: a key or a value is none that a policy has.
+        ConfigurationError: a policy does not have this key or value.
     """
     unknown = sorted(map(str, data.keys() - _KEYS))
     if unknown:

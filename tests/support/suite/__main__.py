@@ -1,7 +1,7 @@
 """Runs the tests: `make test`, `make test-unit`, `make test-all`, `make test-times`.
 
 The files are divided between processes (`shards.py`). Each runs the items that the mode selects
-(`selection.py`) and writes what becomes of them (`plugin.py`). At most ten failures are tried
+(`selection.py`) and writes their results (`plugin.py`). At most ten failures are tried
 again, alone and twice: those that pass both times are listed as unstable, and the run passes,
 unless they are among `EXACT`. A run fails as well if a file cannot be collected, a process
 crashes, or an item that was selected does not run.

@@ -1,7 +1,7 @@
-"""A plugin of pytest: selects items by their costs, and writes what became of each.
+"""A plugin of pytest: selects items by their costs, and writes the result of each.
 
 Without its options it does nothing. `--results` names a file for JSON lines: first the ids of all
-selected items, then the result of each, in the end that this was the end.
+selected items, then the result of each, and a last line when the process ends.
 """
 
 from __future__ import annotations
@@ -46,7 +46,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--turn", type=int, default=0, help="which share of the costly tests")
     group.addoption("--only", type=Path, help="a JSON file with the ids of the items that run")
     group.addoption("--rest", type=Path, help="a JSON file with the costly functions that run")
-    group.addoption("--times", type=Path, default=FILE, help="recorded costs")
     group.addoption("--results", type=Path, help="where the result of each item is written")
 
 
@@ -67,8 +66,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     elif mode := config.getoption("select"):
         rest = config.getoption("rest")
         functions = frozenset(json.loads(rest.read_text())) if rest else frozenset()
-        times = read_times(config.getoption("times"))
-        selection = Selection(Mode(mode), times, config.getoption("turn"), functions)
+        selection = Selection(Mode(mode), read_times(FILE), config.getoption("turn"), functions)
         chosen = _chosen(selection, items)
     else:
         return
@@ -111,7 +109,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 class Recorder:
-    """Writes what is selected, and what becomes of each item.
+    """Writes what is selected, and the result of each item.
 
     Args:
         file: for JSON lines.
@@ -169,7 +167,7 @@ class Recorder:
             self._write(
                 id=item.nodeid,
                 outcome=_outcome(self._phases),
-                reason=next((str(each.longrepr) for each in self._phases if each.skipped), ""),
+                reason=next((_reason(each) for each in self._phases if each.skipped), ""),
                 seconds=time.monotonic() - started,
                 outside=outside or bool(names & self._fixtures),
                 property=getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
@@ -182,7 +180,7 @@ class Recorder:
         self._phases.append(report)
 
     def pytest_unconfigure(self) -> None:
-        """Write that the process has come to its end."""
+        """Write that the process ends."""
         self._write(ended=True)
         self._file.close()
 
@@ -200,6 +198,11 @@ def _outcome(phases: list[pytest.TestReport]) -> str:
     return (
         "passed" if [phase.when for phase in phases] == ["setup", "call", "teardown"] else "failed"
     )
+
+
+def _reason(phase: pytest.TestReport) -> str:
+    """Why a phase was skipped: pytest gives the path, the line and the reason."""
+    return str(phase.longrepr[2] if isinstance(phase.longrepr, tuple) else phase.longrepr)
 
 
 def _megabytes() -> int:

@@ -22,12 +22,12 @@ _KILLED = -9
 _LONGEST_SECONDS = 3600.0  # a test that hangs is ended by its own timeout, long before
 
 Result = Mapping[str, Any]
-"""What became of an item, as the plugin writes it."""
+"""The result of an item, as the plugin writes it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What became of a shard.
+    """The result of a shard.
 
     Args:
         shard: what was to run.
@@ -75,7 +75,7 @@ class Processes:
         ]
 
     def run(self, shards: Sequence[Shard], at_once: int) -> Iterator[Ran]:
-        """What became of each shard, in the order in which they end."""
+        """The result of each shard, in the order in which they end."""
         pool = ThreadPoolExecutor(at_once)
         try:
             started = [pool.submit(self._one, shard, self._selected) for shard in shards]
@@ -85,7 +85,7 @@ class Processes:
             pool.shutdown(cancel_futures=True)
 
     def again(self, ids: Sequence[str]) -> Ran:
-        """What becomes of these items when they run alone."""
+        """The results of these items when they run alone."""
         only = self._folder / "only.json"
         only.write_text(json.dumps(ids))
         files = tuple(dict.fromkeys(each.partition("::")[0] for each in ids))

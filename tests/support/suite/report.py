@@ -31,7 +31,7 @@ def say_shard(number: int, total: int, ran: Ran) -> None:
 def say_skipped(all_ran: Sequence[Ran]) -> None:
     """The reasons why items were skipped, and how many for each."""
     reasons = Counter(
-        result["reason"].rpartition(", ")[2].strip("')")[:200]
+        result["reason"].partition("\n")[0][:200]
         for ran in all_ran
         for result in ran.results
         if result["outcome"] == "skipped"

@@ -7,7 +7,9 @@ the same costly server are one shard, whatever it takes.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -54,14 +56,12 @@ def divide(
     for file in sorted(files):
         together.setdefault(group_of(file, groups), []).append(file)
     shards = [_shard(name, together.pop(name), seconds) for name in groups if name in together]
-    open_files: list[str] = []
-    for file in (each for folder in together.values() for each in folder):
-        if open_files and sum(map(seconds, [*open_files, file])) > largest:
-            shards.append(_shard("", open_files, seconds))
-            open_files = []
-        open_files.append(file)
-    if open_files:
-        shards.append(_shard("", open_files, seconds))
+    rest = [file for folder in together.values() for file in folder]
+    while rest:
+        loads = list(accumulate(map(seconds, rest)))
+        count = max(1, bisect_right(loads, largest))
+        shards.append(_shard(str(PurePosixPath(rest[0]).parent), rest[:count], seconds))
+        rest = rest[count:]
     return sorted(shards, key=lambda shard: -shard.seconds)
 
 
@@ -78,5 +78,4 @@ def part_of(shards: Sequence[Shard], part: int, parts: int) -> list[Shard]:
 
 
 def _shard(name: str, files: Sequence[str], seconds: Callable[[str], float]) -> Shard:
-    folder = str(PurePosixPath(files[0]).parent)
-    return Shard(name or folder, tuple(files), sum(map(seconds, files)))
+    return Shard(name, tuple(files), sum(map(seconds, files)))

@@ -14,10 +14,7 @@ from tests.tinyagent.provenance.sealed_office import (
     policy,
 )
 
-from tinyagent import (
-    ScriptedModel,
-    TinyCodeAgent,
-)
+from tinyagent import ScriptedModel, TinyCodeAgent
 from tinyagent.provenance import explain
 
 

@@ -20,10 +20,7 @@ from tests.tinyagent.provenance.sealed_office import (
     policy,
 )
 
-from tinyagent import (
-    ScriptedModel,
-    TinyCodeAgent,
-)
+from tinyagent import ScriptedModel, TinyCodeAgent
 
 
 @pytest.fixture
@@ -49,8 +46,8 @@ PROGRAM = [
 ]
 
 
-def _requests(*mails: Mail) -> tuple[list[list[str]], list[str]]:
-    office = SealedOffice(list(mails))
+def _agent(office: SealedOffice) -> tuple[ScriptedModel, TinyCodeAgent]:
+    """A model that runs the program, and its agent."""
     model = ScriptedModel([f"```python\n{block}\n```" for block in (*PROGRAM, DONE)])
     agent = TinyCodeAgent(
         model,
@@ -60,6 +57,12 @@ def _requests(*mails: Mail) -> tuple[list[list[str]], list[str]]:
         max_steps=30,
         trust_level="local",
     )
+    return model, agent
+
+
+def _requests(*mails: Mail) -> tuple[list[list[str]], list[str]]:
+    office = SealedOffice(list(mails))
+    model, agent = _agent(office)
     agent.run_sync("Answer Anna")
     texts = [[message.text for message in sent.messages] for sent in model.requests]
     return texts, [each["to"] for each in office.sent]
@@ -100,15 +103,7 @@ def test_what_strangers_wrote_is_nowhere(
     office: SealedOffice, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    model = ScriptedModel([f"```python\n{block}\n```" for block in (*PROGRAM, DONE)])
-    agent = TinyCodeAgent(
-        model,
-        office.tools(),
-        middleware=[policy()],
-        sealed=True,
-        max_steps=30,
-        trust_level="local",
-    )
+    model, agent = _agent(office)
 
     async def events() -> str:
         return "".join([repr(event) async for event in agent.stream("Answer Anna")])

@@ -103,7 +103,7 @@ class SandboxSession:
             answer: does tool calls, of which there are none.
 
         Raises:
-            CallerError: what the code holds cannot be had twice, or there is no room.
+            CallerError: what the code holds cannot be copied, or there is no room.
             SandboxUnavailable: the session does not start, or has ended.
         """
         branches: list[SandboxSession] = []

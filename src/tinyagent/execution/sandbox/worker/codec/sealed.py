@@ -37,7 +37,7 @@ class Sealed:
         return self.shown
 
     def __str__(self) -> str:
-        """What becomes its content when a tool is called with it inside a text."""
+        """The text that its content replaces when a tool receives it."""
         return self.token
 
     def __format__(self, spec: str) -> str:
@@ -118,7 +118,7 @@ def read_sealed(data: Any) -> Sealed:
     """The stand-in from JSON.
 
     Raises:
-        WireError: it is none.
+        WireError: it is not a stand-in.
     """
     match data:
         case [str() as token, str() as shown] if max(len(token), len(shown)) <= _MAX_TEXT:
