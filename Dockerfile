@@ -5,7 +5,7 @@ COPY pyproject.toml README.md LICENSE constraints.txt ./
 COPY src ./src
 RUN python -m venv /opt/skillian \
     && /opt/skillian/bin/pip install --no-cache-dir --disable-pip-version-check \
-       -c constraints.txt '.[anthropic,mysql,openai,postgres,python,service,skillian,web]'
+       -c constraints.txt '.[mysql,openai,postgres,python,service,skillian,web]'
 
 FROM python:3.11-slim
 RUN useradd --uid 10001 --no-create-home --shell /usr/sbin/nologin skillian \

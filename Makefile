@@ -17,7 +17,7 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,p
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-tables
+.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-small bench-tables
 CHECKS := check-mypy check-pyright check-ruff check-layers check-workflows check-docs
 .PHONY: $(CHECKS)
 .PHONY: constraints clean mutation newcomer pictures release walks
@@ -55,8 +55,8 @@ test-install: $(VENV)/bin/python ## Try every way to install, each in a fresh en
 mutation: $(VENV)/.dev ## Alter the modules that hold the promises, and count what their tests notice (hours; SAMPLE=25: an hour)
 	$(BIN)/python tests/support/mutation.py $(if $(SAMPLE),--sample $(SAMPLE))
 
-newcomer: $(VENV)/.dev ## Follow each tutorial in an empty environment with a fresh clone (5 minutes)
-	@$(BIN)/python tests/support/newcomer.py
+newcomer: $(VENV)/.dev ## Paste every block of README.md and docs/, each page in a fresh environment with a fresh clone (15 minutes; VERSIONS="3.11 3.13", PAGES=docs/tutorials)
+	@$(BIN)/python tests/support/newcomer.py $(addprefix --python=,$(VERSIONS)) $(PAGES)
 
 release: $(VENV)/bin/python ## Build and check the files of a release, with a bill of materials, in dist/
 	@$(BIN)/python tests/support/release.py
@@ -99,7 +99,7 @@ test-models: $(VENV)/.dev ## Run the tests that need a larger model (fetches 1.1
 	$(BIN)/pytest -m models tests/e2e
 
 test-peers: $(VENV)/.dev ## Run the programs of docs/from, with other tools in their own environments (5 minutes)
-	$(BIN)/pytest -m peers tests/e2e/test_from_other_tools.py
+	$(BIN)/pytest -m peers tests/e2e/test_pages.py
 
 test-live: $(VENV)/.dev ## Try each capability with the real providers whose keys are set (costs money; MODELS=provider:name ...)
 	$(BIN)/python tests/support/live.py $(MODELS)
@@ -112,6 +112,7 @@ bench: $(VENV)/.dev ## Measure, and print the figures beside their targets
 	$(BIN)/python benchmarks/network.py
 	$(BIN)/python benchmarks/fork.py
 	$(BIN)/python benchmarks/sealed.py
+	$(BIN)/python benchmarks/code_check.py
 	$(BIN)/python benchmarks/chat_turn.py
 
 bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by other tools (15 minutes)
@@ -137,6 +138,10 @@ bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later start
 
 bench-service: $(VENV)/.dev ## The HTTP service under load, from a second process
 	$(BIN)/python benchmarks/service.py
+
+bench-small: $(VENV)/.dev ## Twenty tasks for a local model of 1.5 billion parameters, by each agent (half an hour)
+	$(BIN)/python tests/support/large_model.py fetch
+	$(BIN)/python benchmarks/small_model.py
 
 bench-page: $(VENV)/.dev $(VENV)/.programs ## The page: 50 at once, first paint, 100,000 rows scrolled
 	$(BIN)/python benchmarks/page.py

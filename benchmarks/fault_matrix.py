@@ -6,13 +6,12 @@ A cell is good when the run ends with the right answer, or in a state that says 
 from __future__ import annotations
 
 import asyncio
+import os
 import sys
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from contextlib import aclosing
 from itertools import product
 from typing import Any, get_args
-
-from anthropic import AsyncAnthropic
+from unittest.mock import patch
 
 from tinyagent import (
     AnthropicModel,
@@ -51,22 +50,20 @@ async def _finish(agent: ReactAgent[Any], *, streamed: bool) -> RunResult[Any]:
     raise RuntimeError("the stream has no end")
 
 
-@asynccontextmanager
-async def _connect(server: MockServer, api: Api) -> AsyncGenerator[Model]:
+def _connect(server: MockServer, api: Api) -> Model:
     if api == "messages":
-        async with AsyncAnthropic(base_url=server.url, api_key="k", max_retries=0) as client:
-            yield AnthropicModel("mock", client=client)
-        return
+        with patch.dict(os.environ, ANTHROPIC_BASE_URL=server.url):
+            return AnthropicModel("mock", api_key="k")
     made = OpenAIResponsesModel if api == "responses" else OpenAIModel
-    yield made("mock", base_url=server.base_url)
+    return made("mock", base_url=server.base_url)
 
 
 async def cell(name: str, mode: Mode, way: str, api: Api) -> str:
     """The outcome of one fault; begins with `BAD` if it is neither an answer nor a typed end."""
     wanted = int if name == "prose where a schema was asked" else str
     script = fault(name, scripted_call("add", a=1, b=2), mode=mode, api=api)
-    async with MockServer(script) as server, _connect(server, api) as model:
-        agent = ReactAgent(model, [add], tool_calling_mode=mode, output_type=wanted)
+    async with MockServer(script) as server:
+        agent = ReactAgent(_connect(server, api), [add], tool_calling_mode=mode, output_type=wanted)
         async with asyncio.timeout(SECONDS):
             result = await _finish(agent, streamed=way == "streamed")
         return judge(result, wanted(ANSWER), len(server.requests))

@@ -9,12 +9,14 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 from provider_durable import killed_and_resumed
 
@@ -33,6 +35,7 @@ from tinyagent import (
 from tinyagent.durable import RunRecord
 from tinyagent.memory import keep_last_n_steps
 from tinyagent.models import OpenAIResponsesModel, RecordedModel
+from tinyagent.models.providers import PROVIDERS
 from tinyagent.testing import Call, Output, StrictServer
 
 Kind = Literal["native", "structured", "parsed", "code"]
@@ -62,17 +65,16 @@ class Route:
     async def connect(self, base_url: str) -> AsyncGenerator[Model]:
         """The model behind a server."""
         if self.api == "messages":
-            from anthropic import AsyncAnthropic  # noqa: PLC0415 - takes a second to load
-
-            async with AsyncAnthropic(base_url=base_url, api_key="k", max_retries=0) as client:
-                yield AnthropicModel(self.model, client=client, reasoning=self.reasoning)
+            with patch.dict(os.environ, ANTHROPIC_BASE_URL=base_url):
+                claude = AnthropicModel(self.model, api_key="k", reasoning=self.reasoning)
+            yield claude
             return
         made = OpenAIResponsesModel if self.api == "responses" else OpenAIModel
         yield made(
             self.model,
             base_url=base_url,
             api_key="k",
-            provider=self.provider,
+            provider=self.provider if self.provider in PROVIDERS else None,
             reasoning=self.reasoning,
         )
 
@@ -90,6 +92,7 @@ ROUTES: dict[str, Route] = {
     "OpenRouter": Route("openrouter", "google/gemini-3-pro-preview"),
     "xAI": Route("xai", "grok-3-mini"),
     "MiniMax": Route("minimax", "MiniMax-M2"),
+    "DashScope": Route("dashscope", "qwen3-max"),
     "vLLM": Route("vllm", "Qwen/Qwen3-8B"),
     "Ollama": Route("ollama", "qwen3:8b"),
     "Groq": Route("groq", "openai/gpt-oss-120b"),
@@ -175,15 +178,21 @@ class Cell:
 
     async def run(self, model: Model, task: Any, memory: Any = None) -> RunResult[Any]:
         """The result of one run, even if it failed."""
-        agent: Any = self.agent(model)
-        if not self.streamed:
-            result: RunResult[Any] = await agent.run(task, memory=memory, return_result=True)
-            return result
-        ends: list[RunResult[Any]] = []
-        async with aclosing(agent.stream(task, memory=memory)) as events:
-            async for event in events:
-                ends += [event.result] if isinstance(event, RunFinished) else []
-        return ends[0]
+        return await run_of(self.agent(model), task, memory, streamed=self.streamed)
+
+
+async def run_of(
+    agent: Any, task: Any, memory: Any = None, *, streamed: bool = False
+) -> RunResult[Any]:
+    """The result of one run of an agent, even if it failed."""
+    if not streamed:
+        result: RunResult[Any] = await agent.run(task, memory=memory, return_result=True)
+        return result
+    ends: list[RunResult[Any]] = []
+    async with aclosing(agent.stream(task, memory=memory)) as events:
+        async for event in events:
+            ends += [event.result] if isinstance(event, RunFinished) else []
+    return ends[0]
 
 
 def _python(call: Call) -> str:

@@ -21,6 +21,7 @@ from fault_matrix import print_matrix
 from pairs import Row
 from peer_table import peer_rows
 from provider_matrix import print_providers
+from provider_options import all_models, print_options
 
 HERE = Path(__file__).parent
 
@@ -43,11 +44,11 @@ async def all_cases(base_url: str) -> list[Row]:
     """The rows of all cases."""
     rows: list[Row] = []
     for name, case in (
-        ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.25)),
-        ("fifty tool turns", tool_turns(base_url, 50, pairs=5, target=0.15)),
+        ("ten tool turns", tool_turns(base_url, 10, pairs=12, target=0.15)),
+        ("fifty tool turns", tool_turns(base_url, 50, pairs=5, target=0.06)),
         ("a policy", labelled_turns(base_url, 10, pairs=12, target=1.05)),
         ("200 runs at once", side_by_side(base_url, 200, 5, pairs=3, target=0.45)),
-        ("streamed deltas", deltas(base_url, 400, pairs=8, target=25)),
+        ("streamed deltas", deltas(base_url, 400, pairs=8, target=12)),
     ):
         print(f"measuring {name} ...", file=sys.stderr, flush=True)
         rows += await case
@@ -92,6 +93,7 @@ def main() -> int:
             is_met = show("case", asyncio.run(all_cases(base_url)))
             is_met = print_matrix() and is_met
             is_met = print_providers() and is_met
+            is_met = print_options(all_models()) and is_met
     return int(not is_met)
 
 

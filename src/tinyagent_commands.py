@@ -56,10 +56,9 @@ def _start(module: str) -> NoReturn:
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _EXTRA:
             raise
-        _print_error(
-            f"error: skillian needs the package {error.name!r}, which is not installed; in the"
-            " folder of the clone, run: pip install '.[skillian]'"
-        )
+        from tinyagent.core import missing_extra
+
+        _print_error(f"error: {missing_extra('skillian', 'skillian')}")
         code = BAD_USAGE
     sys.exit(code)
 
@@ -95,12 +94,42 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
 
 def describe(error: typer.TyperException) -> str:
     """The message for an error on the command line, with a hint; empty if the help was shown."""
-    message = error.format_message().strip().removeprefix("Invalid value: ")
     context: Any = getattr(error, "ctx", None)
     if type(error).__name__ == "NoArgsIsHelpError":
         return ""  # the help is already on the terminal
+    message = _with_suggestion(error, context)
     hint = f"\nSee: {context.command_path} --help" if context is not None else ""
     return f"error: {message}{hint}"
+
+
+def _with_suggestion(error: typer.TyperException, context: Any) -> str:
+    """The message; for an option that does not exist, with the nearest one of any command."""
+    option: Any = getattr(error, "option_name", None)
+    if option is None or context is None:
+        return error.format_message().strip().removeprefix("Invalid value: ")
+    from tinyagent.options import Place, suggestion
+
+    root = context.find_root()
+    known = _options(context.command)
+    places = [
+        Place(name, f"{path} {name}")
+        for path, command in _commands(root.command, root.info_name)
+        if command is not context.command
+        for name in _options(command)
+    ]
+    hint = suggestion(option, known, places)
+    return f"there is no option {option} here{f'; {hint}' if hint else ''}"
+
+
+def _options(command: Any) -> list[str]:
+    return [name for each in command.params for name in each.opts if name.startswith("--")]
+
+
+def _commands(command: Any, path: str) -> list[tuple[str, Any]]:
+    """A command and those below it, each with the words that call it."""
+    below: dict[str, Any] = getattr(command, "commands", {})
+    nested = (_commands(each, f"{path} {name}") for name, each in below.items())
+    return [(path, command), *(pair for pairs in nested for pair in pairs)]
 
 
 def run(work: Coroutine[Any, Any, R]) -> R:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -23,6 +24,10 @@ pytest_plugins = [
 
 # gRPC, which Spark Connect loads, may abort a child of this process before it is another program.
 os.environ["GRPC_ENABLE_FORK_SUPPORT"] = "0"
+
+# In the background of a shell, Ctrl-C is ignored, and the programs under test would inherit that.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A failure in a helper shows its values, too.
 pytest.register_assert_rewrite("tests.e2e", "tests.skillian", "tests.tinyagent")

@@ -12,7 +12,7 @@ from typing import Any
 
 from fastapi import APIRouter, FastAPI
 
-from skillian.api.auth import Access, CookieOwner
+from skillian.api.auth import PAGE, Access, CookieOwner
 from skillian.api.comparisons import Comparisons
 from skillian.api.jobs import KEPT, ComparisonJobs
 from skillian.api.limits import Bounded, Slots
@@ -106,6 +106,9 @@ def create_app(
         from skillian.web.page import mount  # noqa: PLC0415 - an extra, and a second of imports
 
         cookie_owner = mount(app, chosen)
+    else:
+        for path in ("/", PAGE):
+            app.get(path, include_in_schema=False)(about.without_page)
     app.openapi = document(app, has_keys=bool(chosen.api_keys))  # type: ignore[method-assign]
     # A request passes the middleware that is added last first.
     app.add_middleware(Bounded, max_body=chosen.max_body_bytes)

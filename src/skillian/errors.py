@@ -39,11 +39,6 @@ def quoted(value: object) -> str:
     return _SHORT.repr(value)
 
 
-def how_to_install(extra: str) -> str:
-    """The command that installs an extra of this distribution, which is on no package index."""
-    return f"in the folder of the clone, run: pip install '.[{extra}]'"
-
-
 class SkillianError(Exception):
     """The base class of all errors that skillian raises."""
 

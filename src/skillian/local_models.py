@@ -51,11 +51,6 @@ class LocalServer:
     read: Callable[[Any], Iterable[object]]
     start: str
 
-    @property
-    def base_url(self) -> str:
-        """The address of its chat completions."""
-        return f"{self.origin}/v1"
-
 
 @dataclass(frozen=True, slots=True)
 class LocalOffer:
@@ -103,19 +98,27 @@ async def chosen_model(name: str | None) -> str | None:
 
 
 def local_servers() -> tuple[LocalServer, ...]:
-    """The known servers at their documented default ports; Ollama's also from `OLLAMA_HOST`."""
-    ollama = ollama_url(os.environ.get("OLLAMA_HOST", "")).removesuffix("/v1")
+    """The known servers, at their addresses in the environment or at their documented ports."""
+    ollama = _origin("OLLAMA", ollama_url(os.environ.get("OLLAMA_HOST", "")))
+    studio = _origin("LMSTUDIO", "http://127.0.0.1:1234/v1")
+    llama = _origin("LLAMACPP", "http://127.0.0.1:8080/v1")
+    vllm = _origin("VLLM", "http://127.0.0.1:8000/v1")
     pull = "ollama pull llama3.1:8b"
     load = "lms get MODEL, then: lms server start"
     run = "llama-server --jinja -m FILE.gguf"
     serve = "vllm serve MODEL --enable-auto-tool-choice --tool-call-parser PARSER"
-    own = "http://127.0.0.1"
     return (
         LocalServer("Ollama", "ollama", ollama, "/api/tags", _of_ollama, pull),
-        LocalServer("LM Studio", "lmstudio", f"{own}:1234", "/api/v0/models", _of_lm_studio, load),
-        LocalServer("llama.cpp", "llamacpp", f"{own}:8080", "/v1/models", _of_llama_cpp, run),
-        LocalServer("vLLM", "vllm", f"{own}:8000", "/v1/models", _of_vllm, serve),
+        LocalServer("LM Studio", "lmstudio", studio, "/api/v0/models", _of_lm_studio, load),
+        LocalServer("llama.cpp", "llamacpp", llama, "/v1/models", _of_llama_cpp, run),
+        LocalServer("vLLM", "vllm", vllm, "/v1/models", _of_vllm, serve),
     )
+
+
+def _origin(variables: str, default: str) -> str:
+    """Return the address of a server without the folder of its chat completions."""
+    url = os.environ.get(f"{variables}_BASE_URL") or default
+    return url.rstrip("/").removesuffix("/v1")
 
 
 def ollama_url(host: str) -> str:

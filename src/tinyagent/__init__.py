@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from tinyagent.agents import ReactAgent, TinyCodeAgent
     from tinyagent.core import (
+        AnswerCutOff,
+        AnswerRefused,
         Artifact,
         CodeFinished,
         CodeStarted,
@@ -68,7 +70,8 @@ else:
         {
             "agents": "ReactAgent TinyCodeAgent",
             "core": (
-                "Artifact CodeFinished CodeStarted ConfigurationError Document "
+                "AnswerCutOff AnswerRefused Artifact CodeFinished CodeStarted "
+                "ConfigurationError Document "
                 "Event Image InvalidFinalAnswer Message ModelError NoProgress "
                 "OutputDelta RunContext RunEnded RunFinished RunResult RunStarted "
                 "SandboxUnavailable StepFinished StepLimitReached StepStarted Text "
@@ -104,6 +107,8 @@ else:
 
 
 __all__ = [
+    "AnswerCutOff",
+    "AnswerRefused",
     "AnthropicModel",
     "Approval",
     "Artifact",

@@ -5,8 +5,7 @@ They can be imported from `tinyagent` until 0.3, with a `DeprecationWarning`.
 
 _PLACES = {
     "adapters": (
-        "NativeToolAdapter OpenAIStructuredAdapter ParsedAdapter ToolCallingAdapter"
-        " ValidatedAdapter get_adapter"
+        "NativeToolAdapter OpenAIStructuredAdapter ParsedAdapter ToolCallingAdapter get_adapter"
     ),
     "agents": "BaseAgent",
     "core": (

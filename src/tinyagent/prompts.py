@@ -18,24 +18,10 @@ When you have the answer, give it in plain words, without calling a tool."""
 
 CODE_SYSTEM = """\
 You solve the user's task by sending Python code, which is run for you. Each reply is one block of
-code; a sentence of thought may precede it, or be a comment in it. For the task "Which of the files
-a.txt and b.txt is longer?" you would send
-
-```python
-# I measure both files.
-sizes = {name: len(open(name).read()) for name in ("a.txt", "b.txt")}
-print(sizes)
-```
-
-and, after you see what it printed,
-
-```python
-final_answer("b.txt")
-```
-
-You see what a block prints, or the value of its last line. Variables, imports and functions persist
-from block to block. Print data before you compute with it; never invent what a block or a function
-can tell you. When a block fails, read the error and send the whole block again, corrected."""
+code; a sentence of thought may precede it, or be a comment in it. You see what a block prints, or
+the value of its last line. Variables, imports and functions persist from block to block. Print data
+before you compute with it; never invent what a block or a function can tell you. When a block
+fails, read the error and send the whole block again, corrected."""
 
 
 def get_prompt_fallback(prompt_file: str | Path | None, default: str) -> str:

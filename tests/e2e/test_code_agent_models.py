@@ -21,7 +21,7 @@ from tinyagent.models import RecordedModel
 
 LARGE = "qwen2.5-coder-1.5b-instruct"
 STATES = {"completed", "step_limit_reached", "usage_limit_reached", "error"}
-_SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250}
+_SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250, "temperature": 0}
 
 
 def _agent(model: Model, task: CodeTask, folder: Path, **options: Any) -> TinyCodeAgent[Any]:

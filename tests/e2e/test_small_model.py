@@ -18,7 +18,7 @@ from tinyagent.core import ModelConnectionError, ModelRefused, ModelResponded
 
 pytestmark = [pytest.mark.llm, pytest.mark.timeout(180)]
 
-TASK = "Name three primary colours"
+TASK = "What is the capital of France?"
 COMMAND = Path(sys.executable).with_name("tinyagent")
 RealModel = tuple[str, subprocess.Popen[str]]
 
@@ -32,7 +32,7 @@ async def _stream(agent: ReactAgent[str], task: str = TASK) -> tuple[list[str], 
 
 
 def _short(model: OpenAIModel) -> ReactAgent[str]:
-    return ReactAgent(model, max_tokens=16, temperature=0)
+    return ReactAgent(model, max_tokens=200, temperature=0)
 
 
 def _assert_answered(result: RunResult[str]) -> None:
@@ -40,9 +40,9 @@ def _assert_answered(result: RunResult[str]) -> None:
     assert result.output.strip()
     assert result.usage.requests == 1
     assert result.usage.input_tokens > 0
-    assert 0 < result.usage.output_tokens <= 16
+    assert 0 < result.usage.output_tokens <= 200
     assert result.final_answer is not None
-    assert result.final_answer.metadata["finish_reason"] in {"stop", "length"}
+    assert result.final_answer.metadata["finish_reason"] == "stop"
 
 
 async def test_the_command_streams_an_answer(small_model: str) -> None:

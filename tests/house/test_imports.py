@@ -70,7 +70,7 @@ def test_help_loads_what_prints_it() -> None:
     assert "asyncio" not in loaded
     assert not loaded & LATER - {"difflib"}
     rooms = {name.split(".")[1] for name in loaded if name.startswith("tinyagent.")}
-    assert rooms <= {"cli", "core", "execution"}
+    assert rooms <= {"cli", "core", "execution", "options"}
     assert not loaded & {
         "tinyagent.core.types",
         "tinyagent.core.events",

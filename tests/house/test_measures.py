@@ -40,6 +40,7 @@ BLIND = {
     "src/tinyagent/execution/sandbox/worker/session/tracebacks.py": "a message may be the code's",
     "src/tinyagent/execution/sandbox/worker/template.py": "a session's failure is sent to the host",
     "src/tinyagent/tools/tool.py": "a tool's failure is what the model reads",
+    "src/tinyagent/tools/checking.py": "a validator's failure is what the model reads",
 }
 
 

@@ -1,65 +1,65 @@
-"""Every Python block in README.md and docs/ runs as it stands there: alone, and offline.
+"""Every Python block in README.md and docs/ runs as it is pasted: in an empty folder, and offline.
 
-A comment before a block gives it a fixture under its name: `<!-- fixture: tmp_path -->`. A block
-that is a file of a tutorial (`<!-- file: agent.py -->`), or a program for another environment
-(`<!-- environment: smolagents -->`), is run by tests of its own in tests/e2e.
+Files that the page has shown before are there. Blocks that need what commands of their page have
+started, and those for another tool, run in tests/e2e/test_pages.py, with the commands.
 """
 
 from __future__ import annotations
 
 import ast
-import asyncio
 import re
 import socket
 import sys
-from inspect import CO_COROUTINE
 from pathlib import Path
-from types import FunctionType, ModuleType
-from typing import NamedTuple
+from types import ModuleType
 
 import pytest
+import yaml
+from tests.support.pages import MARKS, PAGES, Block, blocks_of, name_of
 
-ROOT = Path(__file__).parents[2]
-DOCUMENTS = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")])
-BLOCK = re.compile(
-    r"^(?:<!-- (?:fixture: (?P<fixture>\w+)|(?P<elsewhere>file|environment): \S+) -->\n+)?"
-    r"```python\n(?P<code>.*?)^```$",
-    re.MULTILINE | re.DOTALL,
+BLOCKS = {page: blocks_of(page) for page in PAGES}
+PROGRAMS = [
+    block
+    for blocks in BLOCKS.values()
+    for block in blocks
+    if block.is_program and "environment" not in block.marks and ":8000" not in block.text
+]
+KINDS = frozenset(
+    {"console", "csv", "diff", "json", "markdown", "python", "sh", "sql", "text", "yaml"}
 )
-CLAIM = re.compile(r"^[ \t>]*(?:```|~~~)[ \t]*(?:py|python)\b", re.MULTILINE | re.IGNORECASE)
+# These load a library that takes seconds.
+COSTLY = re.compile(r"AnthropicModel|duckdb|matplotlib|tinyagent\.durable|\bmcp\b")
+FENCE = re.compile(r"^[ \t>]*(?:```|~~~)", re.MULTILINE)
 
 
-class Block(NamedTuple):
-    """A Python block, the line of its document on which it starts, and what is said before it."""
-
-    path: Path
-    line: int
-    code: str
-    fixture: str | None
-    elsewhere: str | None
-
-    def __str__(self) -> str:
-        return f"{self.path.relative_to(ROOT).as_posix()}:{self.line}"
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_language_of_each_block_says_what_it_is(page: Path) -> None:
+    blocks, text = BLOCKS[page], page.read_text(encoding="utf-8")
+    inside = sum(len(FENCE.findall(block.text)) for block in blocks)
+    assert len(FENCE.findall(text)) - inside == 2 * len(blocks)
+    assert {block.kind for block in blocks} <= KINDS
+    assert {mark for block in blocks for mark in block.marks} <= MARKS
 
 
-def _blocks(path: Path) -> list[Block]:
-    text = path.read_text(encoding="utf-8")
-    return [
-        Block(path, text.count("\n", 0, found.start("code")) + 1, found["code"], *found.group(1, 2))
-        for found in BLOCK.finditer(text)
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_the_page_names_each_file_that_a_block_is_saved_as(page: Path) -> None:
+    text = re.sub(r"<!--.*?-->", "", page.read_text(encoding="utf-8"))
+    for block in BLOCKS[page]:
+        if "file" in block.marks:
+            assert block.marks["file"] in text.partition(block.text)[0], str(block)
+
+
+def test_what_cannot_be_run_is_little_and_can_be_read() -> None:
+    blocks = [each for blocks in BLOCKS.values() for each in blocks]
+    elsewhere = [each for each in blocks if "elsewhere" in each.marks]
+    assert [(name_of(each.page), each.marks["elsewhere"]) for each in elsewhere] == [
+        ("docs/continuous.md", "Airflow")
     ]
-
-
-BLOCKS = [block for path in DOCUMENTS for block in _blocks(path) if block.elsewhere is None]
-
-
-@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
-def test_each_block_that_claims_to_be_python_is_one_that_is_run(path: Path) -> None:
-    assert len(CLAIM.findall(path.read_text(encoding="utf-8"))) == len(_blocks(path))
-
-
-def test_the_readme_shows_code_that_runs() -> None:
-    assert any(block.path.name == "README.md" for block in BLOCKS)
+    for each in blocks:
+        if each.kind == "python":
+            ast.parse(each.text)
+        elif each.kind == "yaml":
+            yaml.safe_load(each.text)
 
 
 @pytest.fixture
@@ -77,21 +77,27 @@ def _offline(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("_offline")
-@pytest.mark.parametrize("block", BLOCKS, ids=str)
-def test_the_block_runs(
-    block: Block, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "block", [each for each in PROGRAMS if not COSTLY.search(each.text)], ids=str
+)
+def test_the_block_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run(block, monkeypatch)
+
+
+@pytest.mark.usefixtures("_offline")
+@pytest.mark.parametrize("block", [each for each in PROGRAMS if COSTLY.search(each.text)], ids=str)
+def test_the_block_that_loads_much_runs(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    _run(block, monkeypatch)
+
+
+def _run(block: Block, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a block in the current folder, with the files that its page has shown before."""
+    for other in BLOCKS[block.page]:
+        if other.line < block.line and "file" in other.marks:
+            path = Path(other.marks["file"])
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(other.text, encoding="utf-8")
     module = ModuleType("snippet")
     monkeypatch.setitem(sys.modules, "snippet", module)
-    if block.fixture is not None:
-        vars(module)[block.fixture] = request.getfixturevalue(block.fixture)
-    code = compile(
-        "\n" * (block.line - 1) + block.code,
-        str(block.path),
-        "exec",
-        ast.PyCF_ALLOW_TOP_LEVEL_AWAIT,
-        dont_inherit=True,
-    )
-    ran = FunctionType(code, vars(module))()
-    if code.co_flags & CO_COROUTINE:
-        asyncio.run(ran)
+    program = "\n" * (block.line - 1) + block.text
+    exec(compile(program, block.page, "exec", dont_inherit=True), vars(module))  # noqa: S102

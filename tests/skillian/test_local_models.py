@@ -22,13 +22,18 @@ from skillian.local_models import (
     find_offers,
     local_servers,
 )
-from skillian.models import PROVIDERS
+from skillian.models import make_model
+from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings, write_setting
 
 
 def _server(prefix: str, origin: str) -> LocalServer:
+    return replace(_server_of(prefix), origin=origin)
+
+
+def _server_of(prefix: str) -> LocalServer:
     [server] = [each for each in local_servers() if each.prefix == prefix]
-    return replace(server, origin=origin)
+    return server
 
 
 async def _offer(prefix: str, reply: Any) -> LocalOffer:
@@ -45,7 +50,15 @@ def test_each_server_has_its_documented_port_and_list() -> None:
         "llamacpp": "http://127.0.0.1:8080/v1/models",
         "vllm": "http://127.0.0.1:8000/v1/models",
     }
-    assert set(places) < set(PROVIDERS)
+
+
+@pytest.mark.parametrize("prefix", ["ollama", "lmstudio", "llamacpp", "vllm"])
+def test_a_server_is_asked_where_its_models_are_used(
+    prefix: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{prefix.upper()}_BASE_URL", "http://127.0.0.1:99/v1/")
+    assert _server_of(prefix).origin == "http://127.0.0.1:99"
+    assert "http://127.0.0.1:99/v1/" in repr(make_model(f"{prefix}:m", Vocabulary({})))
 
 
 @pytest.mark.parametrize(

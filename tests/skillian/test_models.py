@@ -53,9 +53,9 @@ async def test_anthropic(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("name", "address"),
     [
-        ("lmstudio:qwen/qwen3-4b", "http://127.0.0.1:1234/v1/"),
-        ("llamacpp:gemma", "http://127.0.0.1:8080/v1/"),
-        ("vLLM:Qwen/Qwen3-8B", "http://127.0.0.1:8000/v1/"),
+        ("lmstudio:qwen/qwen3-4b", "http://localhost:1234/v1/"),
+        ("llamacpp:gemma", "http://localhost:8080/v1/"),
+        ("vLLM:Qwen/Qwen3-8B", "http://localhost:8000/v1/"),
     ],
 )
 def test_servers_of_this_machine_need_no_key(name: str, address: str) -> None:
@@ -71,7 +71,43 @@ async def test_ollama_is_not_sent_the_key_of_openai(monkeypatch: pytest.MonkeyPa
         answer = await make_model("ollama:llama3.2:1b", NOTHING).complete(REQUEST)
     assert answer.content == "Hi."
     assert server.requests[0]["model"] == "llama3.2:1b"
-    assert server.keys == ["ollama"]
+    assert server.keys == [""]
+
+
+@pytest.mark.parametrize(
+    ("name", "variable", "path"),
+    [
+        ("openai:gpt-5.5", "OPENAI", "https://api.openai.com/v1/responses"),
+        ("openai:o3", "OPENAI", "https://api.openai.com/v1/responses"),
+        ("openai:gpt-4.1", "OPENAI", "https://api.openai.com/v1/chat/completions"),
+        ("openai-responses:gpt-4.1", "OPENAI", "https://api.openai.com/v1/responses"),
+        ("gemini:gemini-3-pro", "GEMINI", "https://generativelanguage.googleapis.com/"),
+        ("DeepSeek:deepseek-chat", "DEEPSEEK", "https://api.deepseek.com/"),
+        ("openrouter:openai/gpt-5", "OPENROUTER", "https://openrouter.ai/"),
+        ("kimi:kimi-k2.5", "MOONSHOT", "https://api.moonshot.ai/"),
+    ],
+)
+def test_each_provider_of_tinyagent_serves_its_own_models(
+    name: str, variable: str, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(f"{variable}_API_KEY", "k")
+    model = make_model(name, NOTHING)
+    assert model.name == name.partition(":")[2]
+    assert path in repr(model)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "where"),
+    [
+        ("OLLAMA_BASE_URL", "http://box:1/v1", "http://box:1/v1/"),
+        ("OLLAMA_HOST", "box:2", "http://box:2/v1/"),
+    ],
+)
+def test_ollama_is_where_either_variable_says(
+    variable: str, value: str, where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    assert where in repr(make_model("ollama:llama3.2:1b", NOTHING))
 
 
 @pytest.mark.parametrize(
@@ -100,6 +136,10 @@ def test_ollama_host_is_read_as_ollama_reads_it(host: str, url: str) -> None:
         ("gpt-4.1", "OPENAI_BASE_URL"),
         ("anthropic:claude-sonnet-5", "ANTHROPIC_API_KEY"),
         ("ollama:", "SKILLIAN_MODEL"),
+        ("nobody:", "SKILLIAN_MODEL"),
+        ("gemini:gemini-3-pro", "GEMINI_API_KEY"),
+        ("opnai:gpt-5", "did you mean openai:"),
+        ("anthropic", "write anthropic:NAME"),
     ],
 )
 def test_what_is_missing_is_named_with_its_variable(name: str, variable: str) -> None:

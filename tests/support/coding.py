@@ -17,6 +17,7 @@ from tinyagent import (
     TinyCodeAgent,
     TrustLevel,
 )
+from tinyagent.agents.code_observation import FINISH
 
 each_level = pytest.mark.parametrize("level", list(TrustLevel))
 each_process_level = pytest.mark.parametrize("level", [TrustLevel.ISOLATED, TrustLevel.SANDBOXED])
@@ -33,8 +34,9 @@ def coder(*codes: str) -> ScriptedModel:
 
 
 def observed(model: ScriptedModel, request: int = -1) -> str:
-    """What the model was shown of the code that it had sent before this request."""
-    return model.requests[request].messages[-1].text.removeprefix("Observation:\n")
+    """What the model was shown of its code before this request, without the reminder to answer."""
+    text = model.requests[request].messages[-1].text.removeprefix("Observation:\n")
+    return text.replace(f"\n{FINISH}", "")
 
 
 def seconds(timeout: float, **limits: Any) -> ExecutionLimits:

@@ -55,7 +55,12 @@ DEMO = 'import os, sys; os.execl(sys.executable[:-6] + "skillian", "skillian", "
 # What each extra is for, as the smallest program that needs it.
 USES = {
     "": AGENT,
-    "anthropic": "from tinyagent import get_model; get_model('anthropic:claude-sonnet-5')",
+    "anthropic": """
+from anthropic import AsyncAnthropic
+from tinyagent import AnthropicModel
+
+AnthropicModel("claude-sonnet-5", client=AsyncAnthropic(api_key="k"))
+""",
     "durable": """
 from tinyagent import ReactAgent, ScriptedModel
 import asyncio

@@ -46,6 +46,7 @@ MODELS = (
     "ollama:qwen3",
     "vllm:Qwen/Qwen3-8B",
     "lmstudio:qwen3-8b",
+    "llamacpp:qwen3-8b",
 )
 Check = Callable[[Model], Awaitable[tuple[bool, RunResult[Any]]]]
 
@@ -93,7 +94,7 @@ async def documents(model: Model) -> tuple[bool, RunResult[Any]]:
 
 async def caching(model: Model) -> tuple[bool, RunResult[Any]]:
     """The second request pays less for the beginning it shares with the first."""
-    agent = ReactAgent(model, [add], system_suffix="Be exact and brief. " * 1_500)
+    agent = ReactAgent(model, [add], instructions="Be exact and brief. " * 1_500)
     result = await agent.run("What is 20482 + 91? Use the tool.")
     return result.usage.cached_tokens > 0, result
 

@@ -104,9 +104,9 @@ class Server:
 
     def __init__(self, folder: Path, settings: Mapping[str, str]) -> None:
         self.folder = folder
-        self._settings = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
+        self.settings = {**_SETTINGS, "unix_socket_directories": str(folder), **settings}
         self._data = folder / "data"
-        self._programs = _programs(folder)
+        self.programs = _programs(folder)
         self._process: subprocess.Popen[bytes] | None = None
         self._names = (f"test_{number}" for number in itertools.count())
 
@@ -122,7 +122,7 @@ class Server:
 
     def start(self) -> None:
         """Start, and return when it accepts connections."""
-        self._process = self._popen("postgres", *(f"--{k}={v}" for k, v in self._settings.items()))
+        self._process = self._popen("postgres", *(f"--{k}={v}" for k, v in self.settings.items()))
         deadline = time.monotonic() + 60
         while not self._answers():
             assert self._process.poll() is None, f"the server did not start:\n{self.log()}"
@@ -145,7 +145,8 @@ class Server:
 
     def url(self, database: str = SUPERUSER, user: str = SUPERUSER) -> str:
         """Return the URL of a database; `user` may hold a password."""
-        return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}"
+        port = f"&port={self.settings['port']}" if "port" in self.settings else ""
+        return f"postgresql://{user}@/{database}?host={quote(str(self.folder), safe='')}{port}"
 
     @contextmanager
     def database(self) -> Generator[Database]:
@@ -162,7 +163,7 @@ class Server:
         return (self.folder / "log").read_text(errors="replace")
 
     def _popen(self, program: str, *options: str) -> subprocess.Popen[bytes]:
-        command = [str(self._programs / program), "-D", str(self._data), *options]
+        command = [str(self.programs / program), "-D", str(self._data), *options]
         user = _UNPRIVILEGED if os.geteuid() == 0 else None
         with (self.folder / "log").open("ab") as log:
             return subprocess.Popen(

@@ -1,4 +1,4 @@
-# pyright: strict
+# pyright: strict, reportUnnecessaryTypeIgnoreComment=true
 """What a user writes, as the type checkers see it; it is checked, and run too."""
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from tinyagent import (
     Decision,
     Event,
     Memory,
+    Message,
     Middleware,
     Model,
     ReactAgent,
@@ -21,6 +22,7 @@ from tinyagent import (
     RunResult,
     ScriptedModel,
     TextDelta,
+    TinyCodeAgent,
     Tool,
     ToolCall,
     UsageLimits,
@@ -48,6 +50,29 @@ def add(a: int, b: int) -> int:
 async def look_up(key: str, context: RunContext) -> dict[str, str]:
     """Look a key up."""
     return {key: context.run_id}
+
+
+@dataclass
+class Shop:
+    """What tools need, from whoever starts the run."""
+
+    apples: int
+
+
+@tool
+async def stock(context: RunContext[Shop], shelf: int = 1) -> int:
+    """Count the apples on a shelf."""
+    assert_type(context, RunContext[Shop])
+    assert_type(context.deps, Shop)
+    return context.deps.apples * shelf
+
+
+class Auditing(Middleware):
+    """A middleware that needs the same."""
+
+    def bind(self, run: RunContext[Shop]) -> Middleware:
+        assert_type(run.deps.apples, int)
+        return self
 
 
 def plain(text: str) -> str:
@@ -103,6 +128,39 @@ async def streaming() -> None:
                 pass
 
 
+async def deps() -> None:
+    model = ScriptedModel(lambda _: "[1]")
+    agent = ReactAgent(
+        model, [stock, add], output_type=list[int], deps_type=Shop, middleware=[Auditing()]
+    )
+    assert_type(agent, ReactAgent[list[int], Shop])
+    result = await agent.run("Count", deps=Shop(3))
+    assert_type(result.output, list[int])
+    assert_type(result.messages, tuple[Message, ...])
+    async for _ in agent.stream("Count", deps=Shop(3)):
+        pass
+    agent.run("Count", deps="no shop").close()  # type: ignore[arg-type]
+    agent.stream("Count", deps=3)  # type: ignore[arg-type]
+    words = ReactAgent(model, deps_type=Shop)
+    assert_type(words, ReactAgent[str, Shop])
+    bare = ReactAgent(model)
+    assert_type(bare, ReactAgent[str, None])
+    await bare.run("Count", deps=Shop(3))  # type: ignore[arg-type]
+    coder = TinyCodeAgent(model, [stock], deps_type=Shop, instructions="Count twice.")
+    assert_type(coder, TinyCodeAgent[str, Shop])
+    coder.run("Count", deps=Shop(3)).close()
+    coder.run("Count", deps=3).close()  # type: ignore[arg-type]
+    coder.best_of("Count", 2, "True", deps=3).close()  # type: ignore[arg-type]
+
+
+def named(one: ReactAgent[Invoice], two: ReactAgent[Invoice, Shop]) -> None:
+    assert_type(one.run_sync("Read").output, Invoice)
+    two.run_sync("Read", deps=3)  # type: ignore[arg-type]
+
+
+SUBSCRIPTS = (ReactAgent[Invoice], ReactAgent[Invoice, Shop], RunContext[Shop], RunResult[Invoice])
+
+
 class Echo:
     """A model of the user's own."""
 
@@ -130,3 +188,4 @@ if __name__ == "__main__":
     asyncio.run(typed_answers())
     asyncio.run(streaming())
     asyncio.run(own_model())
+    asyncio.run(deps())

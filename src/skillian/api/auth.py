@@ -154,7 +154,7 @@ def _refusal(scope: Scope, problem: ProblemError) -> Response:
     is_page = scope["type"] == "http" and scope["path"].startswith(f"{PAGE}/")
     if problem.status == _UNKNOWN and is_page:
         return RedirectResponse(LOGIN, 303)
-    return problem.response()
+    return problem.response(scope["path"])
 
 
 def _check_own_origin(scope: Scope, headers: Headers) -> None:

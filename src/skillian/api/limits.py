@@ -236,7 +236,7 @@ class Bounded:
             problem.headers["Connection"] = "close"
             is_too_slow = problem.status == HTTPStatus.REQUEST_TIMEOUT
             answer = send_in_time if is_too_slow else body.discarding(send_in_time)
-            await problem.response()(scope, receive, answer)
+            await problem.response(scope["path"])(scope, receive, answer)
             return
         if first is None:
             return

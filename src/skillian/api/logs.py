@@ -95,7 +95,8 @@ class Requests:
             logger.exception("a request failed")
             if status:
                 raise  # the answer has begun: the connection ends
-            await problem_of(error).response()(scope, receive, send_with_headers)
+            answer = problem_of(error).response(scope["path"])
+            await answer(scope, receive, send_with_headers)
         finally:
             _log(scope, status, start)
             request_id.reset(token)

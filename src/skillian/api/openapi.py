@@ -11,10 +11,11 @@ from fastapi.openapi.utils import get_openapi
 
 from skillian.api.auth import PUBLIC
 from skillian.api.limits import UPLOADS
-from skillian.api.problems import MEDIA_TYPE, Problem
+from skillian.api.problems import CHAT_COMPLETIONS, MEDIA_TYPE, Problem
 
 _ANY = (400, 403, 408, 413, 414, 421, 422, 429, 431, 500, 503)
 _SCHEMA = {"$ref": "#/components/schemas/Problem"}
+_OF_CHAT = {"$ref": "#/components/schemas/ErrorReply"}
 _EXAMPLE = {
     "type": "about:blank",
     "title": "Not Found",
@@ -75,6 +76,10 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
         statuses.append(404)
     if "requestBody" in operation:
         statuses.append(415)
+    of_chat = path.startswith(f"{CHAT_COMPLETIONS}/")
+    if of_chat:
+        statuses.remove(422)
+    media_type, schema = ("application/json", _OF_CHAT) if of_chat else (MEDIA_TYPE, _SCHEMA)
     for status in sorted(statuses):
         answer = answers.setdefault(str(status), {"description": HTTPStatus(status).phrase})
-        answer.setdefault("content", {}).setdefault(MEDIA_TYPE, {"schema": _SCHEMA})
+        answer.setdefault("content", {}).setdefault(media_type, {"schema": schema})

@@ -1,4 +1,4 @@
-"""Errors as problem JSON (RFC 9457), without internal details."""
+"""Errors as problem JSON (RFC 9457), or as clients of `/v1` read them; without internal details."""
 
 from __future__ import annotations
 
@@ -33,12 +33,16 @@ from skillian.uploads.limits import (
 )
 
 MEDIA_TYPE = "application/problem+json"
+CHAT_COMPLETIONS = "/v1"
+"""The path below which errors have the form of OpenAI."""
 CLIENT_GONE = 499
 """Logged if the client has disconnected before its answer; never sent."""
 
 _NAME = re.compile(r"[\w.\[\]-]{1,60}", re.ASCII)
 _DEEPEST = 10
 _LONGEST_MESSAGE = 300
+_UNPROCESSABLE, _INTERNAL = 422, 500
+_KINDS = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 request_id: ContextVar[str] = ContextVar("request_id", default="")
 
@@ -98,10 +102,28 @@ class ProblemError(Exception):
             **self.extra,
         }
 
-    def response(self) -> Response:
-        """The response, in ASCII: the text of a request may hold what UTF-8 cannot."""
-        body = json.dumps(self.to_dict()).encode()
-        return Response(body, self.status, headers=self.headers, media_type=MEDIA_TYPE)
+    def to_openai(self) -> dict[str, Any]:
+        """The error in the form that clients of chat completions read."""
+        faults: list[dict[str, str]] = self.extra.get("errors") or []  # type: ignore[assignment]
+        message = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)
+        param = self.extra.get("param") or (faults[0]["where"] if faults else None)
+        other = "invalid_request_error" if self.status < _INTERNAL else "server_error"
+        kind = _KINDS.get(self.status, other)
+        detail = {"message": message or self.detail, "type": kind, "param": param}
+        return {"error": {**detail, "code": self.code}}
+
+    def response(self, path: str) -> Response:
+        """The response, in ASCII: the text of a request may hold what UTF-8 cannot.
+
+        Args:
+            path: Of the request, which decides on the form.
+        """
+        if path != CHAT_COMPLETIONS and not path.startswith(f"{CHAT_COMPLETIONS}/"):
+            body = json.dumps(self.to_dict()).encode()
+            return Response(body, self.status, headers=self.headers, media_type=MEDIA_TYPE)
+        body = json.dumps(self.to_openai()).encode()
+        status = 400 if self.status == _UNPROCESSABLE else self.status
+        return Response(body, status, headers=self.headers, media_type="application/json")
 
 
 class ClientGone(Exception):
@@ -113,10 +135,10 @@ class SlowClient(Exception):
 
 
 def install(app: FastAPI) -> None:
-    """Answer every error of a request with a problem."""
+    """Answer every error of a request with a problem, in the form that its client reads."""
 
-    async def handle(_: Request, error: Exception) -> Response:
-        return problem_of(error).response()
+    async def handle(request: Request, error: Exception) -> Response:
+        return problem_of(error).response(request.url.path)
 
     async def gone(_request: Request, _error: Exception) -> Response:
         return Response(status_code=CLIENT_GONE)

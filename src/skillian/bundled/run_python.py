@@ -18,9 +18,10 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
-from skillian.errors import UnavailableError, how_to_install
+from skillian.errors import UnavailableError
 from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
+from tinyagent.core import missing_extra
 
 pa: Any = pyarrow  # it has no types
 
@@ -123,10 +124,7 @@ def python_tool(services: DataServices, last_comparison: Callable[[], str | None
 
 def _require_pandas() -> None:
     if find_spec("pandas") is None:
-        raise UnavailableError(
-            "run_python needs pandas, which is not installed; a person can install it:"
-            f" {how_to_install('python')}"
-        )
+        raise UnavailableError(missing_extra("run_python", "python"))
 
 
 async def read_groups(engine: ComparisonEngine, cache_key: str) -> tuple[list[GroupRow], int]:

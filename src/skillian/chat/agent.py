@@ -89,8 +89,8 @@ class Agent:
             tools,
             middleware=middleware,
             max_steps=MAX_ROUNDS,
-            system_suffix=skills.system_prompt(),
-            temperature=0,
+            answer_at_limit=False,  # figures are those of tools, or there is no answer
+            instructions=skills.system_prompt(),
         )
 
     async def process(

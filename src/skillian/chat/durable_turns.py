@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
-from skillian.errors import UnavailableError, how_to_install
+from skillian.errors import UnavailableError
 from skillian.storage import (
     HANDED_OVER_SECONDS,
     SessionNotFound,
@@ -38,6 +38,7 @@ from skillian.storage import (
     TurnLost,
 )
 from tinyagent import Decision, Event, Memory, RunFinished, RunResult, TinyAgentError, Usage
+from tinyagent.core import missing_extra
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, Question, RunRecord
@@ -78,10 +79,7 @@ class DurableTurns:
 
     def __init__(self, work: TurnWork, url: str, at_once: int) -> None:
         if find_spec("dbos") is None:
-            raise UnavailableError(
-                "SKILLIAN_DURABLE needs the package 'dbos', which is not installed;"
-                f" {how_to_install('durable')}"
-            )
+            raise UnavailableError(missing_extra("SKILLIAN_DURABLE", "durable"))
         self._work = work
         self._store = work.store
         self._url = runs_url(url)

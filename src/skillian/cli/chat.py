@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import shlex
 import sys
 from contextlib import AsyncExitStack, aclosing, suppress
 from typing import TYPE_CHECKING, Annotated, NamedTuple
@@ -84,7 +85,7 @@ class _TerminalChat:
         with suppress(KeyboardInterrupt):
             code = self._answer_lines(runner)
         if self._session is not None:
-            hint = f"\nContinue with: skillian chat --session {self._session}"
+            hint = f"\nContinue with: skillian chat --session {shlex.quote(self._session)}"
             notes.print(hint, style="dim", markup=False, soft_wrap=True)
         return code
 

@@ -18,7 +18,7 @@ from skillian.cli.shell import ExitCode, notes, out, read_settings, run
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
 from skillian.display import printable, show_differences, show_row_differences
-from skillian.errors import ToolError, quoted
+from skillian.errors import ToolError
 from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
@@ -167,8 +167,8 @@ def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
     for state, group in (("new", standing.new), ("fixed", standing.fixed)):
         yield from (f"  {state} {each.id}: {each.text}" for each in group[:_LISTED])
         if len(group) > _LISTED:
-            name = outcome.comparison.name
-            yield f"  and {len(group) - _LISTED:,} more; see: skillian history show {quoted(name)}"
+            name = shlex.quote(outcome.comparison.name)
+            yield f"  and {len(group) - _LISTED:,} more; see: skillian history show {name}"
 
 
 def _line(outcome: Outcome) -> str:

@@ -1,5 +1,6 @@
 """`skillian demo`: a complete example that needs no key."""
 
+import shlex
 import shutil
 import sys
 import tempfile
@@ -45,7 +46,9 @@ def demo(
     hint = f"\nTo see it on the page: {_command()} demo --serve, then open {address}"
     out.print(hint, markup=False, soft_wrap=True)
     if keep is not None:
-        out.print(f"\nTo continue: skillian ask --sources {sources} '...'", markup=False)
+        out.print(
+            f"\nTo continue: skillian ask --sources {shlex.quote(str(sources))} '...'", markup=False
+        )
     raise typer.Exit(answer.code)
 
 

@@ -57,6 +57,7 @@ async def serve_until_interrupted(settings: Settings) -> None:
     from skillian.api.logs import log_as_json
     from skillian.api.server import Server, listen
     from skillian.app import create_app, open_service
+    from tinyagent.core import how_to_install
 
     check_address(settings.host, has_keys=bool(settings.api_keys))
     has_page = find_spec("nicegui") is not None
@@ -72,6 +73,9 @@ async def serve_until_interrupted(settings: Settings) -> None:
                 notes.print(_NO_SOURCES, markup=False, soft_wrap=True)
             if has_page:
                 notes.print(printable(f"The page: {url}/"), markup=False)
+            else:
+                text = f"There is no page, which needs the extra `web`; {how_to_install('web')}"
+                notes.print(text, markup=False, soft_wrap=True)
 
         server = Server(create_app(settings, service=service, page=has_page), started)
         await server.serve(sockets=[listening])

@@ -132,11 +132,10 @@ def require(package: str, extra: str) -> None:
         UnavailableError: The package is not installed.
     """
     if importlib.util.find_spec(package) is None:
-        from skillian.errors import UnavailableError, how_to_install
+        from skillian.errors import UnavailableError
+        from tinyagent.core import missing_extra
 
-        raise UnavailableError(
-            f"this needs the package {package!r}, which is not installed; {how_to_install(extra)}"
-        )
+        raise UnavailableError(missing_extra("this command", extra))
 
 
 def settings_faults(error: ValidationError) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -129,6 +130,6 @@ def infer(
             )
     count = sum(len(inferred.sources) for inferred, _ in databases)
     notes.print(
-        f"Wrote {count} sources. Next: skillian sources check --sources {output}",
+        f"Wrote {count} sources. Next: skillian sources check --sources {shlex.quote(str(output))}",
         markup=False,
     )

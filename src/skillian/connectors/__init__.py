@@ -12,7 +12,8 @@ from typing import Any
 
 from skillian.connectors.base import Connector
 from skillian.connectors.engines import engine_of, engines
-from skillian.errors import UnavailableError, how_to_install
+from skillian.errors import UnavailableError
+from tinyagent.core import missing_extra
 
 __all__ = ["PATHS", "Connector", "connect", "dialect_of", "scheme", "schemes"]
 
@@ -52,10 +53,11 @@ def connect(name: str, url: str, folder: Path) -> Connector:
         connector: Connector = _class(name, scheme(url)).from_url(name, url, folder)
     except ModuleNotFoundError as error:
         engine = engine_of(scheme(url))
-        fix = how_to_install(engine.extra) if engine is not None else "install it"
-        raise UnavailableError(
-            f"connection {name!r}: {error.name} is not installed; {fix}"
-        ) from None
+        if engine is None:
+            reason = f"{error.name} is not installed; install it"
+        else:
+            reason = missing_extra(engine.title, engine.extra)
+        raise UnavailableError(f"connection {name!r}: {reason}") from None
     return connector
 
 

@@ -1,6 +1,7 @@
 """The history in SQLite or PostgreSQL: runs of saved comparisons, and their findings."""
 
 import os
+import shlex
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -31,8 +32,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from skillian.errors import InvalidInputError, UnavailableError, how_to_install, quoted
+from skillian.errors import InvalidInputError, UnavailableError, quoted
 from skillian.history.findings import Finding, Standing, Tracked
+from tinyagent.core import missing_extra
 
 T = TypeVar("T")
 
@@ -161,7 +163,7 @@ class History:
                 reason = "more than one finding begins with" if rows else "there is no open finding"
                 raise InvalidInputError(
                     f"{reason} {quoted(finding)} in {quoted(comparison)};"
-                    f" list them with: skillian history show {quoted(comparison)}"
+                    f" list them with: skillian history show {shlex.quote(comparison)}"
                 )
             values = {
                 "note": note and _storable(note),
@@ -252,9 +254,7 @@ def _engine(url: str) -> Engine:
                 connect_args={"connect_timeout": _BUSY_SECONDS, "prepare_threshold": None},
             )
         except ModuleNotFoundError:
-            raise UnavailableError(
-                f"a history in PostgreSQL needs psycopg; {how_to_install('postgres')}"
-            ) from None
+            raise UnavailableError(missing_extra("a history in PostgreSQL", "postgres")) from None
     if kind != "sqlite" or not parsed.database or parsed.database == ":memory:":
         raise UnavailableError(
             "the history's URL is not one of sqlite:///FILE and"

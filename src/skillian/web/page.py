@@ -69,7 +69,7 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     async def elsewhere(request: Request, error: Exception) -> Response:
         is_person = "text/html" in request.headers.get("accept", "")
         if request.method != "GET" or not is_person:
-            return problem_of(error).response()
+            return problem_of(error).response(request.url.path)
         return _OnPage()
 
     install(nicegui.app)
@@ -191,9 +191,9 @@ def _responses(service: Callable[[], Service]) -> None:
     @nicegui.app.exception_handler(404)
     async def missing(request: Request, error: Exception) -> Response:
         if isinstance(error, ProblemError):
-            return error.response()
+            return error.response(request.scope["path"])
         if request.scope["path"].removeprefix(PAGE).startswith(ASSETS):
-            return problem_of(HTTPException(404)).response()  # served without a key: no owner
+            return problem_of(HTTPException(404)).response(PAGE)  # served without a key: no owner
         visit = visit_of(request, service())
         with Client(ui.page(""), request=request) as client:
             with frame(visit, "Not found", width="narrow"):

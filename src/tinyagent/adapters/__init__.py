@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
+    from tinyagent.adapters.base import ToolCallingAdapter
     from tinyagent.adapters.choose import get_adapter
     from tinyagent.adapters.native import NativeToolAdapter
     from tinyagent.adapters.structured import OpenAIStructuredAdapter, ParsedAdapter
@@ -13,7 +13,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
-            "base": "ToolCallingAdapter ValidatedAdapter",
+            "base": "ToolCallingAdapter",
             "choose": "get_adapter",
             "native": "NativeToolAdapter",
             "structured": "OpenAIStructuredAdapter ParsedAdapter",
@@ -25,6 +25,5 @@ __all__ = [
     "OpenAIStructuredAdapter",
     "ParsedAdapter",
     "ToolCallingAdapter",
-    "ValidatedAdapter",
     "get_adapter",
 ]

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, get_args
 
-from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
+from tinyagent.adapters.base import ToolCallingAdapter
 from tinyagent.adapters.native import NativeToolAdapter
 from tinyagent.adapters.structured import OpenAIStructuredAdapter, ParsedAdapter
 from tinyagent.core.errors import ConfigurationError, ModelFormatRefused
 from tinyagent.core.logs import logger
 from tinyagent.core.types import RequestFormat, ToolSpec
 
-ToolCallingMode = Literal["auto", "native", "structured", "validated", "parsed"]
+ToolCallingMode = Literal["auto", "native", "structured", "parsed"]
 
 _ADAPTERS: dict[str, Callable[[], ToolCallingAdapter]] = {
     "native": NativeToolAdapter,
     "structured": OpenAIStructuredAdapter,
-    "validated": lambda: ValidatedAdapter(NativeToolAdapter()),
     "parsed": ParsedAdapter,
 }
 # Families whose chat templates have no place for tools: servers drop `tools` without an error.
 _WITHOUT_FUNCTIONS = ("smollm", "tinyllama", "gemma-2", "gemma2", "phi-2", "phi-3", "stablelm")
+
+
+# The size in a name such as qwen2.5-coder-1.5b or llama3.2:3b; not that of a part, as in 30b-a3b.
+_SMALL = re.compile(r"(?<![\w.])\d(?:\.\d{1,2})?b(?![\w.])")
 
 
 class _Named(Protocol):
@@ -52,6 +56,11 @@ def get_adapter(
         drops = any(family in name for family in _WITHOUT_FUNCTIONS)
         mode = "structured" if drops and tools else "native"
     return _ADAPTERS[mode]()
+
+
+def is_small(model: _Named) -> bool:
+    """Whether the name says that the model has fewer than ten billion parameters."""
+    return _SMALL.search(model.name.lower()) is not None
 
 
 def step_down(adapter: ToolCallingAdapter) -> ToolCallingAdapter | None:
@@ -85,6 +94,9 @@ class ToolOffers:
         tools: what is offered.
         output_schema: JSON Schema of the answer, if it has a type.
         may_step_down: whether another adapter may replace a refused one.
+
+    Attributes:
+        calls_natively: whether the server has ever returned a call that the model made.
     """
 
     def __init__(
@@ -98,6 +110,7 @@ class ToolOffers:
         self._tools = tools
         self._output_schema = output_schema
         self._may_step_down = may_step_down
+        self.calls_natively = False
         self.current = self._offer(adapter)
 
     def refuse(self, refused: ToolOffer, reason: ModelFormatRefused) -> bool:

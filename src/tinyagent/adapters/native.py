@@ -13,7 +13,7 @@ import json
 import math
 import os
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -30,15 +30,31 @@ _CUT_OFF = re.compile(
     r'\{\s*"(?:name|tool)"\s*:\s*"(?P<name>[^"]*)"\s*,\s*"(?:arguments|parameters)"\s*:'
 )
 _SPACE = re.compile(r"\s*")
+_SEARCHED = 100_000
+_MAX_STARTS = 200
 _KEYS_OF_A_CALL = {"name", "tool", "arguments", "parameters", "id", "type"}
 _decode = json.JSONDecoder().raw_decode
 
+_CUT_OFF_CALL = "its arguments were cut off. Send the whole call again."
+_CUT_OFF_ANSWER = (
+    "Your answer was cut off at its maximum length, so it was not used. Give a shorter one."
+)
 ONLY_A_CALL = (
     "Your reply is only a call, written as text: it is not an answer, and it was not run because it"
     " cannot be read or names an unknown tool. Call the function through the tool interface,"
     " or give your answer in words."
 )
 """Shown to a model whose reply is nothing but a call that cannot be run."""
+NO_CALL = (
+    "You have not called a tool. If your answer holds anything that a tool can look up, call that"
+    " tool now; if not, give your answer again."
+)
+"""Shown to a small model that answers without having called a tool."""
+ONLY_AN_ECHO = (
+    "Your reply repeats the result of a tool: it is not an answer. Call another tool, or answer the"
+    " task in your own words."
+)
+"""Shown to a model whose reply is nothing but a result."""
 
 
 class NativeToolAdapter:
@@ -81,15 +97,26 @@ class NativeToolAdapter:
             MalformedReply: the answer is empty, or its text holds an unreadable call.
         """
         if response.tool_calls:
-            return with_own_ids(map(_read_native, response.tool_calls))
+            calls = [_read_native(call) for call in response.tool_calls]
+            if response.finish_reason == "length" and not calls[-1].arguments:
+                calls[-1] = replace(calls[-1], arguments={"_unreadable": ""}, fault=_CUT_OFF_CALL)
+            return with_own_ids(calls)
         text = response.content or ""
         if not text.strip():
             wish = "Call a tool or give your answer" if tools else "Give your answer"
+            if response.finish_reason == "length":
+                wish = f"It ended at its maximum length: think less. {wish}"
             raise MalformedReply(f"Your reply was empty. {wish}.")
         return with_own_ids(find_text_calls(text, {tool.name for tool in tools}))
 
     def extract_answer(self, response: ModelResponse) -> str:
-        """The text."""
+        """The text.
+
+        Raises:
+            MalformedReply: it was cut off.
+        """
+        if response.finish_reason == "length":
+            raise MalformedReply(_CUT_OFF_ANSWER)
         return response.content or ""
 
     def text_beside_calls(self, response: ModelResponse) -> str:
@@ -178,6 +205,36 @@ def without_text_calls(text: str) -> str:
     """The text before the first call that is written into `text`."""
     tagged = _TAGGED.search(text) or _FENCED.search(text)
     return text[: tagged.start()].strip() if tagged else ""
+
+
+def calls_among_words(text: str) -> Iterator[tuple[str, ToolCall]]:
+    """The calls that `text` holds somewhere, each as it is written and as it is read.
+
+    Only JSON objects count that fill a fence, or begin a line and have the keys of a call and no
+    others.
+    """
+    text = without_thoughts(text)[:_SEARCHED]
+    at = text.find("{")
+    for _ in range(_MAX_STARTS):
+        if at < 0:
+            return
+        end = at + 1
+        if not text[:at].rpartition("\n")[2].strip():
+            try:
+                value, end = _decode(text, at)
+            except (ValueError, RecursionError):
+                value = None
+            entry = as_object(value) or {}
+            call = _call_of(entry) if _KEYS_OF_A_CALL.issuperset(entry) else None
+            if call is not None:
+                yield text[at:end], call
+        at = text.find("{", end)
+
+
+def is_echo(text: str) -> bool:
+    """Whether `text` is nothing but a tool's result in the tags in which the model was shown it."""
+    before, tag, rest = text.partition("<tool_response>")
+    return bool(tag) and not before.strip() and not rest.rpartition("</tool_response>")[2].strip()
 
 
 def is_only_calls(text: str, names: Collection[str]) -> bool:

@@ -10,26 +10,28 @@
 from __future__ import annotations
 
 import asyncio
-from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from contextlib import suppress
+from abc import abstractmethod
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, cast
+from typing import Any, ClassVar, cast
 
-from tinyagent.agents.delegate import agent_tool
 from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
 from tinyagent.agents.output import output_reader
-from tinyagent.agents.run import Run
+from tinyagent.agents.start import D, M, R, S, Startable, T
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import (
+    AnswerCutOff,
+    AnswerRefused,
     CallerError,
+    ConfigurationError,
     InvalidFinalAnswer,
     MalformedReply,
     ModelContextTooLong,
+    ModelError,
     RunEnded,
     StepLimitReached,
     TinyAgentError,
+    UsageLimitReached,
 )
 from tinyagent.core.events import (
     Event,
@@ -43,24 +45,20 @@ from tinyagent.core.logs import logger
 from tinyagent.core.messages import Content, Message, Task, as_content
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.core.untrusted import cut_middle
 from tinyagent.memory.pruning import token_budget
 from tinyagent.models.base import Model, get_model
 from tinyagent.prompts import get_prompt_fallback
+from tinyagent.tools.deps import needed_deps
 from tinyagent.tools.registry import collect_tools
 from tinyagent.tools.tool import Tool, plain_text
 
-if TYPE_CHECKING:
-    from typing_extensions import TypeVar
-
-    T = TypeVar("T", default=str)
-else:
-    from typing import TypeVar
-
-    T = TypeVar("T")
-
-R = TypeVar("R", bound=Run[Any])
-M = TypeVar("M")
-S = TypeVar("S")
+_LAST_CHANCE = (
+    "No step is left: nothing more is run. Answer the task now in plain words, from what you have"
+    " seen. If that is not enough, say what is missing; invent nothing."
+)
+_NO_ANSWER = (ConfigurationError, InvalidFinalAnswer, MalformedReply, ModelError, UsageLimitReached)
+_REFUSAL_CHARS = 1_000
 
 
 class BaseAgent:
@@ -77,7 +75,7 @@ class BaseAgent:
         self._tool_map: dict[str, Tool] = collect_tools(tools)
 
 
-class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
+class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
     """An agent that asks a model repeatedly until there is an answer."""
 
     answers_by_call: ClassVar[bool] = False
@@ -90,86 +88,19 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         output_type: type[T] | None,
         options: AgentOptions,
         system_prompt: str,
+        *,
+        deps_type: type[D] | None,
     ) -> None:
         super().__init__(tools)
+        self._deps_type = needed_deps(self._tool_map.values(), deps_type)
         self._model = get_model(model)
         self._settings = AgentSettings(**options)
         self._layers = with_default_layers(self._settings.middleware, self._tool_map)
         self._output = output_reader(output_type, by_call=self.answers_by_call)
         prompt = get_prompt_fallback(self._settings.prompt_file, system_prompt)
         form = "" if self._output is None else self._output.instruction
-        parts = (prompt, self.environment(), form, self._settings.system_suffix)
+        parts = (prompt, self.environment(), form, self._settings.instructions)
         self._system_prompt = "\n\n".join(part for part in parts if part)
-
-    async def run(
-        self,
-        task: Task,
-        *,
-        max_steps: int | None = None,
-        return_result: bool = False,
-        memory: M | None = None,
-    ) -> RunResult[T, M, S]:
-        """Work on `task` until there is an answer.
-
-        Args:
-            task: what to do, in words; or words, images and documents in a list.
-            max_steps: replaces the agent's step limit.
-            return_result: return the result of a run that ended without an answer instead of
-                raising its error.
-            memory: the memory of an earlier result, to continue that conversation.
-
-        Raises:
-            RunEnded: a limit was reached, or the answer never matched its type.
-            ModelError: the model's server failed.
-
-        Each error carries the `result` of the run up to there.
-        """
-        result = await self._drive(self._start(task, max_steps, memory))
-        if result.error is None or return_result:
-            return result
-        raise result.error
-
-    def run_sync(
-        self,
-        task: Task,
-        *,
-        max_steps: int | None = None,
-        return_result: bool = False,
-        memory: M | None = None,
-    ) -> RunResult[T, M, S]:
-        """`run` for programs without an event loop.
-
-        Raises:
-            CallerError: an event loop is running already; await `run` there.
-        """
-        with suppress(RuntimeError):
-            asyncio.get_running_loop()
-            raise CallerError(
-                "run_sync() was called inside a running event loop; use: await agent.run(...)"
-            )
-        return asyncio.run(
-            self.run(task, max_steps=max_steps, return_result=return_result, memory=memory)
-        )
-
-    async def stream(
-        self, task: Task, *, max_steps: int | None = None, memory: M | None = None
-    ) -> AsyncGenerator[Event, None]:
-        """The run as events while it happens; the last is always `RunFinished`.
-
-        Leaving the loop early, or cancelling the task, cancels the run. To be sure that it has
-        ended when you leave early, use `contextlib.aclosing(agent.stream(...))`.
-        """
-        events: asyncio.Queue[Event | None] = asyncio.Queue()
-        run = self._start(task, max_steps, memory, events.put_nowait)
-        driver = asyncio.create_task(self._drive(run))
-        driver.add_done_callback(lambda _: events.put_nowait(None))
-        try:
-            while (event := await events.get()) is not None:
-                yield event
-            await driver
-        finally:
-            driver.cancel()
-            await asyncio.wait([driver])
 
     def environment(self) -> str:
         """The part of the system prompt that describes the agent's tools, if adapters do not."""
@@ -195,6 +126,18 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
     def reject(self, run: R, response: ModelResponse, reason: str) -> None:
         """Remember a reply that cannot be used, and the reason."""
 
+    @abstractmethod
+    def ask_in_words(self, run: R, words: str) -> None:
+        """Tell the model that it can only answer, in plain words."""
+
+    @abstractmethod
+    def last_words(self, run: R, response: ModelResponse) -> Any:
+        """The answer in a reply at the step limit, which is remembered.
+
+        Raises:
+            MalformedReply: it is not an answer.
+        """
+
     async def ask(self, run: R) -> ModelResponse:
         """Ask the model; a conversation that is too long for it is pruned and sent again, once.
 
@@ -212,32 +155,42 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
                 raise
             return await run.call_model(self.request(run))
 
-    def as_tool(self, name: str, description: str) -> Tool:
-        """This agent as a tool that takes a task in words and returns the answer.
-
-        Args:
-            name: the name by which the outer model calls it.
-            description: what it can do, for the outer model.
-        """
-        return agent_tool(partial(self.run, return_result=True), name, description)
-
     async def _loop(self, run: R) -> None:
         control = run.control
         while control.step < control.max_steps:
             control.step += 1
             control.emit(StepStarted(control.step))
             response = await self.ask(run)
+            _check_not_refused(response)
             try:
                 await self.act(run, response)
             except MalformedReply as fault:
                 self.reject(run, response, str(fault))
                 control.emit(ReplyRejected(control.step, str(fault)))
+                self._count_cut_off(run, response)
             control.emit(StepFinished(control.step))
             if run.finalizer.is_set:
                 return
-        raise StepLimitReached(
-            f"no answer after {control.max_steps} steps (raise the limit with max_steps=...)"
+        await self._end_at_limit(run)
+
+    async def _end_at_limit(self, run: R) -> None:
+        """Ask once more, for an answer in plain words, if the agent has no answer yet."""
+        limit = StepLimitReached(
+            f"no answer after {run.control.max_steps} steps (raise the limit with max_steps=...)"
         )
+        if not self._settings.answer_at_limit or not run.steps:  # there is nothing to answer from
+            raise limit
+        self.ask_in_words(run, _LAST_CHANCE)
+        try:
+            response = await self.ask(run)
+            _check_not_refused(response)
+            if response.finish_reason == "length":
+                raise MalformedReply("the answer at the step limit was cut off")
+            answer = self.last_words(run, response)
+            run.output = self._read_answer(run, answer)
+        except _NO_ANSWER as failure:  # the limit is what ended the run
+            raise limit from failure
+        run.finalizer.set_answer(run.output, "step_limit")
 
     async def _drive(self, run: R) -> RunResult[T, M, S]:
         """Run the loop to its end, and report how it ended."""
@@ -260,17 +213,41 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
         task: Task,
         max_steps: int | None,
         memory: M | None,
+        deps: D | None,
         listener: Callable[[Event], None] | None = None,
     ) -> R:
+        if deps is None and self._deps_type is not None:
+            needed = getattr(self._deps_type, "__name__", self._deps_type)
+            raise CallerError(
+                f"the tools need deps of type {needed}, and the run has none: pass deps=..."
+            )
         settings = self._settings
         if max_steps is not None:
             settings = replace(settings, max_steps=max_steps)
         content = as_content(task)
         words = Message("user", content).text
         control = RunControl(words, settings.max_steps, self._tool_map, self._model.name)
+        control.deps = deps
         if listener is not None:
             control.emit = listener
         return self.begin(content, memory, control, streaming=listener is not None)
+
+    def _count_cut_off(self, run: R, response: ModelResponse) -> None:
+        """Count the rejected replies that were cut off; too many in one run end it.
+
+        Raises:
+            AnswerCutOff: there were more than `output_retries`.
+        """
+        if response.finish_reason != "length":
+            return
+        run.cut_off_replies += 1
+        if run.cut_off_replies > self._settings.output_retries:
+            limit = self._settings.max_tokens
+            advice = "max_tokens" if limit is None else f"max_tokens, which is {limit},"
+            raise AnswerCutOff(
+                f"{run.cut_off_replies} replies of {response.model or run.control.model} were"
+                f" cut off at their maximum length (raise {advice} or ask for less at once)"
+            )
 
     def _finish(self, run: R, state: RunState, error: TinyAgentError | None) -> RunResult[T, M, S]:
         result = cast("RunResult[T, M, S]", run.result(state, error))
@@ -297,3 +274,12 @@ class LoopAgent(BaseAgent, ABC, Generic[R, M, S, T]):
                     f"the answer did not match its type in {run.rejected_outputs} tries: {fault}"
                 ) from None
             raise
+
+
+def _check_not_refused(response: ModelResponse) -> None:
+    """Raise AnswerRefused if the model or a filter declined: another request would not help."""
+    if response.finish_reason not in {"refusal", "content_filter"}:
+        return
+    who = "the model" if response.finish_reason == "refusal" else "a filter of the provider"
+    words = cut_middle((response.refusal or response.content or "").strip(), _REFUSAL_CHARS)
+    raise AnswerRefused(f"{who} declined to answer" + (f": {words}" if words else ""))

@@ -9,25 +9,29 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
-from tinyagent.agents.base import LoopAgent, T
+from tinyagent.agents.base import LoopAgent
 from tinyagent.agents.best_of import BestOf, Check, choose
-from tinyagent.agents.code_prompt import HELPERS, describe_code_environment, observation
-from tinyagent.agents.code_reply import read_code_reply
-from tinyagent.agents.code_run import TinyCodeRun
+from tinyagent.agents.code_check.check import CodeCheck
+from tinyagent.agents.code_observation import observation, reminder, repeated
+from tinyagent.agents.code_prompt import HELPERS, describe_code_environment
+from tinyagent.agents.code_reply import read_code_reply, read_last_words, spoken_parts
+from tinyagent.agents.code_run import TinyCodeRun, changes_code
 from tinyagent.agents.code_sealed import SEALED_HELPERS
-from tinyagent.agents.options import AgentOptions, CodeOptions, CommonOptions
+from tinyagent.agents.options import AgentOptions, CodeOptions, refuse_beside_executor
+from tinyagent.agents.start import D, T
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ConfigurationError, MalformedReply
 from tinyagent.core.events import ReplyRejected
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.core.messages import Content, Message, Task
-from tinyagent.core.parts import Document, Image, Text
-from tinyagent.core.provenance import Label, task_label
+from tinyagent.core.messages import Content, Task
+from tinyagent.core.parts import Document, Image
+from tinyagent.core.provenance import OPERATOR, Label, task_label
 from tinyagent.core.results import RunResult
-from tinyagent.core.types import ModelRequest, ModelResponse, spoken_parts
+from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.execution.hints import Available, instead
 from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.sandbox.demands import ProcessOptions
+from tinyagent.execution.sandbox.demands import ProcessOptions, read_level
 from tinyagent.execution.sandbox.executor import get_executor
 from tinyagent.execution.trust import (
     ISOLATED_IMPORTS,
@@ -38,17 +42,22 @@ from tinyagent.execution.trust import (
     imports_at,
 )
 from tinyagent.memory.memory import MemoryManager
-from tinyagent.memory.steps import ActionStep, TaskStep
+from tinyagent.memory.steps import ActionStep, ScratchpadStep, TaskStep
 from tinyagent.models.base import Model, sees_images
+from tinyagent.options import checks_options
 from tinyagent.prompts import CODE_SYSTEM
+from tinyagent.tools.signature import python_signature
 from tinyagent.tools.tool import Tool
 
 _ANSWER_NOW = "You are repeating yourself. Give your answer now with final_answer(...)."
+_LIVELY = 1.0
+"""The temperature after a repetition, since the same request would be answered in the same way."""
 _LIMITS = ExecutionLimits(max_output_bytes=200_000)  # the model can page what it is not shown
 _CHECKPOINTS = 1  # no run goes back; a spare state is kept in case the last one breaks
 
 
-class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
+@checks_options(CodeOptions)
+class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
     """An agent that writes Python, which an executor runs, until it has the answer.
 
     Args:
@@ -76,11 +85,11 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
             which work with stand-ins; needs a `Provenance`.
         vision: whether the model is shown the plots and PNG files that its code makes; by default
             only if it is known to see images.
-        max_steps, prompt_file, system_suffix, middleware, max_tokens, output_retries, reasoning:
-            as for `ReactAgent`. The temperature is always 0.
+
+    The other options are those of `ReactAgent`.
 
     Raises:
-        ToolDefinitionError: an item of `tools` cannot be a tool.
+        ToolDefinitionError: an item of `tools` cannot be a tool, or needs other `deps`.
         ConfigurationError: the model has no key, a tool has the name of a helper, or an option is
             wrong.
     """
@@ -93,23 +102,34 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         tools: Iterable[Tool | Callable[..., Any]] = (),
         *,
         output_type: type[T] | None = None,
+        deps_type: type[D] | None = None,
         **options: Unpack[CodeOptions],
     ) -> None:
+        refuse_beside_executor(options)
         self._code_options = options
         self._extra = tuple(options.get("extra_imports", ()))
         self._files = tuple(options.get("files", ()))
         self._packages = (options.get("packages", ()), options.get("lock"))
         self._branch: Executor | None = None  # of a candidate, whose run leaves it as it is
-        common = {name: options[name] for name in CommonOptions.__annotations__ if name in options}  # type: ignore[literal-required]
-        settings = cast("AgentOptions", {**common, "temperature": 0.0})
-        super().__init__(model, tools, output_type, settings, CODE_SYSTEM)
+        common = {name: options[name] for name in AgentOptions.__annotations__ if name in options}  # type: ignore[literal-required]
+        settings = cast("AgentOptions", common)
+        super().__init__(model, tools, output_type, settings, CODE_SYSTEM, deps_type=deps_type)
         helpers = {**HELPERS, **(SEALED_HELPERS if self._is_sealed else {})}
         taken = sorted(helpers.keys() & self._tool_map.keys())
         if taken:
             raise ConfigurationError(f"a code agent has a helper {taken[0]!r}: rename the tool")
+        if options.get("executor") is None:
+            self._executor()  # refuses what is wrong now, and not when a run begins
 
+    @checks_options()
     async def best_of(
-        self, task: Task, n: int, check: Check, *, temperature: float | None = 0.8
+        self,
+        task: Task,
+        n: int,
+        check: Check,
+        *,
+        temperature: float | None = 0.8,
+        deps: D | None = None,
     ) -> BestOf[T]:
         """Let `n` candidates work on a task side by side, and choose one by a check.
 
@@ -124,15 +144,17 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
                 of the candidate, which can deceive it: `answer` is the answer, and an error, or
                 False as the last value, does not pass.
             temperature: of the requests, so that candidates differ; None for the model's own.
+            deps: for the tools of all candidates, as for `run`.
 
         Raises:
             NoCandidatePassed: no candidate has an answer that passes; it holds their results.
-            CallerError: the check gave something else, or there is no room for so many branches.
+            CallerError: the check gave something else, there is no room for so many branches, or
+                `deps` are missing.
             ConfigurationError: `n` is less than 1, or the executor cannot have branches.
         """
         executor, is_own = self._executor()
         try:
-            run = partial(self._run_in, task, temperature)
+            run = partial(self._run_in, task, temperature, deps)
             return await choose(executor, n, run, check)
         finally:
             if is_own:
@@ -142,9 +164,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         """The tools, the helpers, the imports and the limits."""
         tools = self._tool_map.values()
         plots, sealed = self._shows_plots, self._is_sealed
-        if (
-            self._code_options.get("executor") is not None
-        ):  # its imports and hosts are not known here
+        if self._code_options.get("executor") is not None:  # its imports and hosts are unknown
             return describe_code_environment(
                 tools, None, None, plots=plots, hosts=None, sealed=sealed
             )
@@ -182,6 +202,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         model, tools, layers = self._model, self._tool_map, self._layers
         run = TinyCodeRun(model, tools, layers, control, conversation, streaming=streaming)
         run.use(executor, self._apart)
+        run.check = self._check(run)
         if executor is not self._branch:
             run.resources.push_async_callback(executor.aclose if is_own else executor.reset)
         return run
@@ -194,32 +215,47 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         return await super().ask(run)
 
     def request(self, run: TinyCodeRun) -> ModelRequest:
-        """The steps so far, with the notes of the scratchpad after the last."""
-        *messages, last = run.memory.to_messages()
-        notes = run.scratchpad.to_context()
-        urgent = _ANSWER_NOW if run.control.answer_only else ""
+        """The steps so far: each request begins with the one before it, so that it is cached.
+
+        Only the request after a repeated reply has a higher temperature than the agent's own.
+        """
+        run.keep_notes()
+        temperature = self._settings.temperature
+        if run.is_stuck and temperature is not None:
+            temperature = max(temperature, _LIVELY)
         return ModelRequest(
-            messages=(*messages, _with_words(last, notes, urgent)),
-            temperature=self._settings.temperature,
+            messages=run.memory.to_messages(),
+            temperature=temperature,
             max_tokens=self._settings.max_tokens,
             reasoning=self._settings.reasoning,
         )
 
     async def act(self, run: TinyCodeRun, response: ModelResponse) -> None:
         """Run the first block of code of the reply, and remember the result."""
-        reply = read_code_reply(response.content or "")
+        is_cut_off = response.finish_reason == "length"
+        reply = read_code_reply(response.content or "", is_cut_off=is_cut_off)
+        run.check.check(reply.tree, run.tools)
         earlier = len(run.signals)
         attachments: tuple[Image | Document, ...] = ()
-        observed = "The run ended in the middle of this block."
+        observed, again, remind = "The run ended in the middle of this block.", "", ""
         label: Label | None = None
         try:
             result = await run.run_code(reply.code)
             label = result.label
             run.label = label or run.label  # an answer may hold all that entered the sandbox
             attachments, note = run.attachments(result, plots=self._shows_plots)
-            observed = run.results.bounded(observation(result, note))
+            hint = instead(result.error or "", reply.code, self._available)
+            returned = run.describe_calls(result)
+            observed = observation(result, note, returned=returned, hint=hint)
+            observed = run.results.bounded(observed)
+            if run.is_stuck:
+                again = repeated(hint, result.note)
+            remind = reminder(result)
             if result.is_final:
                 observed = self._take_answer(run, result) or observed
+            ending = (run.new_notes(), self._urgent(run))
+            observed = _lines(observed, *ending)
+            again = _lines(again, *ending) if again else ""
         finally:
             signals = tuple(run.signals[earlier:])
             step = ActionStep(
@@ -230,13 +266,37 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
                 attachments=attachments,
                 label=label,
             )
-            run.remember(replace(step, parts=spoken_parts(response, step.written)))
+            step = replace(step, parts=spoken_parts(response, step.written))
+            run.remember(step, again, remind)
 
     def reject(self, run: TinyCodeRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""
         text = (response.content or "").strip()
         parts = spoken_parts(response, text)
-        run.remember(ActionStep(text, "", reason, parts=parts, label=response.label))
+        run.notice(text, reason)
+        again = _lines(repeated(), self._urgent(run)) if run.is_stuck else ""
+        reason = _lines(reason, self._urgent(run))
+        run.remember(ActionStep(text, "", reason, parts=parts, label=response.label), again)
+
+    def ask_in_words(self, run: TinyCodeRun, words: str) -> None:
+        """Add the words to the conversation."""
+        run.memory.add(ScratchpadStep(words, OPERATOR))
+
+    def last_words(self, run: TinyCodeRun, response: ModelResponse) -> Any:
+        """The words of the reply, or the value that it passes to `final_answer` literally.
+
+        Raises:
+            MalformedReply: it is empty, or code of another kind.
+        """
+        text = (response.content or "").strip()
+        answer = run.answer(read_last_words(text))
+        parts = spoken_parts(response, text)
+        step = ActionStep(text, "", "", number=run.control.step, parts=parts)
+        run.memory.add(replace(step, label=response.label))
+        return answer
+
+    def _urgent(self, run: TinyCodeRun) -> str:
+        return _ANSWER_NOW if run.control.answer_only else ""
 
     def _take_answer(self, run: TinyCodeRun, result: ExecutionResult) -> str:
         """Take the value of `final_answer`; returns what is wrong with it, for the model."""
@@ -253,6 +313,15 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
     def _shows_plots(self) -> bool:
         vision = self._code_options.get("vision")
         return sees_images(self._model) is True if vision is None else vision
+
+    @cached_property
+    def _available(self) -> Available:
+        """What the code finds, for hints on what it can do instead of what failed."""
+        functions = {tool.name: python_signature(tool) for tool in self._tool_map.values()}
+        if self._code_options.get("executor") is not None:  # its files and hosts are not known here
+            return Available(functions)
+        files = tuple(Path(file).name for file in self._files)
+        return Available(functions, files, bool(self._code_options.get("network")))
 
     @property
     def _is_sealed(self) -> bool:
@@ -276,8 +345,21 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         sandbox = self._sandbox_options()
         sandbox |= {"files": self._files, "checkpoints": _CHECKPOINTS}
         if network := options.get("network"):
-            sandbox |= {"network": network, "secrets": options.get("secrets", {})}
+            sandbox["network"] = network
+        if secrets := options.get("secrets"):
+            sandbox["secrets"] = secrets
         return get_executor(self._level, **sandbox), True
+
+    def _check(self, run: TinyCodeRun) -> CodeCheck:
+        """The check of the blocks of a run, by what is known of its sandbox."""
+        options, imports = self._code_options, None
+        helpers = {*HELPERS, *(SEALED_HELPERS if self._is_sealed else ())}
+        is_own = options.get("executor") is None
+        if is_own and not options.get("packages") and options.get("lock") is None:
+            imports = imports_at(self._level, self._extra)
+            imports |= NETWORK_IMPORTS if options.get("network") else frozenset()
+        knows_names = is_own and not changes_code(run.layers)
+        return CodeCheck(helpers, imports, knows_names=knows_names, is_module=is_own)
 
     def _apart(self) -> Executor:
         """A sandbox without files and network, for one function of sealed code."""
@@ -287,7 +369,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
 
     @property
     def _level(self) -> TrustLevel:
-        return TrustLevel(self._code_options.get("trust_level", TrustLevel.ISOLATED))
+        return read_level(self._code_options.get("trust_level", TrustLevel.ISOLATED))
 
     def _sandbox_options(self) -> ProcessOptions:
         """The options of all sandboxes of the agent."""
@@ -303,20 +385,16 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T]):
         return sandbox
 
     async def _run_in(
-        self, task: Task, temperature: float | None, branch: Executor
+        self, task: Task, temperature: float | None, deps: D | None, branch: Executor
     ) -> RunResult[T]:
         settings = replace(self._settings, temperature=temperature)
         candidate = copy(self)
         vars(candidate).update(_branch=branch, _settings=settings)
-        return await candidate.run(task, return_result=True)
+        return await candidate.run(task, return_result=True, deps=deps)
 
     def _limits(self) -> ExecutionLimits:
         return self._code_options.get("limits", _LIMITS)
 
 
-def _with_words(message: Message, *words: str) -> Message:
-    """The message followed by words; a plain text stays a plain text."""
-    added = [word for word in words if word]
-    if isinstance(message.content, str):
-        return replace(message, content="\n\n".join(filter(None, (message.content, *added))))
-    return replace(message, content=(*message.content, *map(Text, added)))
+def _lines(*texts: str) -> str:
+    return "\n".join(filter(None, texts))

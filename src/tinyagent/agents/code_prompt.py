@@ -8,23 +8,24 @@ from __future__ import annotations
 import itertools
 import sys
 import zlib
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any
 
 from tinyagent.agents.code_sealed import SEALED_HELPERS, SEALED_RULES
 from tinyagent.core.errors import ToolArgumentsError
-from tinyagent.core.execution import Artifact, ExecutionResult
+from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import Document, Image
 from tinyagent.core.types import ToolResult
+from tinyagent.execution.trust import ISOLATED_IMPORTS
 from tinyagent.memory.steps import ActionStep, Step
 from tinyagent.tools.signature import python_stub
 from tinyagent.tools.tool import Tool, bind_arguments
 
 HELPERS = {
     "final_answer": "final_answer(value, **metadata): give the answer; it ends the block at once",
-    "store": "store(key, value): keep a note under a key; you see your notes at each step",
+    "store": "store(key, value): keep a note under a key, for when earlier steps are left out",
     "recall": "recall(key, default=None): get what is stored under the key",
     "observe": "observe(msg): note something that you have seen",
     "fail": "fail(msg): note an attempt that failed, so that you do not make it again",
@@ -35,7 +36,7 @@ HELPERS = {
 """The helpers by name, as the prompt describes them."""
 
 _THERE = (
-    "These functions are available too. Get facts from them, never from your memory. Call them by"
+    "These functions are available. Get facts from them, never from your memory. Call them by"
     " their names; do not import or define them:"
 )
 # The last text before the task, because small models forget what comes earlier.
@@ -43,11 +44,48 @@ _LAST = (
     "Each of your replies must contain one block that starts with ```python and ends with ```. As"
     " soon as you know the answer, send it with final_answer(...)."
 )
-_CORRECT = "[Send the whole code again, corrected.]"  # or small models only comment on errors
-_ONLY_FILES = "there are no files except those in the working folder"
+_ONLY_FILES = "there are no files except those in the working folder: "
+_NO_FILES = "the working folder is empty"
 _PLOTS = "After a block you see the Matplotlib figures that it left open, and its PNG files."
-_FEW = 80  # standard modules that are listed by name
-_MOST_OF_PYTHON = "the standard library, except for networks, processes and ctypes"
+_EXAMPLE = """
+{when}, you would send
+
+```python
+{code}
+```
+"""
+_THEN = """
+and, after you see what it printed,
+
+```python
+final_answer({answer})
+```
+"""
+_AT_ONCE = """
+To a question that needs none of this, such as "How many days has a week?", you answer at once:
+
+```python
+final_answer(7)
+```
+"""
+_FEW = 12  # standard modules that are listed by name
+_MANY = 80
+_MOST_OF_PYTHON = "most of the standard library"
+_COMPUTING = "what computes in the standard library (csv, datetime, json, math, re, statistics ...)"
+_WELL_KNOWN = frozenset(
+    """
+    PIL aiohttp bs4 duckdb httpx lxml matplotlib networkx numpy openpyxl pandas plotly polars
+    pyarrow requests scipy seaborn sklearn statsmodels sympy yaml
+    """.split()  # noqa: SIM905 - a list to read, not a column
+)
+
+_PLACEHOLDERS = {
+    "integer": "3",
+    "number": "2.5",
+    "boolean": "True",
+    "array": "[...]",
+    "object": "{...}",
+}
 
 MAX_IMAGES = 4
 MAX_BYTES = 1_000_000
@@ -85,24 +123,58 @@ def describe_code_environment(  # noqa: PLR0913 - one for each part of the text
         hosts: the hosts or rules of its network; None does not mention network and files.
         sealed: whether the code works with stand-ins.
     """
+    tools, files = tuple(tools), tuple(files)
     stubs = "\n".join(_describe(tool) for tool in tools)
     described = [*HELPERS.values(), *(SEALED_HELPERS.values() if sealed else ())]
     helpers = "\n".join(f"- {line}" for line in described)
-    names = ", ".join(files)
-    listed = f": {names}" if names else ""
+    present = f"{_ONLY_FILES}{', '.join(files)}" if files else _NO_FILES
     own = ", ".join(packages)
     added = f", and the modules of these packages: {own}" if own else ""
     parts = [
+        f"{_THERE}\n{stubs}\n" if stubs else "",
+        f"{_examples(tools, files)}\n",
         f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
         f"{SEALED_RULES}\n" if sealed else "",
-        "" if imports is None else f"You may import: {_list_imports(frozenset(imports))}{added}.",
+        "" if imports is None else f"You may import {_list_imports(frozenset(imports))}{added}.",
         "" if seconds is None else f"A block may run for {seconds:g} s.",
-        "" if hosts is None else f"{_describe_network(hosts)}{_ONLY_FILES}{listed}.",
+        "" if hosts is None else f"{_describe_network(hosts)}{present}.",
         _PLOTS if plots else "",
-        f"\n{_THERE}\n{stubs}\n" if stubs else "",
-        _LAST,
+        f"\n{_LAST}",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _examples(tools: Sequence[Tool], files: Sequence[str]) -> str:
+    """Replies that use what there is: the first tool, the first file, or else Python alone."""
+    first: list[tuple[str, str, str]] = []
+    if tools:
+        code = f"result = {_call(tools[0])}\nprint(result)"
+        first.append((f"For a task that needs {tools[0].name}", code, "result"))
+    if files:
+        code = f"text = open({files[0]!r}).read()\nprint(text[:500])"
+        first.append((f"For a task on the file {files[0]}", code, "len(text)"))
+    if not first:
+        task = 'For the task "Add the squares of 1 to 10"'
+        first.append((task, "print(sum(n * n for n in range(1, 11)))", "385"))
+    shown = [
+        _EXAMPLE.format(when=when, code=code) + _THEN.format(answer=answer)
+        for when, code, answer in first
+    ]
+    return "\n".join(part.strip("\n") + "\n" for part in (*shown, _AT_ONCE)).rstrip("\n")
+
+
+def _call(tool: Tool) -> str:
+    """A call of the tool with the arguments that it requires; `...` stands for a text."""
+    properties = tool.json_schema.get("properties", {})
+    given = (
+        f"{name}={_placeholder(properties[name])}" for name in tool.json_schema.get("required", ())
+    )
+    return f"{tool.name}({', '.join(given)})"
+
+
+def _placeholder(schema: Mapping[str, Any]) -> str:
+    values = schema.get("enum")
+    return repr(values[0]) if values else _PLACEHOLDERS.get(str(schema.get("type")), '"..."')
 
 
 def _describe_network(hosts: Iterable[object]) -> str:
@@ -119,22 +191,6 @@ def _describe_network(hosts: Iterable[object]) -> str:
     return f"Only these hosts can be reached: {listed}. Keys are added to requests for you; "
 
 
-def observation(result: ExecutionResult, note: str = "") -> str:
-    """What the model is shown of its code: the output, or the last value; the error; the files.
-
-    Args:
-        result: of the block.
-        note: which images the model is shown.
-    """
-    parts = [result.output.rstrip("\n")]
-    if result.error is not None:
-        parts.append(f"{result.error.rstrip()}\n{_CORRECT}")
-    elif not result.output.strip():
-        parts.append(result.value_text or "(no output)")
-    parts += [_files(result.artifacts), note]
-    return "\n".join(part for part in parts if part)
-
-
 def _describe(tool: Tool) -> str:
     """The tool without `def`: small models would continue what looks like a program."""
     signature, _, doc = python_stub(tool).partition(":\n")
@@ -142,18 +198,18 @@ def _describe(tool: Tool) -> str:
 
 
 def _list_imports(imports: frozenset[str]) -> str:
-    """The modules in one line; most of the standard library is summed up in words."""
+    """The modules in one line: few by name, many by the names that matter."""
     if "*" in imports:
         return "any installed module"
     others = {name for name in imports if name.partition(".")[0] not in sys.stdlib_module_names}
-    installed = sorted(name for name in others if find_spec(name.partition(".")[0]) is not None)
-    if len(imports) - len(others) < _FEW:
-        return ", ".join(sorted(imports - others) + installed)
-    return ", ".join([_MOST_OF_PYTHON, *installed])
-
-
-def _files(artifacts: Sequence[Artifact]) -> str:
-    return f"[files: {', '.join(item.name for item in artifacts)}]" if artifacts else ""
+    standard = sorted(imports - others)
+    named = (name for name in others if name in _WELL_KNOWN or name not in ISOLATED_IMPORTS)
+    installed = sorted(name for name in named if find_spec(name.partition(".")[0]) is not None)
+    if len(standard) > _MANY:
+        standard = [_MOST_OF_PYTHON]
+    elif len(standard) > _FEW:
+        standard = [_COMPUTING]
+    return ", ".join(standard + installed)
 
 
 def shown_to_model(

@@ -15,9 +15,11 @@ import re
 import textwrap
 from collections.abc import Iterator
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tinyagent.core.errors import MalformedReply
+from tinyagent.core.parts import Reasoning, Text
+from tinyagent.core.types import ModelResponse, RawToolCall
 from tinyagent.core.untrusted import without_thoughts
 
 MAX_CHARS = 200_000
@@ -35,7 +37,11 @@ _NO_CODE = f"Your reply contains no Python code. {_WANTED} {_ANSWER}"
 _EMPTY = f"Your block of code contains no statement. {_WANTED} {_ANSWER}"
 _TOO_LONG = f"Your reply is longer than {MAX_CHARS:,} characters and was not read. {_WANTED}"
 _ON_FENCE = "Your block has code on the line of its fence; start the code on the next line."
-_CUT_OFF = " The block has no end: if your reply was cut off, send less code in one step."
+_NO_END = " The block has no end: if your reply was cut off, send less code in one step."
+_CUT_OFF = (
+    "Your reply was cut off at its maximum length, so nothing of it was run. Send less in one step:"
+    " think briefly, do one part, keep the result in a variable, and go on in the next block."
+)
 _NO_COMMANDS = (
     "Shell and notebook commands are not available and packages cannot be installed: leave the line"
     " out and import what you need."
@@ -65,10 +71,11 @@ _ACTIVE = (ast.Call, ast.Await, ast.NamedExpr, ast.JoinedStr, ast.comprehension)
 
 
 class CodeReply(NamedTuple):
-    """The text before the block, and the block's code."""
+    """The text before the block, the block's code, and its tree."""
 
     reasoning: str
     code: str
+    tree: ast.Module
 
 
 class _Block(NamedTuple):
@@ -94,24 +101,41 @@ class _Fault(NamedTuple):
     reason: str
 
 
-def read_code_reply(text: str) -> CodeReply:
+def read_code_reply(text: str, *, is_cut_off: bool = False) -> CodeReply:
     """Find the first block of Python in a model's reply; its code parses.
 
+    Args:
+        text: the reply.
+        is_cut_off: whether it ended at its maximum length; then only a block that has an end is
+            complete.
+
     Raises:
-        MalformedReply: there is no block, it is empty, in another language, or does not parse; the
-            message says what is wrong, in which line, and what to send.
+        MalformedReply: there is no block, it is empty, cut off, in another language, or does not
+            parse; the message says what is wrong, in which line, and what to send.
     """
+    try:
+        reply, has_end = _read(text)
+    except MalformedReply as fault:
+        raise MalformedReply(_CUT_OFF) if is_cut_off else fault from None
+    if is_cut_off and not has_end:
+        raise MalformedReply(_CUT_OFF)
+    return reply
+
+
+def _read(text: str) -> tuple[CodeReply, bool]:
+    """The reply, and whether a fence ends its code."""
     if len(text) > MAX_CHARS:
         raise MalformedReply(_TOO_LONG)
     text = without_thoughts(text.replace("\r\n", "\n")).strip("\n")
-    if _acts(_parse(text)):
-        return CodeReply("", text)
+    if tree := _action(text):
+        return CodeReply("", text, tree), False
     text = _after_unopened_thought(text)
     unmarked, complaint = None, ""
     for block in islice(_blocks(text), MAX_BLOCKS):
         if block.rest is not None:
-            if code := _code_of(text, block):
-                return CodeReply(text[: block.start].strip(), code)
+            code, tree, has_end = _code_of(text, block)
+            if tree.body:
+                return CodeReply(text[: block.start].strip(), code, tree), has_end
             complaint = complaint or _EMPTY
         elif block.language:
             complaint = complaint or (
@@ -120,11 +144,42 @@ def read_code_reply(text: str) -> CodeReply:
             )
         elif unmarked is None and block.is_closed:
             code = _dedented(text[block.body : block.end])
-            if _acts(_parse(code)):
-                unmarked = CodeReply(text[: block.start].strip(), code)
+            if tree := _action(code):
+                unmarked = CodeReply(text[: block.start].strip(), code, tree)
     if unmarked is None:
         raise MalformedReply(complaint or _NO_CODE)
-    return unmarked
+    return unmarked, True
+
+
+def read_last_words(text: str) -> Any:
+    """The answer in a reply after which no code is run.
+
+    It is the text, or what the text's code passes to `final_answer` if that is written out.
+
+    Raises:
+        MalformedReply: there is no such answer.
+    """
+    try:
+        code = read_code_reply(text).code
+    except MalformedReply:
+        words = without_thoughts(text).strip()
+        if not words or "```" in words:
+            raise
+        return words
+    tree = _parse(code)
+    calls = (
+        (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        if isinstance(tree, ast.Module)
+        else ()
+    )
+    for call in calls:
+        if isinstance(call.func, ast.Name) and call.func.id == "final_answer" and call.args:
+            try:
+                values = [ast.literal_eval(value) for value in call.args]
+            except (ValueError, TypeError, RecursionError, MemoryError):
+                continue
+            return values[0] if len(values) == 1 else values
+    raise MalformedReply("The reply is code, and no code is run any more.")
 
 
 def _after_unopened_thought(text: str) -> str:
@@ -165,8 +220,8 @@ def _block(text: str, opener: re.Match[str], end: int, *, is_closed: bool) -> _B
     return _Block(opener.start(), body, max(end, body), fence, language, rest, is_closed)
 
 
-def _code_of(text: str, block: _Block) -> str:
-    """The code of a Python block; empty if it holds no statement.
+def _code_of(text: str, block: _Block) -> tuple[str, ast.Module, bool]:
+    """The code of a Python block, its tree, and whether a fence ends it.
 
     A later end counts if the code holds the first one in a string.
     """
@@ -182,9 +237,9 @@ def _code_of(text: str, block: _Block) -> str:
         code = _dedented(text[block.body : end])
         tree = _parse(code)
         if isinstance(tree, ast.Module):
-            return code if tree.body else ""
+            return code, tree, end in ends or block.is_closed
         fault = fault or tree
-    raise MalformedReply(_explain(fault or _Fault(0, "", "")) + ("" if ends else _CUT_OFF))
+    raise MalformedReply(_explain(fault or _Fault(0, "", "")) + ("" if ends else _NO_END))
 
 
 def _dedented(code: str) -> str:
@@ -238,9 +293,11 @@ def _doubled(escape: re.Match[str]) -> str:
     return escape[0] if escape[1] else "\\\\"
 
 
-def _acts(tree: ast.Module | _Fault) -> bool:
-    """Whether code does something: prose, output and JSON often parse as names and literals."""
-    return isinstance(tree, ast.Module) and any(_is_action(statement) for statement in tree.body)
+def _action(code: str) -> ast.Module | None:
+    """The tree of code that does something: prose, output and JSON often parse as literals."""
+    tree = _parse(code)
+    acts = isinstance(tree, ast.Module) and any(map(_is_action, tree.body))
+    return tree if acts and isinstance(tree, ast.Module) else None
 
 
 def _is_action(statement: ast.stmt) -> bool:
@@ -258,3 +315,23 @@ def _explain(fault: _Fault) -> str:
         _NO_COMMANDS if _COMMAND.match(fault.text) else "Send the whole block again, corrected."
     )
     return f"Your code was not run: {where}{advice}"
+
+
+def spoken_parts(response: ModelResponse, text: str) -> tuple[Reasoning | Text, ...]:
+    """The reasoning and the text of an answer; none if there is only plain text.
+
+    Args:
+        response: the answer.
+        text: replaces the text of the answer, unless there is reasoning between its texts: such
+            reasoning is only valid in its place.
+    """
+    parts = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
+    texts = [part for part in parts if isinstance(part, Text)]
+    if len(texts) == len(parts) and all(part.opaque is None for part in texts):
+        return ()
+    is_same = "".join(part.text for part in texts).strip() == text.strip()
+    first_text = next((at for at, part in enumerate(parts) if isinstance(part, Text)), len(parts))
+    if is_same or any(isinstance(part, Reasoning) for part in parts[first_text:]):
+        return parts
+    thoughts = [part for part in parts if isinstance(part, Reasoning)]
+    return (*thoughts, Text(text, texts[0].opaque if len(texts) == 1 else None))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from tinyagent.agents.code_check.check import CodeCheck
+from tinyagent.agents.code_observation import describe_calls
 from tinyagent.agents.code_prompt import HELPERS, code_tool, shown_to_model
 from tinyagent.agents.code_sealed import SealedHelpers
 from tinyagent.agents.run import ResultStore, Run, chain
@@ -21,13 +23,15 @@ from tinyagent.core.events import (
 from tinyagent.core.execution import Artifact, ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import Document, Image
+from tinyagent.core.provenance import join
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
 from tinyagent.core.types import ToolResult
 from tinyagent.execution.protocol import Executor
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
-from tinyagent.memory.steps import ActionStep
+from tinyagent.memory.steps import ActionStep, ScratchpadStep
+from tinyagent.middleware.base import Middleware
 from tinyagent.tools.tool import Tool
 
 _OBSERVATION_CHARS = 10_000
@@ -37,6 +41,12 @@ class TinyCodeRun(Run[MemoryManager]):
     """One run of a code agent, with its sandbox, its scratchpad and its signals."""
 
     executor: Executor
+    calls: list[tuple[ToolCall, ToolResult]]
+    """The calls of the latest block, with their results."""
+    is_stuck: bool
+    """Whether the latest reply was one of before, with the same result."""
+
+    check: CodeCheck
 
     def use(self, executor: Executor, sandbox: Callable[[], Executor]) -> None:
         """Run the code with `executor`, which runs no other code meanwhile.
@@ -55,6 +65,11 @@ class TinyCodeRun(Run[MemoryManager]):
         self._end: RunEnded | None = None
         self._reads_results = False
         self._returned: list[Image | Document] = []
+        self.calls = []
+        self.is_stuck = False
+        self._outcomes: set[int] = set()
+        self._noted: list[ActionStep | ScratchpadStep] = []
+        self._has_noted = False
         self._code_run = chain(self.layers, "code_run", self._execute)
         self.control.forget_variables = executor.reset
         for tool in self.tools.values():
@@ -80,9 +95,11 @@ class TinyCodeRun(Run[MemoryManager]):
             self._reads_results = True
             self._inject_tool(self.results.tool)
         self._returned.clear()
+        self.calls.clear()
         self._code = code
         self.control.emit(CodeStarted(self.control.step, code))
         result = await self._code_run(code)
+        self.notice(code, result.output, result.value_text, result.error or "")
         self.artifacts += result.artifacts
         self.control.emit(CodeFinished(self.control.step, result))
         return result
@@ -104,17 +121,64 @@ class TinyCodeRun(Run[MemoryManager]):
         self.label = opened.label if self.label is None else self.label | opened.label
         return self.cleaned(opened.value)
 
+    def describe_calls(self, result: ExecutionResult) -> str:
+        """What the calls of a block that failed returned; nothing of a sealed run is shown."""
+        if result.error is None or self.control.sealed:
+            return ""
+        return describe_calls(self.calls, result.output)
+
+    def new_notes(self) -> str:
+        """The notes that the block made, for its observation; empty if it made none."""
+        notes = self.scratchpad.news()
+        self._has_noted = bool(notes)
+        return notes
+
+    def keep_notes(self) -> None:
+        """Add all notes to the memory if pruning has dropped or shortened a step that holds some.
+
+        They are part of the steps, because what was sent must not change: else no provider could
+        answer from its prompt cache.
+        """
+        present = {id(step) for step in self.memory.steps}
+        if all(id(step) in present for step in self._noted):
+            return
+        labels = [step.label for step in self._noted]
+        label = join(labels) if any(labels) else None
+        note = ScratchpadStep(self.scratchpad.to_context(), label)
+        self.memory.add(note)
+        self._noted = [note]
+
     def attachments(
         self, result: ExecutionResult, *, plots: bool
     ) -> tuple[tuple[Image | Document, ...], str]:
         """The images of the block that the model is shown, and a note for it on the others."""
         return shown_to_model(self._returned, result.artifacts, self.memory.steps, plots=plots)
 
-    def remember(self, step: ActionStep) -> None:
-        """Add a step to the memory and to the result."""
-        numbered = replace(step, step_number=self.control.step)
-        self.memory.add(numbered)
+    def remember(self, step: ActionStep, instead: str = "", reminder: str = "") -> None:
+        """Add a step to the memory and to the result.
+
+        Args:
+            step: what was sent, and its result.
+            instead: what the model is shown in place of it, if it is a repetition.
+            reminder: what only the model is shown with it.
+        """
+        numbered = replace(step, number=self.control.step)
+        kept = numbered
+        if instead:
+            kept = replace(numbered, reasoning="", code="", observation=instead, parts=())
+        elif reminder:
+            kept = replace(numbered, observation=f"{step.observation}\n{reminder}")
+        self.memory.add(kept)
+        if self._has_noted:
+            self._noted.append(kept)
+            self._has_noted = False
         self.steps.append(numbered)
+
+    def notice(self, *outcome: str) -> None:
+        """Compare a reply and its result with those of the earlier steps."""
+        key = hash(outcome)
+        self.is_stuck = key in self._outcomes
+        self._outcomes.add(key)
 
     def result(self, state: RunState, error: TinyAgentError | None) -> RunResult[Any]:
         """The result of the run as it is now, with its signals and artifacts."""
@@ -147,11 +211,21 @@ class TinyCodeRun(Run[MemoryManager]):
             self._end = end
             raise _EndOfRun from None
         self._returned += [part for part in result.parts if isinstance(part, Image | Document)]
+        self.calls.append((call, result))
         return result
 
     def _note(self, signal: Signal) -> None:
         self.signals.append(signal)
         self.control.emit(SignalGiven(signal.step, signal))
+
+
+def changes_code(layers: Iterable[Middleware]) -> bool:
+    """Whether a middleware of the caller's own may change the code before it runs."""
+    return any(
+        type(layer).code_run is not Middleware.code_run
+        and not type(layer).__module__.startswith("tinyagent.")
+        for layer in layers
+    )
 
 
 class _EndOfRun(BaseException):

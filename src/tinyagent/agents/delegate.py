@@ -12,14 +12,14 @@ from tinyagent.core.provenance import DELEGATION, UNKNOWN
 from tinyagent.core.results import RunResult
 from tinyagent.tools.tool import Tool
 
-RunTask = Callable[[str], Awaitable[RunResult[Any]]]
+RunTask = Callable[..., Awaitable[RunResult[Any]]]
 
 
 def agent_tool(run: RunTask, name: str, description: str) -> Tool:
     """A tool that passes a task to an agent and returns its answer, as JSON unless it is text.
 
-    What the inner run used counts towards the outer run. If the inner run has no answer, the outer
-    model is shown the reason.
+    The inner run has the `deps` of the outer run, and what it used counts towards the outer run.
+    If it has no answer, the outer model is shown the reason.
 
     Raises:
         ToolDefinitionError: the name is not valid, or the description is empty.
@@ -34,7 +34,7 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
             task: what to do, in words.
             context: the outer run.
         """
-        result = await run(task)
+        result = await run(task, deps=context.deps)
         delegation = DELEGATION.get()
         if delegation is not None:
             delegation.answer = result.label or UNKNOWN

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, TypedDict, cast
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
@@ -16,7 +16,8 @@ from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
 from tinyagent.middleware.base import Middleware
 from tinyagent.middleware.limits import UsageLimits
-from tinyagent.models.providers import check_reasoning
+from tinyagent.models.provider import check_reasoning
+from tinyagent.options import require_least
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -27,25 +28,21 @@ Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
 """A strategy for steps, synchronous or asynchronous."""
 
 
-class CommonOptions(TypedDict, total=False):
+class AgentOptions(TypedDict, total=False):
     """The options that all agents take; `ReactAgent` describes them."""
 
     max_steps: int
     prompt_file: str | Path | None
-    system_suffix: str
+    instructions: str
     middleware: Sequence[Middleware]
     max_tokens: int | None
+    temperature: float | None
     output_retries: int
+    answer_at_limit: bool
     reasoning: ReasoningWish | None
 
 
-class AgentOptions(CommonOptions, total=False):
-    """The options of `ReactAgent`."""
-
-    temperature: float | None
-
-
-class CodeOptions(CommonOptions, total=False):
+class CodeOptions(AgentOptions, total=False):
     """The options of `TinyCodeAgent`."""
 
     executor: Executor | Callable[[], Executor] | None
@@ -70,22 +67,44 @@ class AgentSettings:
     """`AgentOptions` with the defaults.
 
     Raises:
-        ConfigurationError: `max_steps` is less than 1, or `reasoning` is not a level or a number.
+        ConfigurationError: a number is too small, or `reasoning` is not a level or a number.
     """
 
     max_steps: int = 10
     prompt_file: str | Path | None = None
-    system_suffix: str = ""
+    instructions: str = ""
     middleware: Sequence[Middleware] = ()
     max_tokens: int | None = None
     temperature: float | None = None
     output_retries: int = 2
+    answer_at_limit: bool = True
     reasoning: ReasoningWish | None = None
 
     def __post_init__(self) -> None:
-        if self.max_steps < 1:
-            raise ConfigurationError(f"max_steps must be 1 or more, got {self.max_steps}")
+        require_least(1, max_steps=self.max_steps, max_tokens=self.max_tokens)
+        require_least(0, temperature=self.temperature, output_retries=self.output_retries)
         check_reasoning(self.reasoning)
+
+
+_OF_EXECUTOR = ("files", "network", "secrets")
+_OF_SANDBOX = ("trust_level", "limits", "extra_imports", "without", "require", "packages", "lock")
+"""Those of every sandbox of an agent; a sealed one has others besides its executor."""
+
+
+def refuse_beside_executor(options: CodeOptions) -> None:
+    """Refuse options of a sandbox if an executor is given, which has its own.
+
+    Raises:
+        ConfigurationError: it names one.
+    """
+    if options.get("executor") is None:
+        return
+    for name in (*_OF_EXECUTOR, *(() if options.get("sealed") else _OF_SANDBOX)):
+        if options.get(name):
+            raise ConfigurationError(
+                f"executor and {name} are both given: give {name} to the executor, such as"
+                f" executor=ProcessExecutor({name}=...)"
+            )
 
 
 def with_default_layers(
@@ -95,8 +114,16 @@ def with_default_layers(
 
     Approval is only needed if a tool requires it. It is outside the limits because waiting for a
     person does not use the run's time.
+
+    Raises:
+        ConfigurationError: an item is not a middleware.
     """
     layers = list(middleware)
+    for at, layer in enumerate(cast("list[object]", layers)):
+        if not isinstance(layer, Middleware):
+            made = f"; write {layer.__name__}(...)" if isinstance(layer, type) else ""
+            kind = "a class" if made else type(layer).__name__
+            raise ConfigurationError(f"middleware[{at}] is {kind}, not a Middleware{made}")
     gates = [at for at, layer in enumerate(layers) if isinstance(layer, Approval)]
     limits = [at for at, layer in enumerate(layers) if isinstance(layer, UsageLimits)]
     if not gates and any(tool.requires_approval for tool in tools.values()):

@@ -6,14 +6,23 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
-from tinyagent.adapters.base import ToolCallingAdapter, ValidatedAdapter
-from tinyagent.adapters.choose import ToolCallingMode, ToolOffer, ToolOffers, get_adapter
-from tinyagent.adapters.native import ONLY_A_CALL, NativeToolAdapter, is_only_calls
-from tinyagent.agents.base import LoopAgent, T
+from tinyagent.adapters.base import ToolCallingAdapter
+from tinyagent.adapters.choose import ToolCallingMode, ToolOffer, ToolOffers, get_adapter, is_small
+from tinyagent.adapters.native import (
+    NO_CALL,
+    ONLY_A_CALL,
+    ONLY_AN_ECHO,
+    NativeToolAdapter,
+    calls_among_words,
+    is_echo,
+    is_only_calls,
+)
+from tinyagent.agents.base import LoopAgent
 from tinyagent.agents.options import AgentOptions
 from tinyagent.agents.run import Run
+from tinyagent.agents.start import D, T
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
 from tinyagent.core.messages import Content, Message, ToolCall
@@ -23,10 +32,12 @@ from tinyagent.core.results import ReactStep
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, remembered
 from tinyagent.memory.memory import Memory
 from tinyagent.models.base import Model
+from tinyagent.options import checks_options
 from tinyagent.prompts import REACT_SYSTEM
 from tinyagent.tools.tool import Tool
 
-_NATIVE = (NativeToolAdapter, ValidatedAdapter)
+_TOOLS_ARE = "The tools are"
+_NAMED = 40  # tools that are named
 
 
 class ReactRun(Run[Memory]):
@@ -36,9 +47,17 @@ class ReactRun(Run[Memory]):
     """How the tools were offered in the latest request."""
     calls_natively = False
     """Whether the model has called a function, so that it knows how to."""
+    was_doubted = False
+    """Whether an answer was sent back because a call of a tool is missing."""
+
+    def has_made(self, call: ToolCall) -> bool:
+        """Whether this call was made before, so that its text may be a quotation."""
+        made = (result.call for step in self.steps for result in step.results)
+        return any(one.name == call.name and one.arguments == call.arguments for one in made)
 
 
-class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
+@checks_options(AgentOptions)
+class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
     """An agent that calls tools until it has the answer.
 
     Args:
@@ -46,21 +65,26 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions.
         output_type: the type of the answer, default `str`: any type that Pydantic can read.
-        tool_calling_mode: how tools are offered: `"native"` (function calling), `"validated"` (the
-            same, with arguments checked before anything else sees them), `"structured"` (the server
-            enforces a JSON Schema), `"parsed"` (in words, for any model); `"auto"` starts from what
-            is known about the model and steps down if its server refuses.
+        deps_type: the type of what `run(..., deps=...)` passes to the tools, as `context.deps` of
+            their `RunContext`; default: nothing is passed.
+        tool_calling_mode: how tools are offered: `"native"` (function calling), `"structured"`
+            (the server enforces a JSON Schema), `"parsed"` (in words, for any model); `"auto"`
+            starts from what is known about the model and steps down if its server refuses.
         max_steps: the maximum number of model calls in one run (default 10).
-        prompt_file: a file with a system prompt that replaces the built-in one.
-        system_suffix: added to the system prompt.
+        instructions: text at the end of the system prompt; the built-in prompt stays, because it
+            explains how to work with tools.
+        prompt_file: a file with a prompt that replaces the built-in one; `instructions` follow it.
         middleware: wraps each model and tool call, outermost first.
         max_tokens, temperature: passed to the model; a temperature only if it accepts one.
         reasoning: how much the model should think before it answers: `"off"`, `"low"`,
             `"medium"`, `"high"`, or about how many tokens; None leaves it to the model.
         output_retries: how often a wrong typed answer goes back to the model (default 2).
+        answer_at_limit: whether a run without an answer at the step limit asks once more, for an
+            answer in plain words (the default); the `source` of such a `final_answer` is
+            `"step_limit"`.
 
     Raises:
-        ToolDefinitionError: an item of `tools` cannot be a tool.
+        ToolDefinitionError: an item of `tools` cannot be a tool, or needs other `deps`.
         ConfigurationError: the model has no key, or an option is wrong.
     """
 
@@ -70,10 +94,11 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         tools: Iterable[Tool | Callable[..., Any]] = (),
         *,
         output_type: type[T] | None = None,
+        deps_type: type[D] | None = None,
         tool_calling_mode: ToolCallingMode = "auto",
         **options: Unpack[AgentOptions],
     ) -> None:
-        super().__init__(model, tools, output_type, options, REACT_SYSTEM)
+        super().__init__(model, tools, output_type, options, REACT_SYSTEM, deps_type=deps_type)
         offered = tuple(self._tool_map.values())
         self._offers = ToolOffers(
             get_adapter(self._model, offered, tool_calling_mode),
@@ -154,13 +179,27 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
                 )
             run.steps.append(ReactStep(run.control.step, text, results))
 
+    def ask_in_words(self, run: ReactRun, words: str) -> None:
+        """Add the words to the conversation; the next request keeps the model from calling."""
+        run.control.answer_only = True
+        run.memory.add("user", words, label=OPERATOR)
+
+    def last_words(self, run: ReactRun, response: ModelResponse) -> str:
+        """The text of the reply; raises `MalformedReply` if it is empty or holds calls."""
+        adapter, text = run.offer.adapter, response.content or ""
+        if not text.strip() or self._read_calls(run, adapter, response):
+            raise MalformedReply("the reply at the step limit was not an answer")
+        run.memory.add("assistant", remembered(response, text, ()), label=response.label)
+        return cast("str", run.cleaned(adapter.extract_answer(response)))
+
     def _read_calls(
         self, run: ReactRun, adapter: ToolCallingAdapter, response: ModelResponse
     ) -> tuple[ToolCall, ...]:
         """The calls to run; none if the reply is an answer."""
         tools, text = tuple(run.tools.values()), response.content or ""
-        run.calls_natively = run.calls_natively or bool(response.tool_calls)
-        if response.tool_calls or not text.strip() or not isinstance(adapter, _NATIVE):
+        if response.tool_calls:
+            run.calls_natively = self._offers.calls_natively = True
+        if response.tool_calls or not text.strip() or not isinstance(adapter, NativeToolAdapter):
             return adapter.extract_tool_calls(response, tools)
         only_calls = is_only_calls(text, run.tools)
         if run.calls_natively and not only_calls:
@@ -168,7 +207,36 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T]):
         calls = adapter.extract_tool_calls(response, tools)
         if only_calls and tools and not calls and self._output is None:
             raise MalformedReply(ONLY_A_CALL)  # a typed answer may have the keys of a call
-        return calls
+        if calls or not tools or self._offers.calls_natively:
+            return calls
+        return self._read_words(run, adapter, response)
+
+    def _read_words(
+        self, run: ReactRun, adapter: ToolCallingAdapter, response: ModelResponse
+    ) -> tuple[ToolCall, ...]:
+        """The first call among the words of a model that has never called natively.
+
+        Raises:
+            MalformedReply: there is none, and the words are hardly an answer.
+        """
+        text, unknown = response.content or "", ""
+        if is_echo(text):
+            raise MalformedReply(ONLY_AN_ECHO)
+        for written, call in calls_among_words(text):
+            if call.name in run.tools and not run.has_made(call):
+                alone = replace(response, content=written)
+                return adapter.extract_tool_calls(alone, tuple(run.tools.values()))
+            unknown = unknown or (call.name if call.name not in run.tools else "")
+        if run.was_doubted or run.control.answer_only:
+            return ()
+        names = ", ".join([*run.tools][:_NAMED])
+        if unknown and self._output is None:
+            run.was_doubted = True
+            raise MalformedReply(f"There is no tool {unknown!r}. {_TOOLS_ARE}: {names}.")
+        if not run.steps and is_small(self._model):
+            run.was_doubted = True
+            raise MalformedReply(f"{NO_CALL} {_TOOLS_ARE}: {names}.")
+        return ()
 
     def reject(self, run: ReactRun, response: ModelResponse, reason: str) -> None:
         """Remember what the model wrote, and what is wrong with it."""

@@ -26,6 +26,7 @@ from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory
 from tinyagent.middleware.base import INNERMOST, Middleware, SteeringMiddleware
 from tinyagent.models.base import Model
+from tinyagent.tools.checking import check_call
 from tinyagent.tools.tool import Tool, call_tool
 
 MAX_CHARS = 20_000
@@ -66,6 +67,7 @@ class Run(Generic[M]):
         self.output: Any = None
         self.steps: list[Any] = []
         self.rejected_outputs = 0
+        self.cut_off_replies = 0
         self.label: Label | None = None
         """Where the latest reply of the model comes from."""
         self.labelled_calls: list[ToolResult] = []
@@ -103,10 +105,18 @@ class Run(Generic[M]):
         return response
 
     async def call_tool(self, call: ToolCall) -> ToolResult:
-        """Run a tool, through the middleware; a failure is a result too."""
+        """Run a tool, through the middleware; a failure is a result too.
+
+        A call whose arguments the tool refuses gets no further than here.
+        """
         step = self.control.step
-        self.control.emit(ToolStarted(step, call))
-        result = await self._tool_call(call)
+        checked = self._checked(call)
+        if isinstance(checked, ToolResult):
+            self.control.emit(ToolStarted(step, checked.call))
+            result = replace(checked, label=self.label)
+        else:
+            self.control.emit(ToolStarted(step, checked))
+            result = await self._tool_call(checked)
         logger.debug("step %d: %s took %.3f s", step, call.name, result.duration_seconds)
         if result.label is not None:
             self.labelled_calls.append(result)
@@ -140,6 +150,25 @@ class Run(Generic[M]):
             label=self.label,
             calls=tuple(self.labelled_calls),
         )
+
+    def _checked(self, call: ToolCall) -> ToolCall | ToolResult:
+        """The call with the arguments that its tool reads, or why it is not made.
+
+        Where arguments hold stand-ins, the `Provenance` checks the values behind them.
+        """
+        if call.fault is None and self._is_sealed(call):
+            return call
+        return check_call(self.tools.get(call.name), call)
+
+    def _is_sealed(self, call: ToolCall) -> bool:
+        """Whether the arguments hold stand-ins."""
+        vault = self.control.vault
+        if vault is None:
+            return False
+        try:
+            return bool(vault.open(dict(call.arguments)).labels)
+        except (ValueError, TypeError):  # of an unknown stand-in
+            return True
 
     async def _complete(self, request: ModelRequest) -> ModelResponse:
         return await self._model.complete(request)

@@ -105,6 +105,9 @@ class Display:
         if not self._quiet:
             used = result.usage
             steps = "1 step" if result.steps_taken == 1 else f"{result.steps_taken} steps"
+            answer_given = result.final_answer
+            if answer_given is not None and answer_given.source == "step_limit":
+                steps += ", answered in words at the step limit"
             notes.print(
                 f"[{result.state}] {steps}, {result.duration_seconds:.1f} s,"
                 f" {used.input_tokens} tokens in, {used.output_tokens} out{_cost(result)}",
@@ -182,11 +185,11 @@ class Display:
 
 
 def _cost(result: RunResult[Any]) -> str:
-    """The cost of the run, if the price list is installed."""
-    if not has_prices():
-        return ""
+    """The cost of the run, if it is known or should be."""
     cost = result.cost
-    return ", cost unknown" if cost.unknown and not cost.known else f", {cost}"
+    if cost.known or not cost.unknown:
+        return f", {cost}"
+    return ", cost unknown" if has_prices() else ""
 
 
 def _shorten(text: str) -> str:

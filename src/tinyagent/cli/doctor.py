@@ -76,17 +76,41 @@ def _as_json(examinations: Sequence[Examination], advice: list[str]) -> dict[str
 
 def _show(examinations: Sequence[Examination], advice: list[str]) -> None:
     console = Console(highlight=False, markup=False, emoji=False)
+    console.print(verdict(examinations), style="bold", soft_wrap=True)
     here = _about_here()
     console.print(
         f"{here['system']} on {here['machine']}, Python {here['python']}, {here['user']} user"
     )
-    for alike in _alike(examinations):
+    strongest_first = reversed(_alike(examinations))
+    for alike in sorted(strongest_first, key=lambda group: not group[0].trials):
         console.print()
         console.print(_table(alike) if alike[0].trials else _absence(alike[0]))
     if advice:
         console.print("\nHow to get more:")
         for line in advice:
             console.print(f"- {line}")
+
+
+def verdict(examinations: Sequence[Examination]) -> str:
+    """Whether untrusted code can run here, in one line."""
+    failed = [
+        f"{trial.guarantee.id} at {each.trust_level}"
+        for each in examinations
+        for trial in each.failed
+    ]
+    if failed:
+        return (
+            "Verdict: do not run untrusted code here. Promised, but not held or not tested:"
+            f" {', '.join(dict.fromkeys(failed))}."
+        )
+    levels = {each.trust_level: each for each in examinations if each.trials}
+    if TrustLevel.SANDBOXED in levels:
+        return "Verdict: untrusted code can run here, at isolated and at sandboxed."
+    if TrustLevel.ISOLATED not in levels:
+        return "Verdict: only trusted code can run here: there is no isolation on this machine."
+    lacking = [t.guarantee for t in levels[TrustLevel.ISOLATED].trials if not t.guarantee.enforced]
+    without = f", without {', '.join(each.id for each in lacking)}" if lacking else ""
+    return f"Verdict: untrusted code can run here at isolated{without}; sandboxed is not available."
 
 
 def _alike(examinations: Sequence[Examination]) -> list[list[Examination]]:

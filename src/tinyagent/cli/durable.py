@@ -11,7 +11,7 @@ import typer
 
 import tinyagent_commands
 from tinyagent.cli.shell import ExitStatus, notes, printable
-from tinyagent.core.errors import CallerError, ConfigurationError
+from tinyagent.core.errors import CallerError, ConfigurationError, missing_extra
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns
@@ -67,4 +67,4 @@ def require() -> None:
         ConfigurationError: It is not.
     """
     if find_spec("dbos") is None:
-        raise ConfigurationError("durable runs need the package 'dbos': pip install 'dbos>=3.4,<4'")
+        raise ConfigurationError(missing_extra("a durable run", "durable"))

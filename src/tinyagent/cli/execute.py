@@ -10,7 +10,7 @@ import typer
 
 import tinyagent_commands
 from tinyagent.cli.shell import ExitStatus, notes, printable
-from tinyagent.core.errors import CallerError, SandboxUnavailable
+from tinyagent.core.errors import ArtifactError, CallerError, SandboxUnavailable
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
@@ -65,8 +65,8 @@ class _Screen:
             self.show(f"{result.final_value}\n")
         if result.error is not None:
             notes.print(printable(result.error.rstrip()), style="red")
-            if "extra_imports=" in result.error:
-                notes.print("On the command line that is: --allow MODULE", style="yellow")
+            if "is not allowed here" in result.error:
+                notes.print("A module can be allowed: --allow MODULE", style="yellow")
 
 
 def execute(  # noqa: PLR0913 - one for each option of the command
@@ -163,12 +163,11 @@ def _deliver(result: ExecutionResult, folder: Path | None) -> None:
         notes.print(printable(f"Files not saved (see --artifacts): {names}"), style="dim")
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for artifact in result.artifacts:
             path = artifact.save(folder)
             notes.print(printable(f"Saved {path} ({len(artifact.data):,} bytes)"), style="dim")
-    except OSError as error:
-        notes.print(printable(f"error: a file cannot be saved: {error}"), style="red")
+    except ArtifactError as error:
+        notes.print(printable(f"error: --artifacts {str(folder)!r}: {error}"), style="red")
         raise typer.Exit(ExitStatus.FAILED) from None
 
 

@@ -14,8 +14,13 @@ import typer
 import tinyagent_commands
 from tinyagent.cli.execute import Lock, Network, Packages, Require, Without
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
-from tinyagent.core.cost import has_prices
-from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.errors import (
+    ArtifactError,
+    CallerError,
+    ConfigurationError,
+    SandboxUnavailable,
+    missing_extra,
+)
 from tinyagent.core.parts import attachment
 from tinyagent.core.untrusted import as_array
 from tinyagent.execution.trust import TrustLevel
@@ -192,7 +197,7 @@ def _from_yaml(text: str) -> object:
     try:
         import yaml
     except ImportError:
-        raise ConfigurationError("a policy in YAML needs PyYAML: pip install pyyaml") from None
+        raise ConfigurationError(missing_extra("a policy in YAML", "skillian")) from None
     try:
         return yaml.safe_load(text)
     except yaml.YAMLError as error:
@@ -204,13 +209,10 @@ def _save(result: RunResult[str], folder: Path | None) -> None:
     if folder is None:
         return
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         for artifact in result.artifacts:
             artifact.save(folder)
-    except OSError as error:
-        raise ConfigurationError(
-            f"--artifacts {str(folder)!r}: {error.strerror or error}"
-        ) from None
+    except ArtifactError as error:
+        raise ConfigurationError(f"--artifacts {str(folder)!r}: {error}") from None
 
 
 async def _run(
@@ -239,7 +241,7 @@ def _as_json(result: RunResult[str], review: WorkspaceReview | None) -> dict[str
         "steps_taken": result.steps_taken,
         "duration_seconds": round(result.duration_seconds, 3),
         "usage": result.usage.to_dict(),
-        **({"cost": result.cost.to_dict()} if has_prices() else {}),
+        "cost": result.cost.to_dict(),
         "artifacts": [artifact.name for artifact in result.artifacts],
         **({} if review is None else {"changes": [asdict(change) for change in review.changes]}),
     }

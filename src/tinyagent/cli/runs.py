@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Awaitable, Callable, Sequence
+from string import hexdigits
 from typing import TYPE_CHECKING, Annotated, Any, cast, get_args
 
 import typer
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
-from rich.table import Table
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
 from tinyagent.cli.shell import ExitStatus, notes, printable
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, RunConflict
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, RunRecord
@@ -22,12 +24,21 @@ app = typer.Typer(
     help="Durable runs: start, list, show, resume, approve and cancel them.", no_args_is_help=True
 )
 
-RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id.")]
+RunId = Annotated[str, typer.Argument(metavar="RUN", help="The run's id, or its beginning.")]
 Call = Annotated[str, typer.Option(help="Which call, if several wait; `runs show` names them.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 _MAX_CELL = 60
+_LEAST_CELL = 12
+_GAP = "  "
+_SHORT_ID, _LONG_ID, _MADE_ID = 8, 24, 32
 _WAITING = {"waiting", "needs_decision"}
+_APPROVAL = {"approve {}": "make the call", "approve {} --no": "refuse it"}
+_DOUBT = {
+    "resume {} --retry": "make the call again",
+    "resume {} --skip": "continue without it",
+    "resume {} --abort": "end the run",
+}
 
 
 @app.command()
@@ -78,10 +89,12 @@ def list_runs(
         if as_json:
             _print_json([record.to_dict() for record in records])
             return
+        ids = _short_ids([record.run_id for record in records])
         rows = [
-            (r.run_id, r.agent, r.state, f"{r.created:%Y-%m-%d %H:%M:%S}", r.task) for r in records
+            (short, r.agent, r.state, f"{r.created:%Y-%m-%d %H:%M}", r.task)
+            for short, r in zip(ids, records, strict=True)
         ]
-        _print_table(("run", "agent", "state", "created (UTC)", "task"), rows)
+        _print_table(("run", "agent", "state", "created (UTC)", "task"), rows, ("task", "agent"))
 
     _with(database, work)
 
@@ -91,15 +104,15 @@ def show(run_id: RunId, *, database: Database = DEFAULT_DATABASE, as_json: AsJso
     """Show a run, its questions and its records."""
 
     async def work(runs: DurableRuns) -> None:
-        record = await runs.get(run_id)
-        steps = await runs.steps(run_id)
+        record = await runs.get(await runs.find(run_id))
+        steps = await runs.steps(record.run_id)
         if as_json:
             recorded = [{"name": s.name, "recorded": s.recorded.isoformat()} for s in steps]
             _print_json({**record.to_dict(), "steps": recorded})
             return
         _print_record(record)
         rows = [(f"{step.recorded:%Y-%m-%d %H:%M:%S}", step.name) for step in steps]
-        _print_table(("recorded (UTC)", "step"), rows)
+        _print_table(("recorded (UTC)", "step"), rows, ("step",))
 
     _with(database, work)
 
@@ -124,11 +137,15 @@ def resume(
         raise typer.BadParameter("--retry, --skip and --abort exclude each other")
 
     async def work(runs: DurableRuns) -> None:
+        record = await runs.get(await runs.find(run_id))
         if chosen:
-            await runs.decide(run_id, chosen[0], call=call)
+            await runs.decide(record.run_id, chosen[0], call=call)
+        elif record.state in _WAITING:
+            _print_questions(record)
+            raise RunConflict(f"run {record.run_id!r} waits for an answer; see above")
         else:
-            await runs.resume(run_id)
-        _print_state(await runs.get(run_id))
+            await runs.resume(record.run_id)
+        _print_state(await runs.get(record.run_id))
 
     _with(database, work)
 
@@ -138,8 +155,9 @@ def cancel(run_id: RunId, *, database: Database = DEFAULT_DATABASE) -> None:
     """End a run before its next call."""
 
     async def work(runs: DurableRuns) -> None:
-        await runs.cancel(run_id)
-        _print_state(await runs.get(run_id))
+        whole = await runs.find(run_id)
+        await runs.cancel(whole)
+        _print_state(await runs.get(whole))
 
     _with(database, work)
 
@@ -156,8 +174,9 @@ def approve(
     """Approve or refuse a call of a waiting run."""
 
     async def work(runs: DurableRuns) -> None:
-        await runs.approve(run_id, approved=not no, reason=reason, call=call)
-        _print_state(await runs.get(run_id))
+        whole = await runs.find(run_id)
+        await runs.approve(whole, approved=not no, reason=reason, call=call)
+        _print_state(await runs.get(whole))
 
     _with(database, work)
 
@@ -209,29 +228,54 @@ def _print_record(record: RunRecord) -> None:
 def _print_questions(record: RunRecord) -> None:
     if record.state not in _WAITING:
         return
+    run = shlex.quote(record.run_id)
     for question in record.questions:
         arguments = json.dumps(dict(question.arguments), ensure_ascii=False)
-        way = (
-            f"tinyagent runs approve {record.run_id}"
-            if question.kind == "approval"
-            else f"tinyagent runs resume {record.run_id} --retry|--skip|--abort"
-        )
         notes.print(printable(f"{question.kind}: {question.tool} {arguments}"), style="yellow")
         if question.doubt:
             notes.print(printable(f"  {question.doubt}"), style="yellow")
-        notes.print(printable(f"  {way} --call {question.place}"), style="dim")
+        call = f"--call {shlex.quote(question.place)}"
+        ways = _APPROVAL if question.kind == "approval" else _DOUBT
+        for way, effect in ways.items():
+            notes.print(printable(f"  tinyagent runs {way.format(run)} {call}  # {effect}"))
 
 
-def _print_table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    table = Table(box=None, pad_edge=False)
-    for name in head:
-        table.add_column(name, no_wrap=True)
-    table.columns[0].min_width = max(
-        (len(row[0]) for row in rows), default=0
-    )  # so that it can be copied
-    for row in rows:
-        table.add_row(*(printable(_short(cell)) for cell in row))
-    Console(highlight=False, markup=False, emoji=False, soft_wrap=True).print(table)
+def _short_ids(ids: Sequence[str]) -> list[str]:
+    """The shortest beginnings, of some length, by which these ids differ; other ids are whole."""
+    shortened: list[str] = []
+    for run_id in ids:
+        least = _SHORT_ID if _is_hex(run_id) else _LONG_ID
+        others = [other for other in ids if other != run_id]
+        while least < len(run_id) and any(other.startswith(run_id[:least]) for other in others):
+            least += 1
+        shortened.append(run_id[:least])
+    return shortened
+
+
+def _is_hex(run_id: str) -> bool:
+    """Whether it is an id that was made for a run, rather than chosen."""
+    return len(run_id) == _MADE_ID and not set(run_id) - set(hexdigits)
+
+
+def _print_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], shrinking: Sequence[str]
+) -> None:
+    """Print a table in the width of the terminal; only the columns `shrinking` are cut, in turn."""
+    lines = [tuple(head), *(tuple(printable(_short(cell)) for cell in row) for row in rows)]
+    widths = [max(map(cell_len, column)) for column in zip(*lines, strict=True)]
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=True)
+    for name in shrinking:
+        excess = sum(widths) + len(_GAP) * (len(head) - 1) - console.width
+        at = head.index(name)
+        widths[at] = min(widths[at], max(widths[at] - excess, _LEAST_CELL))
+    for line in lines:
+        cells = [_fitted(cell, width) for cell, width in zip(line, widths, strict=True)]
+        console.print(_GAP.join(cells).rstrip())
+
+
+def _fitted(text: str, width: int) -> str:
+    cut = text if cell_len(text) <= width else f"{set_cell_size(text, width - 1).rstrip()}…"
+    return set_cell_size(cut, width)
 
 
 def _short(text: str) -> str:

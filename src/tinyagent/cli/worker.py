@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tinyagent.agents.base import LoopAgent
     from tinyagent.durable.queues import QueueOptions
 
-    Agents = Mapping[str, LoopAgent[Any, Any, Any, Any]]
+    Agents = Mapping[str, LoopAgent[Any, Any, Any, Any, Any]]
 
 
 def worker(  # noqa: PLR0913 - one for each option of the command

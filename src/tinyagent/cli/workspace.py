@@ -54,7 +54,7 @@ class WorkspaceReview:
         network = (
             f"Only these hosts can be reached: {reached}." if hosts else "There is no network."
         )
-        sandbox["system_suffix"] = f"{_SUFFIX} {network}"
+        sandbox["instructions"] = f"{_SUFFIX} {network}"
         self.changes: tuple[Change, ...] = ()
 
     def note(self, event: Event) -> None:

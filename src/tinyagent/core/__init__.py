@@ -6,6 +6,8 @@ if TYPE_CHECKING:
     from tinyagent.core.context import Finalizer, RunContext, RunControl
     from tinyagent.core.cost import Cost, ModelUse
     from tinyagent.core.errors import (
+        AnswerCutOff,
+        AnswerRefused,
         ArtifactError,
         CallerError,
         ConfigurationError,
@@ -38,6 +40,8 @@ if TYPE_CHECKING:
         UnknownToolError,
         UsageLimitReached,
         WorkspaceConflict,
+        how_to_install,
+        missing_extra,
     )
     from tinyagent.core.events import (
         CodeFinished,
@@ -89,7 +93,8 @@ else:
             "context": "Finalizer RunContext RunControl",
             "cost": "Cost ModelUse",
             "errors": (
-                "ArtifactError CallerError ConfigurationError ExecutionError "
+                "AnswerCutOff AnswerRefused ArtifactError CallerError "
+                "ConfigurationError ExecutionError "
                 "ExecutionTimeout InvalidFinalAnswer MalformedReply "
                 "ModelAuthenticationError ModelConnectionError ModelContextTooLong "
                 "ModelError ModelFormatRefused ModelMayRetry ModelRateLimited "
@@ -97,7 +102,8 @@ else:
                 "MultipleFinalAnswers NoProgress RecordingMismatch RunEnded "
                 "SandboxUnavailable StepLimitReached TinyAgentError "
                 "ToolArgumentsError ToolDefinitionError ToolRetry ToolServerError "
-                "UnknownToolError UsageLimitReached WorkspaceConflict"
+                "UnknownToolError UsageLimitReached WorkspaceConflict "
+                "how_to_install missing_extra"
             ),
             "events": (
                 "CodeFinished CodeStarted Event ModelRequested ModelResponded "
@@ -119,6 +125,8 @@ else:
     )
 
 __all__ = [
+    "AnswerCutOff",
+    "AnswerRefused",
     "Artifact",
     "ArtifactError",
     "CallerError",
@@ -198,6 +206,8 @@ __all__ = [
     "collect_signals",
     "commit",
     "explore",
+    "how_to_install",
+    "missing_extra",
     "remembered",
     "set_signal_collector",
     "uncertain",

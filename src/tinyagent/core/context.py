@@ -12,7 +12,7 @@ import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from tinyagent.core.cost import ModelUse
 from tinyagent.core.errors import MultipleFinalAnswers
@@ -21,6 +21,15 @@ from tinyagent.core.messages import ToolCall
 from tinyagent.core.provenance import Label
 from tinyagent.core.results import FinalAnswer
 from tinyagent.core.types import ToolResult, ToolSpec, Usage
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True, default=Any)
+else:
+    from typing import TypeVar
+
+    Deps_co = TypeVar("Deps_co", covariant=True)
 
 Ask = Callable[[ToolCall], Awaitable[Any]]
 """Asks a person whether a call may be made."""
@@ -59,11 +68,16 @@ class SealedValues(Protocol):
 
 
 class OpenedValue(Protocol):
-    """A value without stand-ins, and the join of the labels of what was in it."""
+    """A value without stand-ins, and the labels of what was in it."""
 
     @property
     def value(self) -> Any:
         """The value."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, Label]:
+        """The label of each place that held a stand-in."""
         ...
 
     @property
@@ -99,6 +113,7 @@ class RunControl:
         approve: asks a person about a call, as the run's `Approval` does; None if it has none.
         clean_answer: removes from an answer with this label what the policy does not allow in it.
         forget_variables: clears the variables of a code agent's sandbox; None for other agents.
+        deps: what the caller gave the run for its tools and middleware; never shown or stored.
     """
 
     task: str
@@ -122,6 +137,7 @@ class RunControl:
     approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
     clean_answer: Callable[[Any, Label | None], Any] | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None
+    deps: Any = field(default=None, repr=False)
 
     @property
     def seconds(self) -> float:
@@ -131,7 +147,7 @@ class RunControl:
         return now - self.started - self.waited_seconds - waiting
 
     @property
-    def context(self) -> RunContext:
+    def context(self) -> RunContext[Any]:
         """The read-only view."""
         return RunContext(self)
 
@@ -141,17 +157,23 @@ class RunControl:
         self.uses += uses
 
 
-class RunContext:
+class RunContext(Generic[Deps_co]):
     """What a run shows to its tools and middleware; it cannot be changed through this view.
 
     A tool with a parameter of this type receives the view of its run, and the model does not see
-    the parameter. The only thing that a tool may add is what it used itself: see `count`.
+    the parameter; `RunContext[MyDeps]` says what `deps` the tool needs. The only thing that a tool
+    may add is what it used itself: see `count`.
     """
 
     __slots__ = ("_control",)
 
     def __init__(self, control: RunControl) -> None:
         self._control = control
+
+    @property
+    def deps(self) -> Deps_co:
+        """What the caller gave the run: `agent.run(task, deps=...)`."""
+        return cast("Deps_co", self._control.deps)
 
     @property
     def task(self) -> str:

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from importlib.util import find_spec
 from typing import Any
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 
+_NO_PRICES = missing_extra("the cost of a run", "prices")
 # Names of providers that differ in the table.
 _PRICED_AS = {"gemini": "google", "kimi": "moonshotai", "xai": "x-ai"}
 
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """The tokens of one model request, and its model. Cached ones are part of the input."""
+    """The tokens of one model request, and its model. Cached ones are part of the input.
+
+    `is_counted` is whether the server reported its tokens; `reported` is its cost in US dollars if
+    the provider says it, as OpenRouter does.
+    """
 
     provider: str
     model: str
@@ -24,15 +29,17 @@ class ModelUse:
     output_tokens: int
     cached_tokens: int = 0
     cache_write_tokens: int = 0
+    is_counted: bool = True
+    reported: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost of requests in US dollars: an estimate from list prices, not a bill.
+    """The cost of requests in US dollars: an estimate, not a bill.
 
     Attributes:
-        known: the cost of the requests whose price is known.
-        unknown: the models whose price is not known, each once.
+        known: the cost of the requests whose cost is known.
+        unknown: why that of the others is not, each reason once.
     """
 
     known: Decimal = Decimal(0)
@@ -40,7 +47,7 @@ class Cost:
 
     @property
     def usd(self) -> Decimal | None:
-        """The whole cost; None if the price of a model is not known."""
+        """The whole cost; None if that of a request is not known."""
         return None if self.unknown else self.known
 
     def to_dict(self) -> dict[str, Any]:
@@ -55,17 +62,12 @@ class Cost:
         amount = f"${self.known:.4f}"
         if not self.unknown:
             return amount
-        missing = f"no price is known for {', '.join(self.unknown)}"
+        missing = "; ".join(self.unknown)
         return f"at least {amount} ({missing})" if self.known else f"unknown ({missing})"
 
 
 def cost_of(uses: Iterable[ModelUse]) -> Cost:
-    """The total cost of the requests.
-
-    Raises:
-        ConfigurationError: the package `genai-prices` is not installed.
-    """
-    check_prices()
+    """The total cost of the requests: as the provider reports it, otherwise by list prices."""
     return sum(map(_cost_of_one, uses), Cost())
 
 
@@ -77,12 +79,28 @@ def has_prices() -> bool:
 def check_prices() -> None:
     """Raise ConfigurationError if the table of prices is not installed."""
     if not has_prices():
-        raise ConfigurationError(
-            "costs need the package 'genai-prices': pip install genai-prices (extra 'prices')"
-        )
+        raise ConfigurationError(_NO_PRICES)
+
+
+def read_dollars(text: str) -> Decimal:
+    """An amount of US dollars; raises ValueError for what is not one."""
+    try:
+        amount = Decimal(text)
+    except InvalidOperation:
+        amount = Decimal("NaN")
+    if not amount.is_finite() or amount < 0:
+        raise ValueError(f"{text[:40]!r} is not an amount of US dollars")
+    return amount
 
 
 def _cost_of_one(use: ModelUse) -> Cost:
+    if use.reported is not None:
+        return Cost(use.reported)
+    model = f"{use.provider or 'unknown provider'}:{use.model}"
+    if not use.is_counted:
+        return Cost(unknown=(f"the server of {model} reported no tokens",))
+    if not has_prices():
+        return Cost(unknown=(_NO_PRICES,))
     from genai_prices import Usage, calc_price  # noqa: PLC0415 - an extra, 0.2 s of CPU
 
     tokens = Usage(
@@ -95,5 +113,5 @@ def _cost_of_one(use: ModelUse) -> Cost:
     try:
         price = calc_price(tokens, use.model, provider_id=provider)
     except (LookupError, ValueError):  # no such model; counts that contradict each other
-        return Cost(unknown=(f"{use.provider or 'unknown provider'}:{use.model}",))
+        return Cost(unknown=(f"no price is known for {model}",))
     return Cost(price.total_price)

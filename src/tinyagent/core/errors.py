@@ -14,6 +14,8 @@ TinyAgentError
 │   ├── UnknownRun            there is no durable run with this id
 │   └── UnknownToolError      there is no tool with this name in the registry
 ├── RunEnded                  the run stopped without an answer; carries its result
+│   ├── AnswerCutOff          the replies were longer than the model may send
+│   ├── AnswerRefused         the model or a filter of its provider declined to answer
 │   ├── InvalidFinalAnswer    the answer never matched its type
 │   ├── NoCandidatePassed     no candidate of `best_of` passed its check
 │   ├── ReplayDiverged        a resumed durable run does something else than before
@@ -107,6 +109,21 @@ class RunEnded(TinyAgentError):
     """The run stopped without an answer; `result` is its result up to there."""
 
     state: ClassVar[RunState] = "error"
+
+
+class AnswerCutOff(RunEnded):
+    """The model's replies were cut off at their maximum length, after `output_retries` more tries.
+
+    Nothing that was cut off was run, or taken as the answer.
+    """
+
+    state: ClassVar[RunState] = "cut_off"
+
+
+class AnswerRefused(RunEnded):
+    """The model, or a filter of its provider, declined to answer; the message has their words."""
+
+    state: ClassVar[RunState] = "refused"
 
 
 class InvalidFinalAnswer(RunEnded):
@@ -234,3 +251,22 @@ class ExecutionTimeout(ExecutionError):
 
 class SandboxUnavailable(ExecutionError):
     """This machine cannot keep the trust level's promises; the message says what to install."""
+
+
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra of this distribution, which is on no package index.
+
+    Args:
+        extra: Its name in `pyproject.toml`; several are separated by commas.
+    """
+    return f"in the folder of the clone, run: pip install '.[{extra}]'"
+
+
+def missing_extra(feature: str, extra: str) -> str:
+    """The message of an error: a feature needs an extra that is not installed, and how to get it.
+
+    Args:
+        feature: What needs it, at the start of the sentence, in the singular.
+        extra: The extra's name in `pyproject.toml`; several are separated by commas.
+    """
+    return f"{feature} needs the extra {extra!r}, which is not installed; {how_to_install(extra)}"

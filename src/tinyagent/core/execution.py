@@ -29,14 +29,16 @@ class Artifact:
     def save(self, folder: str | Path) -> Path:
         """Write it into `folder` as a new file; a path in its name is made part of the file name.
 
-        An existing file, folder or link with the same name stays as it is: the new file is then
-        called `name-1.png` and so on. A name that is too long for the file system is cut.
+        The folder is made if it does not exist. An existing file, folder or link with the same
+        name stays as it is: the new file is then called `name-1.png` and so on. A name that is too
+        long for the file system is cut.
 
         Raises:
             ArtifactError: it cannot be written there.
         """
         name = re.sub(r"[^\w.-]+", "_", self.name).lstrip(".") or "artifact"
         try:
+            Path(folder).mkdir(parents=True, exist_ok=True)
             return _write_new(Path(folder), _fitting(name), self.data)
         except OSError as error:
             reason = error.strerror or str(error)
@@ -145,6 +147,7 @@ class ExecutionResult:
         changes: how the workspace differs from its folder after this step, if there is one.
         label: where all this comes from; None if that is not known.
         requests: what it asked of the network; the first 1,000.
+        note: what the model is shown besides, such as a warning of the limits.
     """
 
     output: str = ""
@@ -163,3 +166,4 @@ class ExecutionResult:
     changes: tuple[Change, ...] = ()
     label: Label | None = field(default=None, compare=False)
     requests: tuple[NetworkRequest, ...] = ()
+    note: str = ""

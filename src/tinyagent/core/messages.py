@@ -22,6 +22,7 @@ from tinyagent.core.provenance import Label, label_from_dict, label_to_dict
 from tinyagent.core.untrusted import as_array, as_object, describe
 
 _to_json = json.JSONEncoder(default=str).encode
+_to_plain_json = json.JSONEncoder(ensure_ascii=False).encode
 Role = Literal["system", "user", "assistant", "tool"]
 
 
@@ -60,6 +61,14 @@ class ToolCall:
     opaque: Opaque | None = None
     origins: tuple[ArgumentOrigin, ...] = field(default=(), compare=False, repr=False)
     doubt: str = field(default="", compare=False)
+    _json: str = field(default="", init=False, compare=False, repr=False)
+
+    @property
+    def arguments_json(self) -> str:
+        """The arguments as JSON text. It is made once: what was sent does not change."""
+        if not self._json:
+            object.__setattr__(self, "_json", _to_plain_json(self.arguments))
+        return self._json
 
     @property
     def size(self) -> int:

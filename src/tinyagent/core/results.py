@@ -5,16 +5,25 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Literal
+from typing import TYPE_CHECKING, Any, Generic, Literal, Protocol, cast
 
 from tinyagent.core.cost import Cost, ModelUse, cost_of
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
+from tinyagent.core.messages import Message
 from tinyagent.core.provenance import Label
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ToolResult, Usage
 
-RunState = Literal["completed", "step_limit_reached", "usage_limit_reached", "cancelled", "error"]
+RunState = Literal[
+    "completed",
+    "step_limit_reached",
+    "usage_limit_reached",
+    "refused",
+    "cut_off",
+    "cancelled",
+    "error",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +49,12 @@ else:
     S_co = TypeVar("S_co", covariant=True)
 
 
+class _Conversation(Protocol):
+    """A memory, as far as a result reads it."""
+
+    def to_messages(self) -> tuple[Message, ...]: ...
+
+
 def long_result_handle(text: str) -> str:
     """The name of a long result, which its content determines: it never matches another text."""
     import hashlib  # noqa: PLC0415 - only for long results, and it loads OpenSSL
@@ -49,7 +64,11 @@ def long_result_handle(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FinalAnswer:
-    """The one answer of a run; `source` says how it was given: `"text"` or `"final_answer"`."""
+    """The one answer of a run.
+
+    `source` says how it was given: `"text"`, `"final_answer"`, or `"step_limit"` for one in plain
+    words that was asked for when no step was left.
+    """
 
     value: Any
     source: str
@@ -57,8 +76,25 @@ class FinalAnswer:
     metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+class PartlySubscripted:
+    """A generic class that may be given fewer types than it has; the others are `Any`.
+
+    Type checkers fill in the defaults of the type variables, which no class has before Python 3.13
+    when a program runs.
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:
+
+        def __class_getitem__(cls, given: Any) -> Any:
+            some = given if isinstance(given, tuple) else (given,)
+            missing = len(cls.__parameters__) - len(some)
+            return super().__class_getitem__((*some, *[Any] * missing))
+
+
 @dataclass(frozen=True, slots=True)
-class RunResult(Generic[T_co, M_co, S_co]):
+class RunResult(PartlySubscripted, Generic[T_co, M_co, S_co]):
     """The result of a run.
 
     Attributes:
@@ -95,19 +131,16 @@ class RunResult(Generic[T_co, M_co, S_co]):
     label: Label | None = None
     calls: tuple[ToolResult, ...] = ()
 
-    if not TYPE_CHECKING:  # before Python 3.13, type variables have no defaults when a program runs
-
-        def __class_getitem__(cls, given: Any) -> Any:
-            some = given if isinstance(given, tuple) else (given,)
-            subscript = vars(Generic)["__class_getitem__"]  # built in from Python 3.12 on
-            return subscript.__get__(None, cls)((*some, Any, Any)[:3])
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The conversation: the system prompt, the task, what was done for it, the answer."""
+        return cast("_Conversation", self.memory).to_messages()
 
     @property
     def cost(self) -> Cost:
-        """The cost of the run's model requests by list prices, agents as tools included.
+        """The cost of the run's model requests, agents as tools included.
 
-        Raises:
-            ConfigurationError: the package `genai-prices` is not installed (extra `prices`).
+        List prices need the extra `prices`; `cost.unknown` says what is missing.
         """
         return cost_of(self.uses)
 

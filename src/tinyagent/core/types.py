@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Literal, Protocol
 
-from tinyagent.core.cost import ModelUse
+from tinyagent.core.cost import ModelUse, read_dollars
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
 from tinyagent.core.provenance import Label, Sink
@@ -81,12 +82,16 @@ class ToolSpec(Protocol):
         ...
 
 
+_RARE = ("cache_write_tokens", "reasoning_tokens", "uncounted")
+
+
 @dataclass(frozen=True, slots=True)
 class Usage:
     """Model requests of a run, and their tokens as the server counts them.
 
     `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
-    part of the input; `reasoning_tokens` are part of the output.
+    part of the input; `reasoning_tokens` are part of the output. For `uncounted` of the requests
+    the server has reported no tokens: the run has used more than the counts say.
     """
 
     requests: int = 0
@@ -95,6 +100,7 @@ class Usage:
     cached_tokens: int = 0
     cache_write_tokens: int = 0
     reasoning_tokens: int = 0
+    uncounted: int = 0
 
     @property
     def total_tokens(self) -> int:
@@ -109,6 +115,7 @@ class Usage:
             self.cached_tokens + other.cached_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
             self.reasoning_tokens + other.reasoning_tokens,
+            self.uncounted + other.uncounted,
         )
 
     def to_dict(self) -> dict[str, int]:
@@ -119,16 +126,12 @@ class Usage:
             "output_tokens": self.output_tokens,
             "cached_tokens": self.cached_tokens,
         }
-        if self.cache_write_tokens:
-            counts["cache_write_tokens"] = self.cache_write_tokens
-        if self.reasoning_tokens:
-            counts["reasoning_tokens"] = self.reasoning_tokens
-        return counts
+        return counts | {name: count for name in _RARE if (count := getattr(self, name))}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Usage:
         """Read the JSON form; raises ValueError for a missing or wrong count."""
-        optional = {"cache_write_tokens", "reasoning_tokens"} & data.keys()
+        optional = data.keys() & _RARE
         return cls(**{name: take(data, name, int) for name in [*cls().to_dict(), *optional]})
 
 
@@ -195,6 +198,13 @@ class ModelResponse:
     If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the provider
     that served it, by the prefix of its models' names (`anthropic`). `label` is that
     of its request.
+
+    `finish_reason` is why the answer ended: `stop`, `tool_calls`, `length` (it is cut off),
+    `refusal` (the model declines) or `content_filter` (the provider withholds it, or the rest of
+    it); any other end keeps the provider's own word. `refusal` holds the provider's words for the
+    last two, in at most 500 characters; it is empty if there are none.
+
+    `cost` is the cost in US dollars if the provider itself reports it.
     """
 
     content: str | None
@@ -204,6 +214,8 @@ class ModelResponse:
     model: str = ""
     id: str = ""
     parts: tuple[ReplyPart, ...] = ()
+    refusal: str = ""
+    cost: Decimal | None = None
     provider: str = field(default="", compare=False)
     label: Label | None = field(default=None, compare=False)
 
@@ -225,6 +237,8 @@ class ModelResponse:
             used.output_tokens,
             used.cached_tokens,
             used.cache_write_tokens,
+            is_counted=not used.uncounted,
+            reported=self.cost,
         )
 
     @property
@@ -234,8 +248,8 @@ class ModelResponse:
         return "\n\n".join(text for text in thoughts if text)
 
     def to_dict(self) -> dict[str, Any]:
-        """The JSON form; provider and parts are left out if there are none."""
-        out = {
+        """The JSON form; provider, refusal, cost and parts are left out if there are none."""
+        out: dict[str, Any] = {
             "content": self.content,
             "tool_calls": [
                 {"id": call.id, "name": call.name, "arguments": call.arguments}
@@ -246,9 +260,13 @@ class ModelResponse:
             "model": self.model,
             "id": self.id,
         }
-        if self.provider:
-            out["provider"] = self.provider
-        return out | {"parts": reply_to_list(self.parts)} if self.parts else out
+        optional = {
+            "provider": self.provider,
+            "refusal": self.refusal,
+            "cost": "" if self.cost is None else str(self.cost),
+            "parts": reply_to_list(self.parts),
+        }
+        return out | {key: value for key, value in optional.items() if value}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> ModelResponse:
@@ -263,6 +281,8 @@ class ModelResponse:
             model=take(data, "model", str),
             id=take(data, "id", str),
             parts=parts,
+            refusal=take_optional(data, "refusal", str) or "",
+            cost=None if "cost" not in data else read_dollars(take(data, "cost", str)),
             provider=take_optional(data, "provider", str) or "",
         )
 
@@ -318,25 +338,6 @@ def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) ->
         return plain_content((*parts, *left))  # calls that were read from the text come last
     texts = (Text(text),) if text else ()
     return plain_content((*_reasoning(response), *texts, *calls))
-
-
-def spoken_parts(response: ModelResponse, text: str) -> tuple[Reasoning | Text, ...]:
-    """The reasoning and the text of an answer; none if there is only plain text.
-
-    Args:
-        response: the answer.
-        text: replaces the text of the answer, unless there is reasoning between its texts: such
-            reasoning is only valid in its place.
-    """
-    parts = tuple(part for part in response.parts if not isinstance(part, RawToolCall))
-    texts = [part for part in parts if isinstance(part, Text)]
-    if len(texts) == len(parts) and all(part.opaque is None for part in texts):
-        return ()
-    is_same = "".join(part.text for part in texts).strip() == text.strip()
-    first_text = next((at for at, part in enumerate(parts) if isinstance(part, Text)), len(parts))
-    if is_same or any(isinstance(part, Reasoning) for part in parts[first_text:]):
-        return parts
-    return (*_reasoning(response), Text(text, texts[0].opaque if len(texts) == 1 else None))
 
 
 def _reasoning(response: ModelResponse) -> tuple[Reasoning, ...]:

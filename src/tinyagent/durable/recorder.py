@@ -113,7 +113,7 @@ class _RecordedRun(Middleware):
         """The recorded result, or the tool's own."""
         cursor = self._cursor
         tool = cursor.run.tools.get(call.name)
-        if tool is None or call.fault is not None:  # such a call does nothing outside this process
+        if tool is None:  # such a call does nothing outside this process
             return await call_next(call)
         place = cursor.place("tool", digest(call.name, call.arguments))
         if tool.is_agent:

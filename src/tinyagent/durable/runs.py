@@ -39,20 +39,24 @@ class DurableRuns(RunStore):
     Args:
         database: URL of a SQLite file (`sqlite:///runs.sqlite`) or of a PostgreSQL database.
         agents: The agents of the runs, by name.
+        deps: What an agent's tools receive as `context.deps`, by the agent's name; each process
+            that executes runs passes its own, as they are not stored.
         queues: The queues to take runs from; a mapping holds the options of each.
         listener: Called with the events of the runs executed here.
         drain_seconds: How long, at the end, to wait for calls in progress.
         dbos_options: More of DBOS's configuration, such as `sys_db_pool_size`.
 
     Raises:
-        ConfigurationError: The database cannot be opened, or this process executes runs already.
+        ConfigurationError: The database cannot be opened, `deps` names an agent that is not
+            given, or this process executes runs already.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - what a process needs to execute runs
         self,
         database: str = "sqlite:///tinyagent-runs.sqlite",
         agents: Mapping[str, AnyAgent] | None = None,
         *,
+        deps: Mapping[str, Any] | None = None,
         queues: Sequence[str] | Mapping[str, QueueOptions] = ("default",),
         listener: Listener | None = None,
         drain_seconds: float = 30.0,
@@ -62,6 +66,7 @@ class DurableRuns(RunStore):
         self._url = _checked(database)
         self._engine = open_engine(self._url)
         self._agents = agents
+        self._deps = _deps_of(agents or {}, deps or {})
         self._queues = queues
         self._listener = listener
         self._drain_seconds = drain_seconds
@@ -131,7 +136,7 @@ class DurableRuns(RunStore):
         # everything is ready, because runs may be waiting.
         DBOS.launch()
         self._connect()
-        self._executions = Executions(agents, self._client, self._listener)
+        self._executions = Executions(agents, self._client, self._listener, self._deps)
         serve(self._executions)
         for name in self._queues:
             if isinstance(self._queues, Mapping):
@@ -186,6 +191,14 @@ class DurableRuns(RunStore):
             application_name=NAME,
         )
         super().__init__(client, is_sqlite=is_sqlite(self._url))
+
+
+def _deps_of(agents: Mapping[str, AnyAgent], deps: Mapping[str, Any]) -> Mapping[str, Any]:
+    unknown = sorted(deps.keys() - agents.keys())
+    if unknown:
+        known = ", ".join(sorted(agents)) or "none"
+        raise ConfigurationError(f"deps: there is no agent {unknown[0]!r}, only: {known}")
+    return deps
 
 
 def _checked(database: str) -> str:

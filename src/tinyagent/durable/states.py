@@ -23,6 +23,8 @@ DurableState = Literal[
     "completed",
     "step_limit_reached",
     "usage_limit_reached",
+    "refused",
+    "cut_off",
     "cancelled",
     "error",
     "lost",

@@ -42,6 +42,7 @@ NAME = "tinyagent"
 
 _KEEP_ALL = 2**31 - 1
 _PAGE = 100
+_NAMED = 5
 _POLL_SECONDS = (0.02, 0.5)
 _SETTLE_SECONDS = 10.0
 _SUSPENDING_SECONDS = 1.0
@@ -118,6 +119,31 @@ class RunStore:
     async def get(self, run_id: str) -> RunRecord:
         """The run and its state; raises `UnknownRun`."""
         return run_record(await self._status(run_id))
+
+    async def find(self, prefix: str) -> str:
+        """The id of the only run whose id begins with this; the text itself if none does.
+
+        An id that begins another one means the run that has it.
+
+        Raises:
+            UnknownRun: Several begin with it; the message names some.
+        """
+        begin = await self._client.list_workflows_async(
+            name=WORKFLOW,
+            workflow_id_prefix=prefix,
+            limit=_PAGE,
+            load_input=False,
+            load_output=False,
+        )
+        # The database may ignore case, and read % and _ as other characters.
+        ids = [each.workflow_id for each in begin if each.workflow_id.startswith(prefix)]
+        if prefix in ids or not prefix or not ids:
+            return prefix
+        if len(ids) == 1:
+            return ids[0]
+        some = ", ".join(ids[:_NAMED])
+        more = ", …" if len(ids) > _NAMED else ""
+        raise UnknownRun(f"{len(ids)} runs begin with {prefix!r}; write more of it: {some}{more}")
 
     async def list(
         self,

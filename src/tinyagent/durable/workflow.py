@@ -60,15 +60,21 @@ class Executions:
         agents: The agents of the runs, by name.
         client: For the runs' database.
         listener: Called with the events.
+        deps: What the agents' tools receive, by the agents' names.
     """
 
     def __init__(
-        self, agents: Mapping[str, AnyAgent], client: DBOSClient, listener: Listener | None
+        self,
+        agents: Mapping[str, AnyAgent],
+        client: DBOSClient,
+        listener: Listener | None,
+        deps: Mapping[str, Any],
     ) -> None:
         self.gate = CallGate()
         self._agents = agents
         self._client = client
         self._listener = listener
+        self._deps = deps
         self._tasks: dict[asyncio.Task[Any], str] = {}
 
     def run_ids(self) -> set[str]:
@@ -152,6 +158,8 @@ class Executions:
     async def _run(self, agent: AnyAgent, journal: Journal, spec: Record) -> RunResult[Any]:
         memory = memory_from_list(agent, spec.get("memory"))
         options: dict[str, Any] = {"max_steps": spec.get("max_steps"), "memory": memory}
+        if spec["agent"] in self._deps:
+            options["deps"] = self._deps[spec["agent"]]
         task = task_from_json(spec["task"])
         if self._listener is None:
             return await agent.run(task, return_result=True, **options)

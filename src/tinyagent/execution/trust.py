@@ -12,6 +12,7 @@ from typing import Any
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.untrusted import cut_middle
 from tinyagent.execution.protocol import Guarantee
+from tinyagent.options import checks_options
 
 
 class TrustLevel(StrEnum):
@@ -22,6 +23,7 @@ class TrustLevel(StrEnum):
     SANDBOXED = "sandboxed"
 
 
+@checks_options()
 @dataclass(frozen=True, slots=True)
 class ExecutionLimits:
     """What one session of code may use.

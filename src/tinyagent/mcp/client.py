@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 from tinyagent.core.logs import logger
 from tinyagent.core.parts import Document, Image
 from tinyagent.core.provenance import Sink
@@ -124,9 +124,7 @@ def require_sdk() -> None:
     """Check that the SDK is installed.
 
     Raises:
-        ConfigurationError: the package `mcp` is not installed.
+        ConfigurationError: the extra `mcp` is not installed.
     """
-    if importlib.util.find_spec("mcp") is None:
-        raise ConfigurationError(
-            "MCP needs its official SDK; install it with: pip install 'mcp>=2.3' jsonschema"
-        )
+    if any(importlib.util.find_spec(package) is None for package in ("mcp", "jsonschema")):
+        raise ConfigurationError(missing_extra("tinyagent.mcp", "mcp"))

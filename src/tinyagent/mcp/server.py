@@ -34,7 +34,7 @@ def mcp_server(
 
     Raises:
         ToolDefinitionError: an item is not a tool, or two share a name.
-        ConfigurationError: a tool requires approval, or the SDK is missing.
+        ConfigurationError: a tool requires approval or needs `deps`, or the SDK is missing.
     """
     require_sdk()
     from mcp import types  # noqa: PLC0415 - takes seconds
@@ -90,8 +90,8 @@ async def serve_mcp(
 
     Raises:
         ToolDefinitionError: an item is not a tool, or two share a name.
-        ConfigurationError: a tool requires approval, the address cannot be served, or the SDK is
-            missing.
+        ConfigurationError: a tool requires approval or needs `deps`, the address cannot be served,
+            or the SDK is missing.
     """
     server = mcp_server(tools, name=name)
     if transport == "stdio":
@@ -112,6 +112,11 @@ def _servable(tools: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]:
             raise ConfigurationError(
                 f"tool {tool.name!r} requires approval, and a server has nobody to ask; if the"
                 " client asks, serve dataclasses.replace(tool, requires_approval=False)"
+            )
+        if tool.deps_type is not None:
+            raise ConfigurationError(
+                f"tool {tool.name!r} needs the deps of a run, and a server has none; serve a"
+                " function that has what it needs"
             )
     return served
 

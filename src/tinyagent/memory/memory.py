@@ -17,6 +17,7 @@ from tinyagent.core.messages import Content, Message, Role, ToolCall
 from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.memory.items import MemoryItem, MessageGroup, group_messages, pinned
 from tinyagent.memory.steps import Step, SystemPromptStep, step_from_dict
+from tinyagent.options import checks_options
 
 _MIN_CHARACTERS_PER_TOKEN = 0.5
 _MAX_CHARACTERS_PER_TOKEN = 8.0
@@ -68,15 +69,21 @@ class TokenEstimate:
         return int(tokens * self.characters_per_token)
 
 
+@checks_options()
 class BaseMemory(ABC, Generic[EntryT, ItemT, KeptT]):
     """What both memories share. Entries are added and pruned, never changed in place."""
 
-    __slots__ = ("_entries", "_estimate")
+    __slots__ = ("_counted", "_entries", "_estimate", "_known")
     _unit: ClassVar[str]
 
     def __init__(self, entries: Iterable[EntryT] = ()) -> None:
         self._entries = list(entries)
         self._estimate = TokenEstimate()
+        self._counted, self._known = 0, 0  # the size of the first entries, so that it is taken once
+
+    @abstractmethod
+    def to_messages(self) -> tuple[Message, ...]:
+        """The messages that the model is sent, oldest first."""
 
     @abstractmethod
     def set_system(self, content: str) -> None:
@@ -134,11 +141,11 @@ class BaseMemory(ABC, Generic[EntryT, ItemT, KeptT]):
     @property
     def tokens(self) -> int:
         """About how many tokens the model is sent: 4 characters each until `learn` corrects it."""
-        return self._estimate.tokens(self._size(self._entries))
+        return self._estimate.tokens(self._characters())
 
     def learn(self, input_tokens: int) -> None:
         """Correct the estimate by what the server counted for the entries as they are now."""
-        self._estimate = self._estimate.update(self._size(self._entries), input_tokens)
+        self._estimate = self._estimate.update(self._characters(), input_tokens)
 
     def copy(self) -> Self:
         """An independent memory with the same entries."""
@@ -155,7 +162,13 @@ class BaseMemory(ABC, Generic[EntryT, ItemT, KeptT]):
         before = self._size(self._entries[:count])
         kept = [entry for item in items for entry in self._entries_of(item)]
         self._entries[:count] = kept
+        self._counted, self._known = 0, 0
         return before - self._size(kept)
+
+    def _characters(self) -> int:
+        self._known += self._size(self._entries[self._counted :])
+        self._counted = len(self._entries)
+        return self._known
 
     @staticmethod
     def _size(entries: Iterable[EntryT]) -> int:
@@ -184,6 +197,10 @@ class Memory(BaseMemory[Message, MessageGroup, MemoryItem]):
         """The messages, oldest first."""
         return tuple(self._entries)
 
+    def to_messages(self) -> tuple[Message, ...]:
+        """The same, as the memory of a code agent has it too."""
+        return tuple(self._entries)
+
     def add(
         self,
         role: Role,
@@ -202,6 +219,7 @@ class Memory(BaseMemory[Message, MessageGroup, MemoryItem]):
         """Make `content` the only system prompt and put it first."""
         rest = [message for message in self._entries if message.role != "system"]
         self._entries = [Message("system", content, label=OPERATOR), *rest]
+        self._counted, self._known = 0, 0
 
     def items(self, task: str | None = None) -> Sequence[MessageGroup]:
         """The messages in groups, so that a call is never separated from its results.
@@ -239,6 +257,7 @@ class MemoryManager(BaseMemory[Step, Step, Step]):
         """Make `content` the only system prompt and put it first."""
         rest = [step for step in self._entries if step.kind != "system"]
         self._entries = [SystemPromptStep(content), *rest]
+        self._counted, self._known = 0, 0
 
     def to_messages(self) -> tuple[Message, ...]:
         """The messages that the model is sent."""

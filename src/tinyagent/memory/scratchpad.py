@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from reprlib import Repr
 from typing import Any, Literal
@@ -10,6 +11,7 @@ from tinyagent.core.untrusted import cut_middle
 
 _LINE_CHARS = 500
 _HEADER = "Your notes so far, oldest first:"
+_NEW_HEADER = "Noted:"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,10 +31,11 @@ class _Note:
 class AgentMemory:
     """The notes of the code of one run: values under keys, observations, failed attempts."""
 
-    __slots__ = ("_entries",)
+    __slots__ = ("_entries", "_new")
 
     def __init__(self) -> None:
         self._entries: list[_Note] = []
+        self._new: list[_Note] = []
 
     def store(self, key: str, value: Any) -> None:
         """Store `value` under `key`, replacing any earlier value.
@@ -43,7 +46,8 @@ class AgentMemory:
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a model calls
             raise TypeError(f"the key must be a string, got {type(key).__name__}")
         self._entries = [entry for entry in self._entries if not _holds(entry, key)]
-        self._entries.append(_Note("stored", key, value))
+        self._new = [entry for entry in self._new if not _holds(entry, key)]
+        self._add(_Note("stored", key, value))
 
     def recall(self, key: str, default: Any = None) -> Any:
         """The value stored under `key`, or `default`."""
@@ -51,40 +55,55 @@ class AgentMemory:
 
     def observe(self, msg: str) -> None:
         """Note an observation."""
-        self._entries.append(_Note("observed", "", str(msg)))
+        self._add(_Note("observed", "", str(msg)))
 
     def fail(self, msg: str) -> None:
         """Note a failed attempt, so that it is not repeated."""
-        self._entries.append(_Note("failed", "", str(msg)))
+        self._add(_Note("failed", "", str(msg)))
 
     def to_context(self, max_chars: int = 4_000) -> str:
         """The newest notes in at most `max_chars` characters, and how many are left out.
 
         Empty if there is no note.
         """
-        if not self._entries:
-            return ""
-        shown: list[str] = []
-        room = max_chars - len(_HEADER) - len(_left_out(len(self._entries))) - 1
-        for entry in reversed(self._entries):
-            line = entry.to_line()
-            room -= len(line) + 1
-            if room < 0 and shown:
-                break
-            shown.append(line)
-        missing = len(self._entries) - len(shown)
-        head = [_HEADER, _left_out(missing)] if missing else [_HEADER]
-        return "\n".join([*head, *reversed(shown)])[: max(max_chars, 0)]
+        return _listed(_HEADER, self._entries, max_chars)
+
+    def news(self, max_chars: int = 4_000) -> str:
+        """The notes since the last call of this method, as `to_context` lists them."""
+        new, self._new = self._new, []
+        return _listed(_NEW_HEADER, new, max_chars)
 
     def clear(self) -> None:
         """Forget everything."""
         self._entries = []
+        self._new = []
+
+    def _add(self, note: _Note) -> None:
+        self._entries.append(note)
+        self._new.append(note)
 
     def __len__(self) -> int:
         return len(self._entries)
 
     def __repr__(self) -> str:
         return f"AgentMemory({len(self._entries)} notes)"
+
+
+def _listed(header: str, entries: Sequence[_Note], max_chars: int) -> str:
+    """The newest entries, oldest first, under a header; empty if there are none."""
+    if not entries:
+        return ""
+    shown: list[str] = []
+    room = max_chars - len(header) - len(_left_out(len(entries))) - 1
+    for entry in reversed(entries):
+        line = entry.to_line()
+        room -= len(line) + 1
+        if room < 0 and shown:
+            break
+        shown.append(line)
+    missing = len(entries) - len(shown)
+    head = [header, _left_out(missing)] if missing else [header]
+    return "\n".join([*head, *reversed(shown)])[: max(max_chars, 0)]
 
 
 def _holds(entry: _Note, key: str) -> bool:

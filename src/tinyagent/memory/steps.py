@@ -96,7 +96,7 @@ class TaskStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class ActionStep(Step):
-    """One reply of the model and the result of its code. `step_number` counts from 1.
+    """One reply of the model and the result of its code. `number` counts from 1.
 
     `reasoning` is the text that the model wrote around its code. `parts` are its text and its
     thoughts, if there is more than text: reasoning, or data that its provider wants back.
@@ -109,7 +109,7 @@ class ActionStep(Step):
     observation: str
     signals: tuple[Signal, ...] = ()
     timestamp: datetime = field(default_factory=lambda: datetime.now(UTC))
-    step_number: int = 1
+    number: int = 1
     parts: tuple[Reasoning | Text, ...] = ()
     attachments: tuple[Image | Document, ...] = ()
     label: Label | None = field(default=None, compare=False)
@@ -163,7 +163,7 @@ class ActionStep(Step):
             "observation": self.observation,
             "signals": [signal.to_dict() for signal in self.signals],
             "timestamp": self.timestamp.isoformat(),
-            "step_number": self.step_number,
+            "number": self.number,
         }
         if self.parts:
             out["parts"] = [part.to_dict() for part in self.parts]
@@ -216,7 +216,7 @@ def _read_action(data: Mapping[str, Any]) -> ActionStep:
         data["observation"],
         tuple(Signal.from_dict(signal) for signal in data["signals"]),
         datetime.fromisoformat(data["timestamp"]),
-        data["step_number"],
+        data["number"],
         tuple(_read_spoken(part) for part in data.get("parts", ())),
         _read_attachments(data.get("attachments", [])),
         label_from_dict(data),

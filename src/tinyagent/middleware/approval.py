@@ -12,6 +12,7 @@ from tinyagent.core.errors import UsageLimitReached
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ToolResult
 from tinyagent.middleware.base import Middleware, SteeringMiddleware, ToolCallHandler
+from tinyagent.options import checks_options
 
 __all__ = ["Approval", "Decision", "nobody"]
 
@@ -24,12 +25,14 @@ async def nobody(call: ToolCall) -> Decision:
     return Decision(approved=False, reason="there is nobody to approve it")
 
 
+@checks_options()
 class Approval(SteeringMiddleware):
     """Asks before each call of a tool that is marked `requires_approval`.
 
     Args:
-        ask: called with the `ToolCall`; returns a `Decision`, or a bool for whether the call is
-            approved. The time that it takes does not count as time of the run.
+        ask: called with the `ToolCall`, whose arguments are checked and in the tool's types;
+            returns a `Decision`, or a bool for whether the call is approved. The time that it takes
+            does not count as time of the run.
 
     A refusal becomes the result of the call, with its reason. The same call is not asked about
     again, and more than 10 refused calls end the run. Agents without an `Approval` refuse all such
@@ -93,7 +96,7 @@ class _Gate(Middleware):
 
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         tool = self._run.tools.get(call.name)
-        if tool is None or not tool.requires_approval or call.fault is not None:
+        if tool is None or not tool.requires_approval:
             return await call_next(call)
         wish = _wish(call)
         if wish in self._approved:

@@ -13,6 +13,7 @@ from typing import TypeVar
 from tinyagent.core.context import RunControl
 from tinyagent.core.cost import Cost, check_prices, cost_of
 from tinyagent.core.errors import NoProgress, UsageLimitReached
+from tinyagent.core.events import Event, ToolFinished
 from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
@@ -23,6 +24,7 @@ from tinyagent.middleware.base import (
     SteeringMiddleware,
     ToolCallHandler,
 )
+from tinyagent.options import checks_options, require_least
 
 _WARN_AT = 3
 
@@ -30,6 +32,7 @@ A = TypeVar("A")
 R = TypeVar("R")
 
 
+@checks_options()
 @dataclass(frozen=True)
 class UsageLimits(SteeringMiddleware):
     """Ends a run that reaches a limit.
@@ -38,8 +41,9 @@ class UsageLimits(SteeringMiddleware):
         requests: model requests in one run.
         total_tokens: input and output tokens in one run, as the server counts them.
         tool_calls: tool calls in one run.
-        cost: US dollars for one run, by list prices; None for no limit. A run whose model has no
-            known price ends before its second request. Needs the extra `prices`.
+        cost: US dollars for one run; None for no limit. A run whose cost is not known, since its
+            model has no known price or its server reports no tokens, ends before its second
+            request: only the first reply says both. Needs the extra `prices`.
         wall_seconds: seconds from the start of the run; a call in progress is cancelled.
         same_results: how often the same call, or the same block of code, may give the same
             result. The third time, the model is warned; after the fourth it may only answer; the
@@ -47,6 +51,9 @@ class UsageLimits(SteeringMiddleware):
 
     A call that would exceed a limit is not made: `UsageLimitReached` ends the run instead.
     Agents without `UsageLimits` have one with these defaults.
+
+    Raises:
+        ConfigurationError: a limit is negative, or the extra `prices` is missing.
     """
 
     requests: int = 100
@@ -57,7 +64,11 @@ class UsageLimits(SteeringMiddleware):
     cost: float | Decimal | None = None
 
     def __post_init__(self) -> None:
+        require_least(0, requests=self.requests, total_tokens=self.total_tokens)
+        require_least(0, tool_calls=self.tool_calls, wall_seconds=self.wall_seconds)
+        require_least(1, same_results=self.same_results)
         if self.cost is not None:
+            require_least(0, cost=float(self.cost))
             check_prices()
 
     def steer(self, run: RunControl) -> Middleware:
@@ -92,9 +103,13 @@ class _Meter(Middleware):
         result = await self._in_time(call, call_next, f"the tool {call.name!r}")
         if self._in_code:
             return result
-        arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
-        note = self._remark(f"{call.name}\n{arguments}\n{result.content}", f"call to {call.name}")
+        note = self._remark_on(call, result)
         return replace(result, note=note) if note else result
+
+    def on_event(self, event: Event) -> None:
+        """Count a call that was not made because of its arguments: it reaches no middleware."""
+        if isinstance(event, ToolFinished) and event.result.call.fault and not self._in_code:
+            self._remark_on(event.result.call, event.result)
 
     async def code_run(self, code: str, call_next: CodeRun) -> ExecutionResult:
         # Each step of the code has its own time limit, and each of its tool calls this run's.
@@ -107,10 +122,11 @@ class _Meter(Middleware):
             return result
         outcome = f"{result.output}\n{result.value_text}\n{result.error}"
         note = self._remark(f"{code}\n{outcome}", "block of code")
-        if not note:
-            return result
-        shown = result.output.rstrip("\n") or ("" if result.error else result.value_text)
-        return replace(result, output=f"{shown}\n{note}" if shown else note)
+        return replace(result, note=note) if note else result
+
+    def _remark_on(self, call: ToolCall, result: ToolResult) -> str:
+        arguments = json.dumps(dict(call.arguments), sort_keys=True, default=str)
+        return self._remark(f"{call.name}\n{arguments}\n{result.content}", f"call to {call.name}")
 
     def _remark(self, seen: str, what: str) -> str:
         """A warning for the model if the same action keeps giving the same result."""
@@ -146,8 +162,8 @@ class _Meter(Middleware):
         self._cost += cost_of(new)
         if self._cost.unknown:
             raise UsageLimitReached(
-                f"the run's cost cannot be limited to ${limit}: no price is known for"
-                f" {', '.join(self._cost.unknown)} (leave out UsageLimits(cost=...))"
+                f"the run's cost cannot be limited to ${limit}: {'; '.join(self._cost.unknown)}"
+                " (leave out UsageLimits(cost=...))"
             )
         if self._cost.known >= limit:
             raise UsageLimitReached(

@@ -13,13 +13,15 @@ import importlib.util
 from typing import TYPE_CHECKING
 
 from tinyagent.core.context import RunContext
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 from tinyagent.middleware.base import Middleware
+from tinyagent.options import checks_options, require_least
 
 if TYPE_CHECKING:
     from opentelemetry.trace import TracerProvider
 
 
+@checks_options()
 class Tracing(Middleware):
     """Reports each run, its model calls, tool calls and blocks of code to OpenTelemetry.
 
@@ -35,7 +37,8 @@ class Tracing(Middleware):
         tracer_provider: receives the spans; by default the program's global one.
 
     Raises:
-        ConfigurationError: the package `opentelemetry-api` is not installed.
+        ConfigurationError: `max_chars` is negative, or the package `opentelemetry-api` is not
+            installed.
     """
 
     def __init__(
@@ -47,11 +50,9 @@ class Tracing(Middleware):
         provider: str = "",
         tracer_provider: TracerProvider | None = None,
     ) -> None:
+        require_least(0, max_chars=max_chars)
         if importlib.util.find_spec("opentelemetry") is None:
-            raise ConfigurationError(
-                "Tracing needs OpenTelemetry; install it with: pip install opentelemetry-api"
-                " (and opentelemetry-sdk in the program that exports the spans)"
-            )
+            raise ConfigurationError(missing_extra("Tracing", "otel"))
         from tinyagent.middleware.spans import Spans  # noqa: PLC0415 - loads OpenTelemetry
 
         self._spans = Spans(

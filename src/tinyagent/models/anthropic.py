@@ -1,4 +1,4 @@
-"""AnthropicModel: Claude, over Anthropic's own client."""
+"""AnthropicModel: Claude."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ModelRequest, ReasoningWish
-from tinyagent.models.endpoint import checked_key
+from tinyagent.models.endpoint import HttpEndpoint, checked_key
 from tinyagent.models.providers import PROVIDERS
-from tinyagent.models.remote import RemoteModel
+from tinyagent.models.remote import ModelEndpoint, RemoteModel
 from tinyagent.models.wire.messages_reply import MessagesReply
 from tinyagent.models.wire.messages_request import encode_request, prefix_of
 from tinyagent.models.wire.shared import Origin
+from tinyagent.options import checks_options, require_least
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
 
-    from tinyagent.models.clients import ClientEndpoint
+_URL = "https://api.anthropic.com"
+_VERSION = "2023-06-01"  # the only one there is
 
 
+@checks_options()
 class AnthropicModel(RemoteModel):
-    """Claude behind Anthropic's Messages API. Needs the extra `anthropic`.
+    """Claude behind Anthropic's Messages API.
 
     The address is `ANTHROPIC_BASE_URL`, by default Anthropic's own. A request's temperature is
     not sent: the API takes none.
@@ -37,10 +40,12 @@ class AnthropicModel(RemoteModel):
             broken connection, a timeout), with growing waits or as `Retry-After` says.
         client: your own `AsyncAnthropic` client, used in place of `api_key` and `timeout`.
         reasoning: how much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
-            `"high"`, or an approximate number of tokens.
+            `"high"`, or an approximate number of tokens. Where it is part of `max_tokens`, it
+            takes at most half of these.
+        show_reasoning: asks for a summary of the thoughts of models that otherwise hide them.
 
     Raises:
-        ConfigurationError: the key is missing, or the package `anthropic` is not installed.
+        ConfigurationError: the key is missing, or the address is not valid.
     """
 
     def __init__(  # noqa: PLR0913 - all but the name have defaults
@@ -53,20 +58,20 @@ class AnthropicModel(RemoteModel):
         retries: int = 2,
         client: AsyncAnthropic | None = None,
         reasoning: ReasoningWish | None = None,
+        show_reasoning: bool = False,
     ) -> None:
+        require_least(0, timeout=timeout)
+        require_least(1, max_tokens=max_tokens)
         self._max_tokens = max_tokens
-        key = None
+        endpoint: ModelEndpoint
         if client is None:
-            key = checked_key(api_key or os.environ.get("ANTHROPIC_API_KEY"))
-            if key is None:
-                raise ConfigurationError("no API key: set ANTHROPIC_API_KEY")
-        super().__init__(
-            name,
-            PROVIDERS["anthropic"].for_model(name),
-            _endpoint(client, key or "", timeout),
-            retries=retries,
-            reasoning=reasoning,
-        )
+            endpoint = _connect(api_key, timeout)
+        else:
+            from tinyagent.models.clients import anthropic_client  # noqa: PLC0415 - an extra
+
+            endpoint = anthropic_client(client)
+        profile = PROVIDERS["anthropic"].for_model(name, show_reasoning=show_reasoning)
+        super().__init__(name, profile, endpoint, retries=retries, reasoning=reasoning)
 
     def body(self, request: ModelRequest, *, stream: bool) -> dict[str, Any]:
         """The body of `POST /v1/messages`."""
@@ -86,12 +91,15 @@ class AnthropicModel(RemoteModel):
         )
 
 
-def _endpoint(client: AsyncAnthropic | None, key: str, timeout: float) -> ClientEndpoint:
-    from tinyagent.models.clients import anthropic_client  # noqa: PLC0415 - an extra
-
-    try:
-        return anthropic_client(client, key, timeout)
-    except ModuleNotFoundError as error:
-        raise ConfigurationError(
-            f"AnthropicModel needs the package {error.name!r}: pip install anthropic"
-        ) from None
+def _connect(api_key: str | None, timeout: float) -> HttpEndpoint:
+    key = checked_key(api_key or os.environ.get("ANTHROPIC_API_KEY"))
+    if key is None:
+        raise ConfigurationError("no API key: set ANTHROPIC_API_KEY")
+    return HttpEndpoint(
+        os.environ.get("ANTHROPIC_BASE_URL") or _URL,
+        key,
+        timeout,
+        variables="ANTHROPIC",
+        path="v1/messages",
+        headers={"x-api-key": key, "anthropic-version": _VERSION},
+    )

@@ -47,10 +47,12 @@ def get_model(model: Model | str) -> Model:
     `"openai:gpt-4.1"` and a bare name are served by `OPENAI_BASE_URL` (by default OpenAI's own,
     over the Responses API for models that need it); `"openai-responses:…"` always uses that API;
     `"anthropic:claude-sonnet-5"` is served by Anthropic, `"deepseek:deepseek-chat"` and the like
-    by the provider of that name. A prefix that is not a provider is part of a bare name.
+    by the provider of that name. A prefix that is not a provider is part of a bare name, which
+    OpenAI itself does not serve.
 
     Raises:
-        ConfigurationError: the key is missing, or the package that the provider needs.
+        ConfigurationError: the key is missing, or the package that the provider needs; or nobody
+            serves a model of that name.
     """
     if not isinstance(model, str):
         if not hasattr(model, "complete"):
@@ -62,12 +64,13 @@ def get_model(model: Model | str) -> Model:
     from tinyagent.models.openai import (  # noqa: PLC0415 - loads a provider only when needed
         OpenAIModel,
         OpenAIResponsesModel,
+        bare_model,
         openai_model,
     )
     from tinyagent.models.providers import PROVIDERS  # noqa: PLC0415 - as above
 
     prefix, colon, name = model.partition(":")
-    match prefix if colon else "":
+    match prefix.strip().lower() if colon else "":
         case "openai":
             return openai_model(name)
         case "openai-responses":
@@ -79,5 +82,4 @@ def get_model(model: Model | str) -> Model:
         case provider if provider in PROVIDERS:
             return OpenAIModel(name, provider=provider)
         case _:
-            # Ollama's names contain colons ("llama3.2:1b"): the prefix is part of the name.
-            return openai_model(model)
+            return bare_model(model)

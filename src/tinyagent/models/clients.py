@@ -1,4 +1,4 @@
-"""The vendors' own clients as endpoints; loaded only when a model uses one.
+"""The clients of vendors, as callers pass them, as endpoints.
 
 The packages `openai` and `anthropic` are made by the same generator: their clients and errors have
 the same names.
@@ -6,7 +6,6 @@ the same names.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
@@ -14,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ModelConnectionError, ModelTimeout
-from tinyagent.models.endpoint import CONNECT_SECONDS, PerLoop, read_events, read_json
+from tinyagent.models.endpoint import read_events, read_json
 from tinyagent.models.failures import status_error
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
     from openai import AsyncOpenAI
 
-ANTHROPIC_URL = "https://api.anthropic.com"
 Send = Callable[[dict[str, Any]], Awaitable[AbstractAsyncContextManager[Any]]]
 """Makes the reply to a body, to be entered with `async with`."""
 
@@ -29,8 +27,7 @@ Send = Callable[[dict[str, Any]], Awaitable[AbstractAsyncContextManager[Any]]]
 class ClientEndpoint:
     """Sends the bodies that a model makes through a vendor's client.
 
-    The client's own retries are off: the model retries. A client passed in by the caller stays
-    the caller's to close.
+    The client's own retries are off: the model retries. The client stays the caller's to close.
 
     Args:
         sdk: the vendor's package.
@@ -94,47 +91,23 @@ def openai_client(client: AsyncOpenAI, api: Literal["chat", "responses"]) -> Cli
     resource: Any = own.chat.completions if api == "chat" else own.responses
 
     async def send(body: dict[str, Any]) -> Any:
-        return resource.with_streaming_response.create(**body)
+        # The client knows OpenAI's own parameters only; what is in `extra_body` is sent as it is.
+        asked = {key: body[key] for key in ("model", "messages", "input") if key in body}
+        return resource.with_streaming_response.create(**asked, extra_body=body)
 
     return ClientEndpoint(openai, send, str(client.base_url), client.api_key)
 
 
-def anthropic_client(client: AsyncAnthropic | None, key: str, timeout: float) -> ClientEndpoint:
-    """Anthropic's client as an endpoint.
-
-    Args:
-        client: the caller's own; None makes one for each event loop and closes it with the loop.
-        key: the API key of clients made here.
-        timeout: seconds without a byte from the server, for clients made here.
-
-    Raises:
-        ModuleNotFoundError: the package `anthropic` is not installed.
-    """
+def anthropic_client(client: AsyncAnthropic) -> ClientEndpoint:
+    """A caller's `AsyncAnthropic` client as an endpoint."""
     import anthropic  # noqa: PLC0415 - an extra, 1 s of CPU
 
-    base_url = os.environ.get("ANTHROPIC_BASE_URL") or ANTHROPIC_URL
-    own = None if client is None else client.with_options(max_retries=0)
-
-    def make() -> AsyncAnthropic:
-        return anthropic.AsyncAnthropic(
-            api_key=key,
-            base_url=base_url,
-            max_retries=0,
-            # Redirects would carry the key.
-            http_client=anthropic.DefaultAsyncHttpxClient(
-                timeout=anthropic.Timeout(timeout, connect=CONNECT_SECONDS),
-                follow_redirects=False,
-            ),
-        )
-
-    clients = PerLoop(make)
+    own = client.with_options(max_retries=0)
+    # Without an explicit timeout the client refuses to wait for a long unstreamed answer.
+    create: Any = own.messages.with_streaming_response.create
 
     async def send(body: dict[str, Any]) -> Any:
-        used = own or await clients.get()
-        # Without an explicit timeout the client refuses to wait for a long unstreamed answer.
-        create: Any = used.messages.with_streaming_response.create
-        return create(**body, timeout=used.timeout)
+        return create(**body, timeout=own.timeout)
 
-    if client is not None:
-        base_url, key = str(client.base_url), client.api_key or client.auth_token or ""
-    return ClientEndpoint(anthropic, send, f"{base_url.rstrip('/')}/v1/messages", key)
+    address = f"{str(client.base_url).rstrip('/')}/v1/messages"
+    return ClientEndpoint(anthropic, send, address, client.api_key or client.auth_token or "")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, AsyncIterable, Callable
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Mapping
 from contextlib import aclosing, asynccontextmanager
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 from urllib.parse import urlsplit
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 10.0
 MAX_REPLY_BYTES = 32 * 1024 * 1024
 MAX_STREAM_BYTES = 8 * MAX_REPLY_BYTES
-_DONE = b"[DONE]"
+DONE = "[DONE]"
+"""The last event of a stream, as most servers of chat completions send it."""
 _MAX_ERROR_BYTES = 64 * 1024
 _OK = 200
-_URL_FORM = "the base URL (OPENAI_BASE_URL or base_url=) must look like https://host/v1"
 _to_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -103,6 +103,7 @@ class HttpEndpoint:
         timeout: seconds without a byte from the server after which a request fails.
         variables: the prefix of the environment variables that configure it.
         path: the path below the base URL.
+        headers: sent with each request in place of the bearer token.
 
     Raises:
         ConfigurationError: the address or the key cannot be used.
@@ -116,18 +117,19 @@ class HttpEndpoint:
         *,
         variables: str = "OPENAI",
         path: str = "chat/completions",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         url = f"{base_url.rstrip('/')}/{path}"
         self.variables = variables
-        self.where = _without_secrets(url)
+        self.where = _without_secrets(url, variables)
         self.key = checked_key(key)
+        if headers is None:
+            headers = {} if self.key is None else {"Authorization": f"Bearer {self.key}"}
         # A request has one Authorization: the key goes before a user and password in the address.
-        self._url = url if self.key is None else self.where
+        self._url = self.where if "Authorization" in headers else url
         self._timeout = timeout
         self._proxy = _proxy_for(self._url)
-        self._headers = {"Content-Type": "application/json"}
-        if self.key is not None:
-            self._headers["Authorization"] = f"Bearer {self.key}"
+        self._headers = {"Content-Type": "application/json", **headers}
 
     async def post(self, body: dict[str, Any]) -> Any:
         """The JSON of the reply; raises `ModelError`."""
@@ -136,7 +138,7 @@ class HttpEndpoint:
             return await read_json(response.content.iter_any(), kind, self.where)
 
     async def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        """The JSON of each event of the reply; ends at `[DONE]` or with the connection.
+        """The JSON of each event of the reply; ends with `DONE` or with the connection.
 
         Raises:
             ModelError: the server failed, in the middle too.
@@ -226,18 +228,19 @@ def _proxy_for(url: str) -> str | None:
     return proxies.get(parts.scheme) or proxies.get("all")
 
 
-def _without_secrets(url: str) -> str:
+def _without_secrets(url: str, variables: str) -> str:
     """The address without user and password; raises ConfigurationError if it is not usable."""
+    form = f"the base URL ({variables}_BASE_URL or base_url=) must look like https://host/v1"
     try:
         parts = urlsplit(url)
         host, port = parts.hostname or "", f":{parts.port}" if parts.port else ""
         host.encode("idna")  # as connecting to it will
     except ValueError:
-        raise ConfigurationError(f"{_URL_FORM}, got a host or port that cannot be read") from None
+        raise ConfigurationError(f"{form}, got a host or port that cannot be read") from None
     if parts.scheme not in {"http", "https"} or not host or " " in host or parts.query:
         query = "?..." if parts.query else ""
         raise ConfigurationError(
-            f"{_URL_FORM}, got {parts.scheme or '(no scheme)'}://{host or '(no host)'}{port}{query}"
+            f"{form}, got {parts.scheme or '(no scheme)'}://{host or '(no host)'}{port}{query}"
         )
     return f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{port}{parts.path}"
 
@@ -263,7 +266,7 @@ async def read_json(chunks: AsyncIterable[bytes], kind: str, where: str) -> Any:
 async def read_events(
     chunks: AsyncIterable[bytes], kind: str, where: str
 ) -> AsyncGenerator[Any, None]:
-    """The JSON of each event of a streamed reply, up to `[DONE]` or its end.
+    """The JSON of each event of a streamed reply, up to its end or `DONE`, which is the last item.
 
     A server that does not stream sends one event: its whole reply.
 
@@ -280,7 +283,8 @@ async def read_events(
         if size > MAX_STREAM_BYTES:
             raise ModelReplyError(f"{where} streamed over {MAX_STREAM_BYTES:,} bytes")
         for data in decoder.feed(chunk):
-            if data == _DONE:
+            if data == DONE.encode():
+                yield DONE
                 return
             yield _parse(data, kind, where)
 

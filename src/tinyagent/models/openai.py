@@ -8,20 +8,24 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
 from tinyagent.models.endpoint import HttpEndpoint
-from tinyagent.models.providers import PROVIDERS, Provider, find_provider, provider_named
+from tinyagent.models.provider import Provider
+from tinyagent.models.providers import PROVIDERS, find_provider, provider_named
 from tinyagent.models.remote import ModelEndpoint, RemoteModel, Wire
 from tinyagent.models.wire import chat_request, responses_request
 from tinyagent.models.wire.chat_reply import ChatReply
 from tinyagent.models.wire.responses_reply import ResponsesReply
+from tinyagent.options import checks_options, require_least
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI
 
 OPENAI_URL = PROVIDERS["openai"].base_url
 Api = Literal["chat", "responses"]
+_OPENAI_PREFIXES = {"ft"}
 _PATHS: dict[Api, str] = {"chat": "chat/completions", "responses": "responses"}
 
 
+@checks_options()
 class OpenAIModel(RemoteModel):
     """A model behind a chat completions server: OpenAI, Ollama, vLLM, llama.cpp, OpenRouter.
 
@@ -38,7 +42,9 @@ class OpenAIModel(RemoteModel):
         provider: the name of the provider whose quirks the server has, such as `"deepseek"`;
             by default the address decides.
         reasoning: how much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
-            `"high"`, or an approximate number of tokens.
+            `"high"`, or an approximate number of tokens. A model takes of it what it can.
+        show_reasoning: asks for a summary of reasoning that the provider otherwise hides. OpenAI
+            shows one over Responses only, to verified organizations.
 
     Raises:
         ConfigurationError: a required key is missing, the address is not valid, or there is no
@@ -60,7 +66,9 @@ class OpenAIModel(RemoteModel):
         client: AsyncOpenAI | None = None,
         provider: str | None = None,
         reasoning: ReasoningWish | None = None,
+        show_reasoning: bool = False,
     ) -> None:
+        require_least(0, timeout=timeout)
         profile = None if provider is None else provider_named(provider)
         endpoint: ModelEndpoint
         if client is None:
@@ -71,9 +79,9 @@ class OpenAIModel(RemoteModel):
 
             endpoint = openai_client(client, self._api)
             profile = profile or find_provider(endpoint.where)
-        super().__init__(
-            name, profile.for_model(name), endpoint, retries=retries, reasoning=reasoning
-        )
+        can_show = self._api == "responses" or profile.for_model(name).api == "chat"
+        profile = profile.for_model(name, show_reasoning=show_reasoning and can_show)
+        super().__init__(name, profile, endpoint, retries=retries, reasoning=reasoning)
 
 
 class OpenAIResponsesModel(OpenAIModel):
@@ -93,6 +101,34 @@ def openai_model(name: str) -> OpenAIModel:
     profile = find_provider(os.environ.get("OPENAI_BASE_URL") or OPENAI_URL)
     needs_responses = profile.name == "openai" and profile.for_model(name).api == "responses"
     return OpenAIResponsesModel(name) if needs_responses else OpenAIModel(name)
+
+
+def bare_model(name: str) -> OpenAIModel:
+    """A model by a name without a provider, at `OPENAI_BASE_URL`.
+
+    Other servers' names contain colons, such as Ollama's `llama3.2:1b`; OpenAI's do not, except
+    those of fine-tuned models.
+
+    Raises:
+        ConfigurationError: the address is OpenAI's own, which has no model of such a name; or the
+            key is missing.
+    """
+    if find_provider(os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).name == "openai":
+        prefix, colon, _ = name.partition(":")
+        if not colon and name.lower() in PROVIDERS:
+            raise ConfigurationError(
+                f"{name!r} is a provider without a model; write {name.lower()}:NAME"
+            )
+        if colon and prefix not in _OPENAI_PREFIXES:
+            from difflib import get_close_matches  # noqa: PLC0415 - only for this error
+
+            near = get_close_matches(prefix.lower(), PROVIDERS, n=1)
+            hint = f"; did you mean {near[0]}:?" if near else ""
+            raise ConfigurationError(
+                f"there is no provider {prefix!r} for the model {name!r}{hint} Write one of:"
+                f" {', '.join(PROVIDERS)}; or set OPENAI_BASE_URL to the server that has the model"
+            )
+    return openai_model(name)
 
 
 def _connect(

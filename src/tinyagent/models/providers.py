@@ -1,148 +1,19 @@
 """The differences between providers, as data.
 
 To add a provider, add an entry to `PROVIDERS`; a difference of some of its models is one of its
-`rules`. A server that is not recognized is `LENIENT`.
+`rules`, of which later ones win. A server that is not recognized is `LENIENT`.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal, get_args
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlsplit
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.untrusted import as_object
-
-Level = Literal["off", "low", "medium", "high"]
-LEVELS: tuple[Level, ...] = get_args(Level)
-SchemaSubset = Literal["any", "openai", "anthropic", "gemini", "json_object"]
-BUDGET = "{budget}"
-"""The placeholder for the number of tokens in `Provider.budget`."""
-
-_LOW, _MEDIUM = 2_048, 8_192
-
-
-def _effort(
-    off: str = "none", low: str = "low", medium: str = "medium", high: str = "high"
-) -> dict[Level, Mapping[str, Any]]:
-    """The levels as `reasoning_effort`."""
-    names: dict[Level, str] = {"off": off, "low": low, "medium": medium, "high": high}
-    return {level: {"reasoning_effort": name} for level, name in names.items()}
-
-
-def _switch(key: str, off: object, on: object) -> dict[Level, Mapping[str, Any]]:
-    """The levels of a provider that can only turn reasoning off and on."""
-    return {"off": {key: off}, "low": {key: on}, "medium": {key: on}, "high": {key: on}}
-
-
-@dataclass(frozen=True, slots=True)
-class Provider:
-    """What a provider needs in a request.
-
-    Attributes:
-        name: the prefix of its models' names, and the origin of its opaque data.
-        base_url: the address of its API.
-        variables: the prefix of its environment variables: `…_API_KEY` and `…_BASE_URL`.
-        needs_key: whether it requires a key.
-        hosts: the hosts, subdomains included, by which it is recognized.
-        api: which of OpenAI's APIs the provider requires for the model.
-        answer_limit: the key of the largest number of tokens to answer with.
-        stream_options: whether usage in a stream must be, and can be, requested.
-        temperature: when a temperature is sent: `always`; only if reasoning is not requested
-            (`unless_reasoning`); only if it is turned off (`reasoning_off`).
-        reasoning: what each level adds to the body.
-        budget: what a budget in tokens adds to the body; if empty, the nearest level applies.
-        echo: whether visible reasoning goes back under the key that it came by.
-        backfill: the key and text of reasoning for messages that have none, which the provider
-            would refuse.
-        backfill_all: whether that applies to messages without calls too.
-        think_tags: whether a text that begins with `<think>` begins with reasoning.
-        binds_reasoning: whether reasoning is only valid after the same system prompt, tools and
-            messages.
-        foreign_call: what the first call of a message needs if another model made it.
-        empty_content: the content of a message that has calls and no text.
-        ids: the form of a call's id; None allows any, up to 40 characters.
-        user_after_tool: whether a user message may follow a tool's result.
-        choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
-        images: whether its models see images. None if unknown: images from a user or a tool are
-            sent, plots of a code agent are not.
-        documents: the type of part that holds a PDF; empty if there is none.
-        schema: the subset of JSON Schema that `response_format` supports.
-        prompt_cache: what each request adds so that its prefix is cached. If empty, the provider
-            caches automatically, or not at all.
-        rules: patterns of models' names, and what is different for these models.
-    """
-
-    name: str
-    base_url: str = ""
-    variables: str = "OPENAI"
-    needs_key: bool = True
-    hosts: tuple[str, ...] = ()
-    api: Literal["chat", "responses"] = "chat"
-    answer_limit: str = "max_tokens"
-    stream_options: bool = True
-    temperature: Literal["always", "unless_reasoning", "reasoning_off"] = "always"
-    reasoning: Mapping[Level, Mapping[str, Any]] = field(default_factory=_effort)
-    budget: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    echo: bool = True
-    backfill: tuple[str, str] | None = None
-    backfill_all: bool = False
-    think_tags: bool = True
-    binds_reasoning: bool = False
-    foreign_call: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    empty_content: str | None = ""
-    ids: re.Pattern[str] | None = None
-    user_after_tool: bool = True
-    choice_none: bool = True
-    images: bool | None = None
-    documents: Literal["file", "document_url", ""] = ""
-    schema: SchemaSubset = "any"
-    prompt_cache: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    rules: tuple[tuple[str, Mapping[str, Any]], ...] = ()
-
-    def for_model(self, model: str) -> Provider:
-        """The provider as it is for one of its models."""
-        changes: dict[str, Any] = {}
-        for pattern, change in self.rules:
-            if re.search(pattern, model):
-                changes |= change
-        return replace(self, **changes) if changes else self
-
-    def takes_temperature(self, reasoning: Level | int | None) -> bool:
-        """Whether a temperature may be sent: many models refuse one while they reason."""
-        if self.temperature == "always" or reasoning in {"off", 0}:
-            return True
-        return self.temperature == "unless_reasoning" and reasoning is None
-
-    def reasoning_fields(self, requested: Level | int) -> Mapping[str, Any]:
-        """What the requested reasoning, a level or a budget in tokens, adds to the body."""
-        if isinstance(requested, int):
-            if requested and self.budget:
-                return _filled(self.budget, requested)
-            requested = nearest_level(requested)
-        return self.reasoning.get(requested, {})
-
-
-def check_reasoning(requested: object) -> None:
-    """Check a value for `reasoning`.
-
-    Raises:
-        ConfigurationError: it is neither a level nor a number of tokens.
-    """
-    is_number = isinstance(requested, int) and not isinstance(requested, bool) and requested >= 0
-    if requested is not None and not is_number and requested not in LEVELS:
-        raise ConfigurationError(
-            f"reasoning={requested!r} is neither a number of tokens nor one of: {', '.join(LEVELS)}"
-        )
-
-
-def nearest_level(budget: int) -> Level:
-    """The level nearest to a budget in tokens."""
-    if budget <= 0:
-        return "off"
-    return "low" if budget <= _LOW else "medium" if budget <= _MEDIUM else "high"
+from tinyagent.models.provider import BUDGET, LOW, MEDIUM, Level, Provider, effort, switch
 
 
 def find_provider(base_url: str) -> Provider:
@@ -165,22 +36,17 @@ def provider_named(name: str) -> Provider:
     return PROVIDERS[name]
 
 
-def _filled(template: Mapping[str, Any], budget: int) -> dict[str, Any]:
-    out: dict[str, Any] = {}
-    for key, value in template.items():
-        inner = as_object(value)
-        out[key] = _filled(inner, budget) if inner is not None else value
-        if value == BUDGET:
-            out[key] = budget
-    return out
-
-
 _SEES = {"images": True}
 _OPEN_SEES = ((r"(?i)vision|llava|pixtral|\dvl|-vl", _SEES),)
 _OPENAI_SEES = r"gpt-(4o|4\.1|5)(?!.*(audio|realtime|search|transcribe|tts))|o[134](?!-mini)|o4"
 LENIENT = Provider("compatible", needs_key=False, documents="file", rules=_OPEN_SEES)
 
-_OPENAI_THINKS = {"temperature": "reasoning_off", "api": "responses"}
+_OPENAI_THINKS: dict[str, Any] = {
+    "temperature": "reasoning_off",
+    "api": "responses",
+    "reasoning": effort(off="low"),
+    "shown": {"extra": {"reasoning": {"summary": "auto"}}},
+}
 _THINKING = {"enabled": {"type": "enabled"}, "disabled": {"type": "disabled"}}
 _DEEPSEEK: dict[Level, Mapping[str, Any]] = {
     "off": {"thinking": _THINKING["disabled"]},
@@ -194,8 +60,12 @@ _OPENROUTER: dict[Level, Mapping[str, Any]] = {
     "medium": {"reasoning": {"effort": "medium"}},
     "high": {"reasoning": {"effort": "high"}},
 }
+_MANDATORY = r"""(?x) ^openai/(o\d|gpt-oss|gpt-5(-(?!chat)|$)|.*-pro) | ^minimax/ | -thinking
+    | ^google/gemini-(3|2\.5-pro) | deepseek-r1 | fable | mythos"""
 _CLAUDE_LEAST = {"output_config": {"effort": "low"}}
 _ADAPTIVE = {"type": "adaptive"}
+_SUMMARIZED = {"display": "summarized"}
+_CACHED = {"cache_control": {"type": "ephemeral"}}
 _CLAUDE: dict[Level, Mapping[str, Any]] = {
     "off": {"thinking": _THINKING["disabled"]},
     "low": {"thinking": _ADAPTIVE, "output_config": {"effort": "low"}},
@@ -206,13 +76,53 @@ _CLAUDE_WITH_BUDGET = r"claude-3|claude-(opus|sonnet|haiku)-4(-[0-5])?(-\d{8}|$)
 _CLAUDE_BUDGET: dict[str, Any] = {
     "reasoning": {
         "off": {"thinking": _THINKING["disabled"]},
-        "low": {"thinking": {"type": "enabled", "budget_tokens": _LOW}},
-        "medium": {"thinking": {"type": "enabled", "budget_tokens": _MEDIUM}},
+        "low": {"thinking": {"type": "enabled", "budget_tokens": LOW}},
+        "medium": {"thinking": {"type": "enabled", "budget_tokens": MEDIUM}},
         "high": {"thinking": {"type": "enabled", "budget_tokens": 12_288}},
     },
     "budget": {"thinking": {"type": "enabled", "budget_tokens": BUDGET}},
+    "budgets": (1_024, 64_000),
+    "shown": {},
 }
-_GEMINI_BUDGET = {"extra_body": {"google": {"thinking_config": {"thinking_budget": BUDGET}}}}
+
+
+def _gemini(**config: Any) -> dict[str, Any]:
+    """Gemini's own settings for thinking, which exclude `reasoning_effort`."""
+    return {"extra_body": {"google": {"thinking_config": config}}}
+
+
+_GEMINI_SHOWN = {"think_tag": "<thought>", "extra": _gemini(include_thoughts=True)}
+_GEMINI_2: dict[str, Any] = {
+    "budget": _gemini(thinking_budget=BUDGET),
+    "budgets": (512, 24_576),
+    "foreign_call": {},
+    "shown": {
+        **_GEMINI_SHOWN,
+        "reasoning": {
+            "off": _gemini(thinking_budget=0),
+            "low": _gemini(thinking_budget=LOW),
+            "medium": _gemini(thinking_budget=MEDIUM),
+            "high": _gemini(thinking_budget=24_576),
+        },
+    },
+}
+_GEMINI_2_PRO: dict[str, Any] = {  # it always thinks
+    "reasoning": effort(off="low"),
+    "budgets": (128, 32_768),
+    "shown": {
+        **_GEMINI_2["shown"],
+        "reasoning": {**_GEMINI_2["shown"]["reasoning"], "off": _gemini(thinking_budget=128)},
+    },
+}
+_GEMINI_3_SHOWN: dict[str, Any] = {
+    **_GEMINI_SHOWN,
+    "reasoning": {
+        "off": _gemini(thinking_level="low"),
+        "low": _gemini(thinking_level="low"),
+        "medium": _gemini(thinking_level="high"),  # some have no medium
+        "high": _gemini(thinking_level="high"),
+    },
+}
 _GEMINI_FOREIGN = {
     "extra_content": {"google": {"thought_signature": "skip_thought_signature_validator"}}
 }
@@ -226,16 +136,21 @@ PROVIDERS: Mapping[str, Provider] = {
             hosts=("api.openai.com", "openai.azure.com"),
             answer_limit="max_completion_tokens",
             echo=False,
-            think_tags=False,
+            think_tag="",
             documents="file",
             schema="openai",
+            cache_key=True,
+            reasoning={},
             rules=(
                 (rf"^({_OPENAI_SEES})", _SEES),
-                (r"^(o\d|gpt-5)", _OPENAI_THINKS),
-                (r"^gpt-5-chat", {"temperature": "always", "api": "chat"}),
-                (r"^gpt-5\.[1-4](?!.*(chat|pro))", {"temperature": "unless_reasoning"}),
-                (r"^gpt-5(-|$)", {"reasoning": _effort(off="minimal")}),
-                (r"^o\d", {"reasoning": _effort(off="low")}),
+                (r"^(o\d|gpt-[5-9])(?!-chat)", _OPENAI_THINKS),
+                (r"^gpt-5(-mini|-nano|-\d|$)", {"reasoning": effort(off="minimal")}),
+                (r"^gpt-5\.[1-9](?!\d)", {"reasoning": effort()}),
+                (r"^gpt-5\.[1-4](?!\d)", {"temperature": "unless_reasoning"}),
+                (r"^gpt-5\.1-codex", _OPENAI_THINKS),
+                (r"^gpt-5\.\d+-pro", {**_OPENAI_THINKS, "reasoning": effort("medium", "medium")}),
+                (r"^gpt-5-pro", {"reasoning": effort("high", "high", "high")}),
+                (r"^gpt-5\.\d+-chat|-deep-research", {**_OPENAI_THINKS, "reasoning": {}}),
             ),
         ),
         Provider(
@@ -244,14 +159,23 @@ PROVIDERS: Mapping[str, Provider] = {
             "ANTHROPIC",
             hosts=("api.anthropic.com",),
             echo=False,
-            think_tags=False,
+            think_tag="",
             schema="anthropic",
             images=True,
-            prompt_cache={"cache_control": {"type": "ephemeral"}},
+            prompt_cache=_CACHED,
+            temperature="never",
             reasoning=_CLAUDE,
+            shown={"extra": {"thinking": _SUMMARIZED}},
             binds_reasoning=True,
             rules=(
-                (r"fable|mythos", {"reasoning": {**_CLAUDE, "off": _CLAUDE_LEAST}}),
+                (
+                    r"sonnet-5|fable|mythos",  # they think unasked
+                    {"shown": {"extra": {"thinking": {**_ADAPTIVE, **_SUMMARIZED}}}},
+                ),
+                (
+                    r"(opus|sonnet)-5-5|fable|mythos",
+                    {"reasoning": {**_CLAUDE, "off": _CLAUDE_LEAST}},
+                ),
                 (_CLAUDE_WITH_BUDGET, {**_CLAUDE_BUDGET, "binds_reasoning": False}),
             ),
         ),
@@ -261,14 +185,16 @@ PROVIDERS: Mapping[str, Provider] = {
             "GEMINI",
             hosts=("generativelanguage.googleapis.com",),
             echo=False,
-            think_tags=False,
-            schema="gemini",
+            think_tag="",
+            schema="plain",
             foreign_call=_GEMINI_FOREIGN,
-            reasoning=_effort(off="low"),
+            reasoning=effort(off="low"),
+            shown=_GEMINI_3_SHOWN,
             rules=(
                 (r"^gemini", _SEES),
-                (r"gemini-2\.5", {"budget": _GEMINI_BUDGET, "foreign_call": {}}),
-                (r"gemini-2\.5-(?!pro)", {"reasoning": _effort()}),
+                (r"gemini-2\.5", {**_GEMINI_2, "reasoning": effort()}),
+                (r"gemini-2\.5-pro", _GEMINI_2_PRO),
+                (r"gemini-(1|2\.0)|gemma", {"reasoning": {}, "shown": {}, "foreign_call": {}}),
             ),
         ),
         Provider(
@@ -286,12 +212,22 @@ PROVIDERS: Mapping[str, Provider] = {
             "https://api.moonshot.ai/v1",
             "MOONSHOT",
             hosts=("moonshot.ai", "moonshot.cn"),
-            reasoning=_switch("thinking", _THINKING["disabled"], _THINKING["enabled"]),
+            reasoning={},
             empty_content=None,
+            schema="plain",
+            cache_key=True,
             rules=(
                 (r"vision", _SEES),
-                (r"k2\.[5-9]|k[3-9]|thinking", {"backfill": ("reasoning_content", "(none)")}),
-                (r"k[3-9]", {"reasoning": _effort(off="low", medium="high")}),
+                (
+                    r"k2\.[5-9]|k[3-9]|thinking|for-coding",
+                    {"backfill": ("reasoning_content", "(none)"), "temperature": "never"},
+                ),
+                (
+                    r"k2\.[5-9]",
+                    {"reasoning": switch("thinking", _THINKING["disabled"], _THINKING["enabled"])},
+                ),
+                (r"k2\.[7-9]", {"reasoning": {}}),  # they always think
+                (r"k[3-9]", {"reasoning": effort(off="low", medium="high")}),
             ),
         ),
         Provider(
@@ -300,12 +236,13 @@ PROVIDERS: Mapping[str, Provider] = {
             "MISTRAL",
             hosts=("api.mistral.ai",),
             stream_options=False,
-            reasoning=_effort(low="high", medium="high"),
+            reasoning=effort(low="high", medium="high"),
             ids=re.compile(r"[a-zA-Z0-9]{9}"),
             user_after_tool=False,
             choice_none=False,
             documents="document_url",
             schema="openai",
+            cache_key=True,
             rules=((r"^(pixtral|mistral-medium)", _SEES),),
         ),
         Provider(
@@ -320,6 +257,8 @@ PROVIDERS: Mapping[str, Provider] = {
             rules=(
                 (rf"^openai/({_OPENAI_SEES})|^anthropic/claude|^google/gemini", _SEES),
                 *_OPEN_SEES,
+                (r"^anthropic/claude", {"prompt_cache": _CACHED}),
+                (_MANDATORY, {"reasoning": {**_OPENROUTER, "off": _OPENROUTER["low"]}}),
             ),
         ),
         Provider(
@@ -327,11 +266,11 @@ PROVIDERS: Mapping[str, Provider] = {
             "https://api.groq.com/openai/v1",
             "GROQ",
             hosts=("api.groq.com",),
-            reasoning=_effort(off="low"),
-            echo=False,
+            reasoning={},
             schema="openai",
             rules=(
-                (r"qwen", {"reasoning": _effort("none", "default", "default", "default")}),
+                (r"gpt-oss", {"reasoning": effort(off="low")}),
+                (r"qwen", {"reasoning": effort("none", "default", "default", "default")}),
                 (r"llama-4", _SEES),
             ),
         ),
@@ -340,10 +279,15 @@ PROVIDERS: Mapping[str, Provider] = {
             "https://api.x.ai/v1",
             "XAI",
             hosts=("api.x.ai",),
-            reasoning=_effort(off="none"),
+            reasoning={},
             echo=False,
             schema="openai",
-            rules=((r"^grok-4|vision", _SEES),),
+            cache_key=True,
+            rules=(
+                (r"^grok-4|vision", _SEES),
+                (r"^grok-3-mini", {"reasoning": effort(off="low", medium="high")}),
+                (r"^grok-(4\.[3-9]|[5-9]|latest)", {"reasoning": effort()}),
+            ),
         ),
         Provider(
             "minimax",
@@ -351,6 +295,7 @@ PROVIDERS: Mapping[str, Provider] = {
             "MINIMAX",
             hosts=("api.minimax.io", "api.minimaxi.com"),
             reasoning={},
+            temperatures=(0.01, 1.0),
             schema="json_object",
         ),
         Provider(
@@ -358,7 +303,7 @@ PROVIDERS: Mapping[str, Provider] = {
             "https://dashscope-intl.aliyuncs.com/compatible-mode/v1",
             "DASHSCOPE",
             hosts=("dashscope.aliyuncs.com", "dashscope-intl.aliyuncs.com"),
-            reasoning=_switch("enable_thinking", off=False, on=True),
+            reasoning=switch("enable_thinking", off=False, on=True),
             budget={"enable_thinking": True, "thinking_budget": BUDGET},
             schema="json_object",
             rules=_OPEN_SEES,
@@ -371,7 +316,7 @@ PROVIDERS: Mapping[str, Provider] = {
             "http://localhost:8000/v1",
             "VLLM",
             needs_key=False,
-            reasoning=_switch(
+            reasoning=switch(
                 "chat_template_kwargs", {"enable_thinking": False}, {"enable_thinking": True}
             ),
             budget={"thinking_token_budget": BUDGET},
@@ -379,6 +324,16 @@ PROVIDERS: Mapping[str, Provider] = {
         ),
         Provider(
             "lmstudio", "http://localhost:1234/v1", "LMSTUDIO", needs_key=False, rules=_OPEN_SEES
+        ),
+        Provider(
+            "llamacpp",
+            "http://localhost:8080/v1",
+            "LLAMACPP",
+            needs_key=False,
+            reasoning=switch(
+                "chat_template_kwargs", {"enable_thinking": False}, {"enable_thinking": True}
+            ),
+            rules=_OPEN_SEES,
         ),
     )
 }

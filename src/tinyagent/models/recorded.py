@@ -14,10 +14,12 @@ from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.models.base import Model, get_model
 from tinyagent.models.drift import difference, digest, nearest
 from tinyagent.models.recording import RecordedExchange, read_recording, write_recording
+from tinyagent.options import checks_options
 
 RecordingMode = Literal["auto", "record", "replay"]
 
 
+@checks_options()
 class RecordedModel:
     """Records what a model answers, then gives the same answers to the same requests.
 

@@ -35,7 +35,7 @@ from tinyagent.core.untrusted import (
     take_object,
     take_optional,
 )
-from tinyagent.models.providers import LEVELS
+from tinyagent.models.provider import LEVELS
 
 FORMAT = "tinyagent recording"
 VERSION = 1

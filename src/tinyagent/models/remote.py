@@ -6,7 +6,7 @@ import logging
 from collections.abc import AsyncGenerator, Callable, Generator, Iterable
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from tinyagent.core.errors import (
@@ -18,8 +18,17 @@ from tinyagent.core.errors import (
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import Message
 from tinyagent.core.parts import Document, Image
-from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, ReasoningWish
-from tinyagent.models.providers import Provider, check_reasoning
+from tinyagent.core.types import (
+    ModelDelta,
+    ModelRequest,
+    ModelResponse,
+    ReasoningWish,
+    Usage,
+)
+from tinyagent.models.endpoint import DONE
+from tinyagent.models.failures import GenerationRefused
+from tinyagent.models.provider import Provider, check_reasoning
+from tinyagent.options import require_least
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable
@@ -46,7 +55,7 @@ class ModelEndpoint(Protocol):
         ...
 
     def stream(self, body: dict[str, Any]) -> AsyncGenerator[Any, None]:
-        """The JSON of each event of a streamed reply; raises `ModelError`."""
+        """The JSON of each event of a streamed reply, `DONE` if it is sent; raises `ModelError`."""
         ...
 
 
@@ -97,6 +106,7 @@ class RemoteModel:
         if not name.strip():
             raise ConfigurationError("the model's name is empty; pass one such as 'gpt-4.1'")
         check_reasoning(reasoning)
+        require_least(0, retries=retries)
         self._name = name
         self._profile = profile
         self._endpoint = endpoint
@@ -132,8 +142,11 @@ class RemoteModel:
         body = self.body(self._prepared(request), stream=False)
         async for attempt in attempts(self._retries):
             with attempt, without_key(self._endpoint.key, self._endpoint.variables):
-                data = await self._endpoint.post(body)
-                return self._signed(self.reply(body).read(data))
+                try:
+                    data = await self._endpoint.post(body)
+                    return self._signed(self.reply(body).read(data))
+                except GenerationRefused as refused:
+                    return self._signed(_written(refused))
         raise AssertionError("the last attempt returns or raises")
 
     async def stream(
@@ -151,29 +164,44 @@ class RemoteModel:
                 if started:
                     yield ModelDelta("", "restart")
                     started = False
-                async with aclosing(self._stream_once(body)) as items:
-                    async for item in items:
-                        started = True
-                        yield item
+                try:
+                    async with aclosing(self._stream_once(body)) as items:
+                        async for item in items:
+                            started = True
+                            yield item
+                except GenerationRefused as refused:
+                    if started:
+                        yield ModelDelta("", "restart")
+                    yield self._signed(_written(refused))
                 return
 
     def _prepared(self, request: ModelRequest) -> ModelRequest:
         """The request, with the model's own setting for reasoning if it has none.
 
+        A temperature that the model does not accept is logged here, and left out of the body.
+
         Raises:
             ModelContextTooLong: its images and documents are too large for one request.
         """
         _check_attachments(request.messages)
-        if request.reasoning is not None or self._reasoning is None:
-            return request
-        return replace(request, reasoning=self._reasoning)
+        if request.reasoning is None and self._reasoning is not None:
+            request = replace(request, reasoning=self._reasoning)
+        wanted = request.temperature
+        sent = self._profile.temperature_for(wanted, request.reasoning)
+        if sent != wanted:
+            _note_temperature(self._name, wanted, sent)
+        return request
 
     async def _stream_once(
         self, body: dict[str, Any]
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
         reply = self.reply(body)
+        done = False
         async with aclosing(self._endpoint.stream(body)) as events:
             async for event in events:
+                if event == DONE:
+                    done = True
+                    break
                 if reply.is_unstreamed(event):
                     response = self._signed(reply.read(event))
                     if response.reasoning:
@@ -184,7 +212,7 @@ class RemoteModel:
                     return
                 for delta in reply.add(event):
                     yield delta
-        if not reply.is_whole:
+        if not reply.is_whole(done=done):
             raise ModelConnectionError(
                 f"the stream from {self._endpoint.where} ended before the answer was complete"
             )
@@ -195,6 +223,19 @@ class RemoteModel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._name!r}, {self._endpoint.where!r})"
+
+
+def _written(refused: GenerationRefused) -> ModelResponse:
+    """What the model wrote as its reply, so that it is read, or goes back with what is wrong.
+
+    A call stands between the tags that models without function calling use.
+    """
+    content = refused.written.strip()
+    if content and refused.code == "tool_use_failed":
+        content = f"<tool_call>{content.removeprefix('<tool_call>').removesuffix('</tool_call>')}"
+        content += "</tool_call>"
+    usage = Usage(requests=1, uncounted=1)
+    return ModelResponse(content or None, usage=usage, finish_reason=refused.code)
 
 
 def attempts(retries: int) -> AsyncIterable[AbstractContextManager[object]]:
@@ -209,6 +250,13 @@ def attempts(retries: int) -> AsyncIterable[AbstractContextManager[object]]:
     return stamina.retry_context(
         on=_retry_after, attempts=retries + 1, timeout=None, wait_initial=0.5, wait_max=8.0
     )
+
+
+@lru_cache
+def _note_temperature(model: str, wanted: float | None, sent: float | None) -> None:
+    """Log, once, that a model is not sent the temperature that was requested."""
+    said = "none is sent" if sent is None else f"{sent:g} is sent"
+    logger.warning("%s does not accept the temperature %s: %s", model, wanted, said)
 
 
 @cache

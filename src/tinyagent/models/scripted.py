@@ -9,6 +9,7 @@ from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse, RawToolCall, Usage
+from tinyagent.options import checks_options
 
 Answer = str | RawToolCall | ModelResponse | Exception
 Script = Iterable[Answer | list[RawToolCall]] | Callable[[ModelRequest], Answer | list[RawToolCall]]
@@ -19,6 +20,7 @@ def scripted_call(name: str, /, *, call_id: str = "", **arguments: Any) -> RawTo
     return RawToolCall(call_id, name, json.dumps(arguments))
 
 
+@checks_options()
 class ScriptedModel:
     """Answers from a list, one for each request, or from a function of the request.
 

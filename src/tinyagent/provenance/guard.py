@@ -24,6 +24,7 @@ from tinyagent.middleware.base import (
     SteeringMiddleware,
     ToolCallHandler,
 )
+from tinyagent.options import checks_options
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.judge import Verdict, judge
 from tinyagent.provenance.links import without_links
@@ -36,6 +37,7 @@ _MAX_REFUSED = 10
 T = TypeVar("T")
 
 
+@checks_options()
 class Provenance(SteeringMiddleware):
     """Labels all that a run reads, and checks each call against a policy.
 
@@ -146,7 +148,7 @@ class _Guard(Middleware):
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         """Check the call, make it, and label its result."""
         tool = self._run.tools.get(call.name)
-        if tool is None or call.fault is not None:
+        if tool is None:
             result = await call_next(call)
             return self._labelled(result, self._evidence.long_result(call) | self._read)
         # What is checked is what is run, whatever others do to the arguments meanwhile.
@@ -255,7 +257,7 @@ class _SealedGuard(_Guard):
     async def tool_call(self, call: ToolCall, call_next: ToolCallHandler) -> ToolResult:
         """Open the arguments, check and make the call, and seal its result."""
         tool = self._run.tools.get(call.name)
-        if tool is None or call.fault is not None:
+        if tool is None:
             return await super().tool_call(call, call_next)
         try:
             opened = self._open(call.arguments)
@@ -266,6 +268,8 @@ class _SealedGuard(_Guard):
             return replace(result, label=self._read)
         # A copy: a tool must not change what is kept here, nor what was checked.
         opened = replace(opened, value=_copied(opened.value))
+        if opened.labels and (refused := _refused(tool, call, opened)):
+            return replace(refused, label=self._read)
         result = await self._checked(tool, call, opened, call_next)
         return self._sealed(tool, call, opened, result)
 
@@ -315,6 +319,16 @@ class _SealedGuard(_Guard):
 
     def _taint(self, label: Label) -> None:
         self._process |= label
+
+
+def _refused(tool: ToolSpec, call: ToolCall, opened: Opened) -> ToolResult | None:
+    """The result of a call whose values do not fit the tool, so that nobody is asked about it."""
+    try:
+        tool.validate(_copied(opened.value))
+    except ToolArgumentsError as error:
+        result = ToolResult(call, "", is_error=True, error=error)
+        return _without_words(tool, opened, result)
+    return None
 
 
 def _without_words(tool: ToolSpec, opened: Opened, result: ToolResult) -> ToolResult:

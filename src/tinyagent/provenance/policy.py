@@ -25,10 +25,11 @@ from tinyagent.core.provenance import (
 )
 from tinyagent.core.types import ToolSpec
 from tinyagent.core.untrusted import as_array, as_object, describe
+from tinyagent.options import refuse_unknown
 
 WORDS = frozenset(get_args(Word))
 ALWAYS_TRUSTED = frozenset({"user", "operator"})
-_KEYS = frozenset({"trusted", "private", "free", "sinks", "reveal_bits", "links"})
+_KEYS = ("trusted", "private", "free", "sinks", "reveal_bits", "links")
 _CHECKS: Mapping[str, Callable[..., Rule]] = {
     "one_of": lambda *values: OneOf(values),
     "between": Between,
@@ -165,11 +166,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
     Raises:
         ConfigurationError: a policy does not have this key or value.
     """
-    unknown = sorted(map(str, data.keys() - _KEYS))
-    if unknown:
-        raise ConfigurationError(
-            f"a policy has no {unknown[0]!r}; it has: {', '.join(sorted(_KEYS))}"
-        )
+    refuse_unknown("a policy", map(str, data), _KEYS)
     private = {
         str(name): frozenset(_texts(readers, f"private.{name}"))
         for name, readers in _table(data, "private").items()

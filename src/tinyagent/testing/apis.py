@@ -13,7 +13,9 @@ from tinyagent.testing.http import Reply, json_reply
 
 Api = Literal["chat", "responses", "messages"]
 _PATHS: dict[str, Api] = {"/responses": "responses", "/messages": "messages"}
-_STOPS = {"stop": "end_turn", "length": "max_tokens"}
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+_REFUSAL_ID = "msg_refusal"
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 _ERRORS = {400: "invalid_request_error", 429: "rate_limit_error"}
 
 
@@ -74,6 +76,8 @@ def completion_json(response: ModelResponse) -> dict[str, Any]:
     message: dict[str, Any] = {"role": "assistant", "content": response.content}
     if response.tool_calls:
         message["tool_calls"] = [_completion_call(call) for call in response.tool_calls]
+    if response.refusal:
+        message["refusal"] = response.refusal
     return {
         "id": response.id or "chatcmpl-mock",
         "object": "chat.completion",
@@ -95,6 +99,7 @@ def completion_sse(response: ModelResponse) -> bytes:
         first["function"] = {"name": call.name, "arguments": call.arguments[:half]}
         rest = {"index": index, "function": {"arguments": call.arguments[half:]}}
         deltas += [{"tool_calls": [first]}, {"tool_calls": [rest]}]
+    deltas += [{"refusal": piece} for piece in _words(response.refusal)]
     chunks = [_chunk(response, delta, None) for delta in deltas]
     chunks.append(_chunk(response, {}, _completion_reason(response)))
     chunks.append(
@@ -120,7 +125,9 @@ def _completion_call(call: RawToolCall) -> dict[str, Any]:
 
 
 def _completion_reason(response: ModelResponse) -> str:
-    return "tool_calls" if response.tool_calls else response.finish_reason
+    if response.tool_calls:
+        return "tool_calls"
+    return "stop" if response.finish_reason == "refusal" else response.finish_reason
 
 
 def _completion_usage(usage: Usage) -> dict[str, Any]:
@@ -137,17 +144,20 @@ def _response_json(response: ModelResponse) -> dict[str, Any]:
     if response.content is not None:
         part: dict[str, Any] = {"type": "output_text", "text": response.content, "annotations": []}
         items.append(_item("message", "msg_mock", role="assistant", content=[part]))
+    if response.refusal:
+        part = {"type": "refusal", "refusal": response.refusal}
+        items.append(_item("message", _REFUSAL_ID, role="assistant", content=[part]))
     for call in response.tool_calls:
         more = {"call_id": call.id, "name": call.name, "arguments": call.arguments}
         items.append(_item("function_call", f"fc_{call.id}", **more))
-    cut = response.finish_reason == "length"
+    cut = _INCOMPLETE.get(response.finish_reason)
     return {
         "id": response.id or "resp_mock",
         "object": "response",
         "created_at": 0,
         "status": "incomplete" if cut else "completed",
         "error": None,
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
+        "incomplete_details": {"reason": cut} if cut else None,
         "model": response.model or "mock",
         "output": items,
         "usage": {
@@ -170,7 +180,9 @@ def _response_sse(response: ModelResponse) -> bytes:
     for index, item in enumerate(whole["output"]):
         place = {"item_id": item["id"], "output_index": index}
         kind, pieces = "response.output_text.delta", _words(response.content)
-        if item["type"] == "function_call":
+        if item["id"] == _REFUSAL_ID:
+            kind, pieces = "response.refusal.delta", _words(response.refusal)
+        elif item["type"] == "function_call":
             kind, pieces = "response.function_call_arguments.delta", [*_halves(item["arguments"])]
         events += [{"type": kind, **place, "delta": piece} for piece in pieces]
         done = {"type": "response.output_item.done", "output_index": index, "item": item}
@@ -182,6 +194,7 @@ def _response_sse(response: ModelResponse) -> bytes:
 def _message_json(response: ModelResponse) -> dict[str, Any]:
     blocks = [{"type": "text", "text": response.content}] if response.content else []
     reason = response.finish_reason
+    details = {"type": "refusal", "category": None, "explanation": response.refusal}
     return {
         "id": response.id or "msg_mock",
         "type": "message",
@@ -189,6 +202,7 @@ def _message_json(response: ModelResponse) -> dict[str, Any]:
         "model": response.model or "mock",
         "content": [*blocks, *map(_tool_use, response.tool_calls)],
         "stop_reason": "tool_use" if response.tool_calls else _STOPS.get(reason, reason),
+        "stop_details": details if response.refusal else None,
         "usage": {
             "input_tokens": response.usage.input_tokens - response.usage.cached_tokens,
             "cache_read_input_tokens": response.usage.cached_tokens,
@@ -208,7 +222,7 @@ def _tool_use(call: RawToolCall) -> dict[str, Any]:
 
 def _message_sse(response: ModelResponse) -> bytes:
     whole = _message_json(response)
-    opening: dict[str, Any] = {**whole, "content": [], "stop_reason": None}
+    opening: dict[str, Any] = {**whole, "content": [], "stop_reason": None, "stop_details": None}
     events: list[dict[str, Any]] = [{"type": "message_start", "message": opening}, {"type": "ping"}]
     written = iter(response.tool_calls)
     start: dict[str, Any]
@@ -222,7 +236,7 @@ def _message_sse(response: ModelResponse) -> bytes:
         events.append({"type": "content_block_start", "index": index, "content_block": start})
         events += [{"type": "content_block_delta", "index": index, "delta": d} for d in deltas]
         events.append({"type": "content_block_stop", "index": index})
-    end = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    end = {key: whole[key] for key in ("stop_reason", "stop_details")} | {"stop_sequence": None}
     events += [
         {"type": "message_delta", "delta": end, "usage": whole["usage"]},
         {"type": "message_stop"},

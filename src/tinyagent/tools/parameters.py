@@ -10,9 +10,9 @@ import typing
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
-from tinyagent.core.context import RunContext
 from tinyagent.core.errors import ToolDefinitionError
 from tinyagent.core.untrusted import as_array, as_object, short_repr
+from tinyagent.tools.deps import context_of, deps_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -25,8 +25,8 @@ _MAX_FAULTS = 20
 def read_docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
     """Split the docstring of `fn` into its text and the descriptions of its parameters.
 
-    Google, NumPy and reST style are recognized. The text is everything before the sections; it is
-    empty if there is no docstring.
+    Google, NumPy and reST style are recognized. The text is everything before the sections,
+    followed by what is returned; it is empty if there is no docstring.
     """
     doc = inspect.getdoc(fn) or ""
     if "\n" not in doc:
@@ -44,6 +44,8 @@ def read_docstring(fn: Callable[..., Any]) -> tuple[str, dict[str, str]]:
             text.append(section.value.strip())
         elif isinstance(section, griffe.DocstringSectionParameters):
             parameters.update({p.name: p.description.strip() for p in section.value})
+        elif isinstance(section, griffe.DocstringSectionReturns) and text:
+            text.append(f"Returns: {' '.join(item.description for item in section.value)}")
     return "\n\n".join(text), parameters
 
 
@@ -55,6 +57,7 @@ class Parameters(NamedTuple):
         names: the parameter of each field.
         json_schema: JSON Schema of the arguments.
         context_name: the parameter that receives the run's `RunContext`, if any.
+        deps_type: the type of the `deps` that it must have; None if there need not be any.
         returns: the type of the result.
     """
 
@@ -62,6 +65,7 @@ class Parameters(NamedTuple):
     names: Mapping[str, str]
     json_schema: dict[str, Any]
     context_name: str | None
+    deps_type: Any = None
     returns: Any = None
 
 
@@ -77,11 +81,13 @@ def read_parameters(
     hints = _resolve_hints(fn, name)
     names: dict[str, str] = {}
     context_name: str | None = None
+    deps_type: Any = None
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(fn).parameters.values():
         _check_parameter(parameter, hints, name)
-        if hints[parameter.name] in (RunContext, RunContext | None):
-            context_name = parameter.name
+        context = context_of(hints[parameter.name])
+        if context is not None:
+            context_name, deps_type = parameter.name, deps_of(context)
             continue
         # Fields are numbered and aliased: a parameter may have any name, while Pydantic reserves
         # some (`schema`, `copy`, `_x`).
@@ -89,7 +95,7 @@ def read_parameters(
         fields[field] = _field(parameter, hints[parameter.name], descriptions)
         names[field] = parameter.name
     model, schema = _build_model(name, fields)
-    return Parameters(model, names, schema, context_name, hints.get("return"))
+    return Parameters(model, names, schema, context_name, deps_type, hints.get("return"))
 
 
 def describe_faults(error: ValidationError) -> str:

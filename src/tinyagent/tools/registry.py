@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Unpack, overload
 
 from tinyagent.core.errors import ToolDefinitionError, UnknownToolError
+from tinyagent.options import checks_options
 from tinyagent.tools.tool import Tool, ToolOptions, unknown_tool
 
 
@@ -70,6 +71,7 @@ def tool(fn: Callable[..., Any], /) -> Tool: ...
 def tool(
     *, name: str | None = None, **options: Unpack[ToolOptions]
 ) -> Callable[[Callable[..., Any]], Tool]: ...
+@checks_options(ToolOptions)
 def tool(
     fn: Callable[..., Any] | None = None,
     /,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterator, Mapping
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from tinyagent.core.untrusted import as_array
-from tinyagent.tools.tool import Tool
+
+if TYPE_CHECKING:
+    from tinyagent.tools.tool import Tool
 
 _TYPES = {
     "string": "str",

@@ -28,7 +28,9 @@ from tinyagent.core.parts import ContentPart, Document, Image, Text
 from tinyagent.core.provenance import Sink
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.types import ToolResult, Trust
+from tinyagent.options import checks_options
 from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
+from tinyagent.tools.signature import python_signature
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -64,6 +66,7 @@ class Tool:
         validate: turns a model's arguments into keyword arguments of `fn`;
             raises `ToolArgumentsError` naming each fault.
         context_name: the parameter that receives the run's `RunContext`, if any.
+        deps_type: the type of `context.deps` that it needs; None if it needs none.
         requires_approval: a call waits for approval (see `Approval`).
         timeout: seconds that a call may take; None leaves that to the run's limits.
         retries: how often a call that failed or timed out is repeated before the model sees the
@@ -85,6 +88,7 @@ class Tool:
     json_schema: Mapping[str, Any]
     validate: Callable[[Mapping[str, Any]], dict[str, Any]] = field(repr=False)
     context_name: str | None = None
+    deps_type: Any = None
     requires_approval: bool = False
     timeout: float | None = None
     retries: int = 0
@@ -105,6 +109,16 @@ class Tool:
             raise ToolDefinitionError(
                 f"tool {self.name!r}: retries must be 0 or more, got {self.retries}"
             )
+        if self.timeout is not None and not self.timeout > 0:
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: timeout must be more than 0, got {self.timeout}"
+            )
+        if not (callable(self.results) or self.results in {"trusted", "untrusted"}):
+            raise ToolDefinitionError(
+                f"tool {self.name!r}: results must be 'trusted', 'untrusted' or a function"
+            )
+        if not (self.sink is None or self.sink == "free" or isinstance(self.sink, Sink)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ToolDefinitionError(f"tool {self.name!r}: sink must be 'free' or a Sink")
 
     @property
     def description(self) -> str:
@@ -137,6 +151,7 @@ class Tool:
         return self.fn(*args, **kwargs)
 
     @classmethod
+    @checks_options(ToolOptions)
     def from_function(
         cls, fn: Callable[..., Any], *, name: str | None = None, **options: Unpack[ToolOptions]
     ) -> Tool:
@@ -164,6 +179,7 @@ class Tool:
             json_schema=parameters.json_schema,
             validate=_validator(parameters.model, parameters.names),
             context_name=parameters.context_name,
+            deps_type=parameters.deps_type,
             returns=parameters.returns,
             **options,
         )
@@ -216,8 +232,7 @@ async def _attempt(tools: Mapping[str, Tool], call: ToolCall, context: RunContex
     if tool is None:
         return ToolResult(call, f"Error: {unknown_tool(call.name, tools)}", is_error=True)
     if call.fault is not None:
-        fault = f"Error: the call to {call.name} was not run: {call.fault}"
-        return ToolResult(call, fault, is_error=True)
+        return not_run(call)
     error: BaseException | None = None
     for _ in range(1 + tool.retries):
         value, error = await _run_once(tool, call, context)
@@ -254,13 +269,25 @@ def _explain(tool: Tool, error: BaseException | None, *, with_traceback: bool) -
     if isinstance(error, ToolRetry):
         return f"Try again: {error}"
     if isinstance(error, ToolArgumentsError):
-        return f"Error: wrong arguments for {tool.name}:\n{error}"
+        return wrong_arguments(tool, error)
     if isinstance(error, _ToolTimedOut):
         return f"Error: {tool.name} did not finish within {tool.timeout:g} s"
     if isinstance(error, asyncio.CancelledError):
         return f"Error: {tool.name} cancelled itself"
     logger.warning("tool %s failed", tool.name, exc_info=error if with_traceback else None)
     return f"Error: {tool.name} failed: {type(error).__name__}: {error}"
+
+
+def not_run(call: ToolCall) -> ToolResult:
+    """The result of a call that has a fault."""
+    text = f"Error: the call to {call.name} was not run: {call.fault}"
+    return ToolResult(call, text, is_error=True)
+
+
+def wrong_arguments(tool: Tool, error: ToolArgumentsError) -> str:
+    """The result of a call with wrong arguments: its faults, and how the tool is called."""
+    signature = python_signature(tool)
+    return f"Error: wrong arguments for {tool.name}:\n{error}\nIt is called as {signature}"
 
 
 def _is_being_cancelled() -> bool:

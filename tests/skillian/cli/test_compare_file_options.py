@@ -66,7 +66,7 @@ def test_a_value_that_is_not_a_number_is_named_with_its_line(skillian: Run) -> N
     assert done.returncode == 2
     text = " ".join(done.stderr.split())
     assert "'1.234,50' (line 2)" in text
-    assert "add `?decimal=,&thousands=." in text
+    assert "add '?decimal=,&thousands=." in text
 
 
 def test_json_packed_and_plain_files_are_compared(skillian: Run, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tinyagent.testing import MockServer, Reply
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 WITHOUT_EXTRAS = """
 import sys
-sys.modules |= dict.fromkeys(("ag_ui", "anthropic", "fastapi", "mcp", "psycopg", "sqlalchemy"))
+sys.modules |= dict.fromkeys(("ag_ui", "fastapi", "mcp", "psycopg", "sqlalchemy"))
 from tinyagent_commands import skillian
 skillian()
 """

@@ -66,7 +66,7 @@ def test_rows_with_a_column_that_is_not_compared_are_not_called_equal(
         done.stdout
     )
     assert (
-        "a.csv holds 'NA' (line 2), '1,50'; add `?decimal=,&null=NA` to the name or URL of the file"
+        "a.csv holds 'NA' (line 2), '1,50'; add '?decimal=,&null=NA' to the name or URL of the file"
         " to read them." in done.stdout
     )
     done = skillian("compare", "a.csv?null=NA&decimal=,", "b.csv", "--key", "id")

@@ -119,7 +119,7 @@ def test_the_line_of_a_value_in_json(skillian: Run, tmp_path: Path, text: str, p
     done = skillian("compare", "a.json", "b.csv", "--key", "id")
     assert f"holds 'x' ({place})" in done.stdout
     # What the message advises works.
-    assert "add `?null=x`" in done.stdout
+    assert "add '?null=x'" in done.stdout
     done = skillian("compare", "a.json?null=x", "b.csv", "--key", "id")
     assert "not compared" not in done.stdout, done.stdout
 

@@ -15,7 +15,7 @@ from tinyagent.adapters.choose import ToolCallingMode
 from tinyagent.core import MalformedReply, ModelResponse, RawToolCall
 
 EACH = 2_500
-MODES: list[ToolCallingMode] = ["native", "structured", "validated", "parsed"]
+MODES: list[ToolCallingMode] = ["native", "structured", "parsed"]
 
 Edit = Callable[[str], str]
 

@@ -9,11 +9,9 @@ from tinyagent.adapters import (
     NativeToolAdapter,
     OpenAIStructuredAdapter,
     ParsedAdapter,
-    ValidatedAdapter,
     get_adapter,
 )
 from tinyagent.adapters.choose import ToolCallingMode, step_down
-from tinyagent.core import ModelResponse, RawToolCall
 
 
 def add(a: int) -> int:
@@ -34,18 +32,11 @@ def test_native_calling_is_where_to_start(mode: ToolCallingMode) -> None:
     [
         ("native", NativeToolAdapter),
         ("structured", OpenAIStructuredAdapter),
-        ("validated", ValidatedAdapter),
         ("parsed", ParsedAdapter),
     ],
 )
 def test_each_mode_has_its_adapter(mode: ToolCallingMode, kind: type[Any]) -> None:
     assert type(get_adapter("gpt-4.1", TOOLS, mode)) is kind
-
-
-def test_validated_is_native_with_its_arguments_checked() -> None:
-    response = ModelResponse(None, (RawToolCall("1", "add", "{}"),))
-    (call,) = get_adapter("gpt-4.1", TOOLS, "validated").extract_tool_calls(response, TOOLS)
-    assert call.fault == "wrong arguments:\na: required, but missing"
 
 
 @pytest.mark.parametrize("name", ["SmolLM2-135M", "gemma2:2b", "TinyLlama-1.1B"])

@@ -7,6 +7,7 @@ import logging
 import threading
 from collections.abc import Generator
 from contextlib import aclosing
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from tinyagent import (
     ScriptedModel,
     StepLimitReached,
     TextDelta,
+    TinyCodeAgent,
     Tool,
     ToolDefinitionError,
     scripted_call,
@@ -31,6 +33,7 @@ from tinyagent import (
 )
 from tinyagent.agents import BaseAgent
 from tinyagent.core import CallerError, ModelRefused, ModelRequest, ModelRequested
+from tinyagent.prompts import CODE_SYSTEM, REACT_SYSTEM
 from tinyagent.testing import MockServer
 
 
@@ -71,11 +74,50 @@ async def test_an_answer_ends_the_run() -> None:
 
 
 async def test_the_conversation_is_system_task_answer() -> None:
-    agent = ReactAgent(ScriptedModel(["blue"]), system_suffix="Be brief.")
+    agent = ReactAgent(ScriptedModel(["blue"]), instructions="Be brief.")
     system, task, answer = (await agent.run("Which colour?")).memory.messages
     assert system.role == "system"
     assert system.text.endswith("\n\nBe brief.")
     assert (task, answer) == (Message("user", "Which colour?"), Message("assistant", "blue"))
+
+
+@pytest.mark.parametrize("agent", [ReactAgent, TinyCodeAgent])
+@pytest.mark.parametrize("has_file", [False, True])
+async def test_instructions_are_added_to_the_prompt_that_a_file_may_replace(
+    agent: Any, tmp_path: Path, *, has_file: bool
+) -> None:
+    file = tmp_path / "prompt.md"
+    file.write_text("You are a clerk.")
+    built_in = REACT_SYSTEM if agent is ReactAgent else CODE_SYSTEM
+    model = ScriptedModel([""])
+    options = {"prompt_file": file} if has_file else {}
+    one = agent(model, [add], instructions="Be brief.", max_steps=1, **options)
+    await one.run("go", return_result=True)
+    system = model.requests[0].messages[0].text
+    assert system.startswith("You are a clerk." if has_file else built_in)
+    assert "Be brief." in system
+
+
+@pytest.mark.parametrize("wrong", [["Be brief."], lambda _: "Be brief.", None])
+def test_instructions_that_are_not_a_string_are_refused(wrong: Any) -> None:
+    with pytest.raises(ConfigurationError, match="instructions must be str, got"):
+        ReactAgent(ScriptedModel([]), instructions=wrong)
+
+
+async def test_the_messages_of_a_result_are_its_conversation() -> None:
+    result = await ReactAgent(ScriptedModel(["blue"])).run("Which colour?")
+    assert [(each.role, each.text) for each in result.messages[1:]] == [
+        ("user", "Which colour?"),
+        ("assistant", "blue"),
+    ]
+    model = ScriptedModel(["```python\nprint(6 * 7)\n```", "```python\nfinal_answer('42')\n```"])
+    coded = await TinyCodeAgent(model, trust_level="local").run("Six times seven?")
+    assert [each.role for each in coded.messages] == [
+        *("system", "user", "assistant", "user"),
+        *("assistant", "user"),
+    ]
+    assert "42" in coded.messages[3].text
+    assert list(coded.messages[:4]) == list(model.requests[1].messages)
 
 
 async def test_the_models_settings_go_with_each_request() -> None:

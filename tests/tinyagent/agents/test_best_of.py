@@ -96,7 +96,7 @@ async def test_candidates_differ_by_their_temperature(executor: ProcessExecutor)
     agent = agent_with(model, executor=executor)
     await agent.best_of("Any.", 2, lambda _: True)
     await agent.run("Any.")
-    assert [request.temperature for request in model.requests] == [0.8, 0.8, 0.0]
+    assert [request.temperature for request in model.requests] == [0.8, 0.8, None]
 
 
 @pytest.mark.parametrize("given", ["yes", None, float("nan"), [1]])

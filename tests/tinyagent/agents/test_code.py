@@ -45,10 +45,13 @@ async def test_variables_functions_and_imports_live_on_from_step_to_step(level: 
 
 @each_level
 async def test_variables_live_no_longer_than_their_run(level: TrustLevel) -> None:
-    agent = TinyCodeAgent(coder("x = 1", "final_answer(x)", "x"), trust_level=level, max_steps=2)
+    model = coder("x = 1", "final_answer(x)", "'x' in globals()", "x")
+    agent = TinyCodeAgent(model, trust_level=level, max_steps=2)
     assert (await agent.run("go")).output == "1"
-    again = await agent.run("go", max_steps=1, return_result=True)
-    assert "NameError: name 'x' is not defined" in again.steps[0].observation
+    again = await agent.run("go", return_result=True)
+    seen, unchecked = [step.observation for step in again.steps]
+    assert seen.startswith("False")
+    assert "NameError: name 'x' is not defined" in unchecked
 
 
 @each_level
@@ -60,14 +63,14 @@ async def test_a_step_is_remembered_with_its_reasoning_code_and_observation(
     first, second = result.steps
     assert isinstance(first, ActionStep)
     assert (first.reasoning, first.code, first.observation) == ("I multiply.", "print(6 * 7)", "42")
-    assert [step.step_number for step in (first, second)] == [1, 2]
+    assert [step.number for step in (first, second)] == [1, 2]
     assert [message.role for message in model.requests[1].messages] == [
         "system",
         "user",
         "assistant",
         "user",
     ]
-    assert {request.temperature for request in model.requests} == {0.0}
+    assert {request.temperature for request in model.requests} == {None}  # nobody asked for one
 
 
 @each_level
@@ -189,7 +192,7 @@ async def test_an_import_of_a_helper_is_passed_over(level: TrustLevel) -> None:
 
 @each_level
 async def test_an_error_names_what_may_have_been_meant(level: TrustLevel) -> None:
-    model = coder("total = 1\nprint(totl)", "final_answer(total)")
+    model = coder("total = 1\nprint(eval('totl'))", "final_answer(total)")
     await TinyCodeAgent(model, trust_level=level).run("go")
     assert "Did you mean total?" in observed(model)
 

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from tests.support.coding import block, coder, each_level, observed
 
 from tinyagent import ScriptedModel, TinyCodeAgent, TrustLevel, tool
+from tinyagent.agents.code_observation import FINISH
 from tinyagent.core import ModelContextTooLong, ModelRequest
 from tinyagent.memory import (
     ActionStep,
@@ -34,14 +36,30 @@ async def test_notes_are_shown_in_the_requests_that_follow(level: TrustLevel) ->
         "final_answer('ok')",
     )
     await TinyCodeAgent(model, trust_level=level).run("go")
-    notes = (
-        "Your notes so far, oldest first:\n- stored: rate = 0.19\n- observed: the table has gaps"
-        "\n- failed: reading page 2"
+    notes = "- stored: rate = 0.19\n- observed: the table has gaps\n- failed: reading page 2"
+    assert observed(model, 1) == f"(no output)\nNoted:\n{notes}"
+    assert observed(model, 2) == "0.19 a default"
+
+
+async def test_notes_never_change_what_was_sent() -> None:
+    model = coder(
+        *(f"store('key {n % 3}', {n})\nobserve('saw {n}')" for n in range(6)), "final_answer(1)"
     )
-    assert "Your notes" not in model.requests[0].messages[-1].content
-    assert observed(model, 1) == f"(no output)\n\n{notes}"
-    assert observed(model, 2) == f"0.19 a default\n\n{notes}"
-    assert "Your notes" not in model.requests[2].messages[-3].content  # shown once, at the end
+    await TinyCodeAgent(model, trust_level="local").run("go")
+    for before, after in pairwise(request.messages for request in model.requests):
+        assert after[: len(before)] == before
+
+
+async def test_notes_outlive_the_steps_that_made_them() -> None:
+    model = coder(
+        "store('rate', 0.19)", "print(1)", "print(2)", "store('vat', 7)", "final_answer(1)"
+    )
+    agent = TinyCodeAgent(model, trust_level="local", prune=keep_last_n_steps(1))
+    await agent.run("go")
+    shown = ["\n".join(message.text for message in request.messages) for request in model.requests]
+    assert [text.count("rate = 0.19") for text in shown[1:]] == [1, 1, 1, 1]
+    assert shown[2].count("Your notes so far, oldest first:\n- stored: rate = 0.19") == 1
+    assert "- stored: vat = 7" in shown[4]
 
 
 @each_level
@@ -115,7 +133,7 @@ async def test_a_conversation_continues_with_the_memory_of_an_earlier_result(
     ]  # fmt: skip
     messages = [message.text for message in model.requests[-1].messages]
     assert messages[1] == "one"
-    assert messages[3] == "Observation:\nseen"
+    assert messages[3].startswith("Observation:\nseen")
     assert messages[-1] == "two"
     assert len(first.memory) == 4  # the earlier memory is not touched
 
@@ -176,7 +194,7 @@ async def test_a_strategy_may_be_awaited() -> None:
     assert [message.text for message in model.requests[-1].messages][1:] == [
         "go",
         "```python\nprint(2)\n```",
-        "Observation:\n2",
+        f"Observation:\n2\n{FINISH}",
     ]
 
 
@@ -187,7 +205,7 @@ async def test_older_steps_may_be_summed_up_by_a_model() -> None:
     contents = [message.text for message in model.requests[-1].messages][1:]
     assert contents[0] == "go"
     assert "1 and 2 were printed." in contents[1]
-    assert contents[2:] == ["```python\nprint(3)\n```", "Observation:\n3"]
+    assert contents[2:] == ["```python\nprint(3)\n```", f"Observation:\n3\n{FINISH}"]
 
 
 @each_level

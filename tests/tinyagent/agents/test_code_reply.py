@@ -34,8 +34,8 @@ def _cases(name: str) -> list[Any]:
 
 @pytest.mark.parametrize("reply", _cases("read.toml"))
 def test_a_format_is_read(reply: dict[str, str]) -> None:
-    expected = CodeReply(reply.get("reasoning", ""), reply["code"])
-    assert read_code_reply(reply["text"]) == expected
+    expected = (reply.get("reasoning", ""), reply["code"])
+    assert read_code_reply(reply["text"])[:2] == expected
 
 
 @pytest.mark.parametrize("reply", _cases("refused.toml"))
@@ -297,22 +297,20 @@ FRAMES: dict[str, Callable[[str], str]] = {
 @given(CODES)
 def test_any_code_comes_back_exactly_from_any_frame(frame: str, code: str) -> None:
     text = FRAMES[frame](code)
-    assert read_code_reply(text) == CodeReply("", code)
-    assert read_code_reply(f"<think>\nHm.\n</think>\nI do it.\n{text}") == CodeReply(
-        "I do it.", code
-    )
+    assert read_code_reply(text)[:2] == ("", code)
+    assert read_code_reply(f"<think>\nHm.\n</think>\nI do it.\n{text}")[:2] == ("I do it.", code)
 
 
 @settings(max_examples=100, deadline=None)
 @given(CODES)
 def test_any_code_without_a_frame_comes_back_exactly(code: str) -> None:
-    assert read_code_reply(code) == CodeReply("", code)
+    assert read_code_reply(code)[:2] == ("", code)
 
 
 @pytest.mark.parametrize("draft", ["Hm.", "Perhaps\n```python\nf()\n```\n?", "Or\n```python\nf("])
 def test_a_draft_whose_opening_tag_was_in_the_prompt_does_not_run(draft: str) -> None:
     reply = read_code_reply(f"{draft}\n</think>\nSo:\n```python\ng()\n```")
-    assert reply == CodeReply("So:", "g()")
+    assert reply[:2] == ("So:", "g()")
 
 
 def test_a_closing_tag_in_code_is_part_of_the_code() -> None:

@@ -132,13 +132,6 @@ async def test_a_body_that_is_not_a_reply_once_costs_no_step(ask: Ask) -> None:
     assert (result.output, result.steps_taken, result.usage.requests) == ("It is 3.", 1, 1)
 
 
-async def test_an_answer_cut_at_its_length_says_so(ask: Ask) -> None:
-    result = await _run(ask, ModelResponse("It is", finish_reason="length"))
-    assert result.output == "It is"
-    assert result.final_answer is not None
-    assert result.final_answer.metadata == {"finish_reason": "length"}
-
-
 async def test_arguments_nested_very_deeply_do_no_harm(ask: Ask) -> None:
     for depth in (50, 150, 400, 600, 800, 950, 990, 2000, 50_000):
         arguments = '{"a": ' + "[" * depth + "]" * depth + "}"

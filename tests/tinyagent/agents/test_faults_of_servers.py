@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -223,3 +224,41 @@ async def test_a_server_that_dies_between_two_steps_ends_the_run(ask: Ask) -> No
         result = await ask(ReactAgent(OpenAIModel("m", base_url=server.base_url), [stop]))
     assert isinstance(result.error, ModelConnectionError)
     assert result.steps_taken == 2
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ('<function=add>{"a": 1}</function>', "Your <tool_call> could not be read"),
+        ("Tool use failed: JSON does not match the schema", "Your <tool_call> could not be read"),
+        ('{"name": "add", "arguments": {"a": "one"}}', "a: "),
+        ('{"name": "adds", "arguments": {"a": 1}}', "adds"),
+        ("", "Your reply was empty"),
+    ],
+)
+async def test_a_call_that_the_server_cannot_read_goes_back_to_the_model(
+    ask: Ask, written: str, shown: str
+) -> None:
+    """As Groq reports it: by a status, or in a stream."""
+    error = {"message": "Failed to call a function.", "code": "tool_use_failed", "status_code": 400}
+    failed = {"error": {**error, "failed_generation": written}}
+    event = f"event: error\ndata: {json.dumps(failed)}\n\n".encode()
+
+    def script(body: dict[str, Any]) -> Reply | str:
+        if len(body["messages"]) > 2:
+            return "It is blue."
+        return (
+            Reply(event, content_type=STREAM)
+            if body.get("stream")
+            else json_reply(failed, status=400)
+        )
+
+    def add(a: int) -> int:
+        """Add one."""
+        return a + 1
+
+    async with MockServer(script) as server:
+        model = OpenAIModel("m", base_url=server.base_url, retries=0)
+        result = await ask(ReactAgent(model, [add]))
+    assert result.output == "It is blue."
+    assert shown in str(server.requests[1]["messages"][2:])

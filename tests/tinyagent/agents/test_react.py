@@ -340,9 +340,9 @@ async def test_reading_on_is_not_offered_while_there_is_nothing_to_read() -> Non
 
 
 async def test_a_memory_continues_under_this_agents_own_prompt() -> None:
-    first = await ReactAgent(ScriptedModel(["Hello."]), system_suffix="Be kind.").run("Hi")
+    first = await ReactAgent(ScriptedModel(["Hello."]), instructions="Be kind.").run("Hi")
     model = ScriptedModel(["7"])
-    agent = ReactAgent(model, output_type=int, system_suffix="Be short.")
+    agent = ReactAgent(model, output_type=int, instructions="Be short.")
     result = await agent.run("How many?", memory=first.memory)
     assert result.output == 7
     system = [m.content for m in model.requests[0].messages if m.role == "system"]

@@ -93,7 +93,7 @@ async def test_many_runs_at_once_go_down_one_step_and_not_two(
     assert steps[0].endswith("does not support tools; continuing with OpenAIStructuredAdapter")
 
 
-@pytest.mark.parametrize("mode", ["native", "validated", "structured"])
+@pytest.mark.parametrize("mode", ["native", "structured"])
 async def test_a_mode_that_was_asked_for_is_kept(ask: Ask, mode: ToolCallingMode) -> None:
     script = Server("tools", "response_format")
     async with MockServer(script) as server:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import shlex
 import signal
 import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from tests.support.waits import until
@@ -18,6 +21,9 @@ from typer.testing import CliRunner, Result
 from tinyagent.cli import app
 from tinyagent.cli.worker import load_agents
 from tinyagent.core.errors import ConfigurationError
+from tinyagent.durable import RunRecord
+from tinyagent.durable.questions import Question
+from tinyagent.durable.store import RunStore
 
 COMMAND = Path(sys.executable).with_name("tinyagent")
 SHOP = """
@@ -104,6 +110,53 @@ def test_a_run_is_cancelled_and_resumed() -> None:
     runs("start", "clerk", "hello", "--id", "r1")
     assert runs("cancel", "r1").stderr == "run r1 is cancelled\n"
     assert runs("resume", "r1").stderr == "run r1 is queued\n"
+
+
+def test_a_list_fits_80_columns_and_names_runs_so_that_the_commands_find_them() -> None:
+    task = "a task in many words, of which a terminal can only show the first few"
+    chosen = "report of 2026-11, 2nd try"
+    ids = [runs("start", "clerk-of-the-shop", task).stdout.strip() for _ in range(2)]
+    ids.append(runs("start", "clerk-of-the-shop", task, "--id", chosen).stdout.strip())
+    lines = runs("list").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    assert all("queued" in line for line in lines[1:])
+    rows = [line.partition("  ")[0].rstrip() for line in lines[1:]]
+    short = sorted(rows, key=lambda row: [run_id.startswith(row) for run_id in ids], reverse=True)
+    assert [shown(row)["run_id"] for row in short] == ids
+    assert len(short[0]) == 8
+    assert runs("cancel", short[0]).stderr == f"run {ids[0]} is cancelled\n"
+
+
+def test_a_beginning_of_several_ids_is_refused_and_names_them() -> None:
+    for run_id in ("night-1", "night-10", "night-2"):
+        runs("start", "clerk", "hello", "--id", run_id)
+    for command in ("show", "cancel", "approve", "resume"):
+        output = runs(command, "night")
+        assert output.exit_code == 2
+        assert "3 runs begin with 'night'" in output.stderr
+        assert "night-10" in output.stderr
+    assert shown("night-1")["run_id"] == "night-1"
+    assert shown("night-10")["run_id"] == "night-10"
+    assert runs("show", "Night-2").exit_code == 2
+    assert runs("show", "night%").exit_code == 2
+
+
+def test_a_run_with_a_call_in_doubt_shows_its_ways_quoted_for_a_shell(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs("start", "clerk", "hello", "--id", "my run?")
+    now = datetime.now(UTC)
+    doubt = Question("2 refund", "in_doubt", "refund", {"order": 7}, now)
+    record = RunRecord("my run?", "clerk", "", "needs_decision", now, now, questions=(doubt,))
+    monkeypatch.setattr(RunStore, "get", AsyncMock(return_value=record))
+    output = runs("resume", "my")
+    assert output.exit_code == 2
+    assert "error: run 'my run?' waits for an answer" in output.stderr
+    commands = [line.split("#")[0] for line in output.stderr.splitlines() if "tinyagent" in line]
+    start = ["tinyagent", "runs", "resume", "my run?"]
+    assert [shlex.split(command) for command in commands] == [
+        [*start, way, "--call", "2 refund"] for way in ("--retry", "--skip", "--abort")
+    ]
 
 
 @pytest.mark.parametrize(

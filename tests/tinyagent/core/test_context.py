@@ -34,7 +34,7 @@ def test_a_context_shows_the_run_as_it_is_now() -> None:
 
 
 VIEW = (
-    *("task", "max_steps", "tools", "model", "run_id"),
+    *("deps", "task", "max_steps", "tools", "model", "run_id"),
     *("step", "is_sealed", "usage", "uses", "seconds"),
 )
 

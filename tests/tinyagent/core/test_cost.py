@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
 from tinyagent import ReactAgent, ScriptedModel, UsageLimitReached, UsageLimits, tool
-from tinyagent.core.cost import Cost, ModelUse, cost_of
+from tinyagent.core.cost import Cost, ModelUse, cost_of, read_dollars
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ModelResponse, RawToolCall, Usage
 
@@ -54,11 +55,31 @@ def test_a_model_without_a_known_price_is_unknown_and_never_free() -> None:
     mixed = cost + Cost(Decimal("0.5"))
     assert mixed.usd is None
     assert str(mixed) == "at least $0.5000 (no price is known for ollama:llama3.2:1b)"
+    assert mixed + cost == mixed
     assert mixed.to_dict() == {
         "usd": None,
         "known_usd": "0.5",
-        "unknown": ["ollama:llama3.2:1b"],
+        "unknown": ["no price is known for ollama:llama3.2:1b"],
     }
+
+
+def test_a_request_whose_tokens_are_not_reported_is_unknown_and_never_free() -> None:
+    silent = ModelResponse("hi", usage=Usage(1, uncounted=1), model="gpt-4.1", provider="openai")
+    assert cost_of([silent.use]).unknown == ("the server of openai:gpt-4.1 reported no tokens",)
+    reported = ModelResponse("hi", usage=Usage(1), model="gpt-4.1", provider="openai")
+    assert cost_of([reported.use]).usd == 0
+
+
+def test_what_the_provider_reports_is_the_cost() -> None:
+    response = ModelResponse("hi", cost=Decimal("0.25"), model="own", provider="openrouter")
+    assert cost_of([response.use]).usd == Decimal("0.25")
+    assert ModelResponse.from_dict(response.to_dict()) == response
+
+
+@pytest.mark.parametrize("text", ["NaN", "-1", "inf", "1,5", ""])
+def test_what_is_not_an_amount_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="not an amount of US dollars"):
+        read_dollars(text)
 
 
 def test_counts_that_contradict_each_other_have_no_price() -> None:
@@ -90,10 +111,20 @@ async def test_a_run_ends_when_its_cost_is_used_up() -> None:
     assert len(caught.value.result.uses) == 2
 
 
-async def test_a_limit_on_cost_ends_a_run_whose_model_has_no_known_price() -> None:
-    model = ScriptedModel([priced(call=True, model="mine", provider="vllm"), priced(call=False)])
-    agent = ReactAgent(model, [look], middleware=[UsageLimits(cost=1.5)])
-    with pytest.raises(UsageLimitReached, match="no price is known for vllm:mine"):
+@pytest.mark.parametrize(
+    ("first", "reason"),
+    [
+        (priced(call=True, model="mine", provider="vllm"), "no price is known for vllm:mine"),
+        (replace(priced(call=True), usage=Usage(1, uncounted=1)), "reported no tokens"),
+    ],
+)
+async def test_a_limit_on_cost_ends_a_run_whose_cost_is_not_known(
+    first: ModelResponse, reason: str
+) -> None:
+    agent = ReactAgent(
+        ScriptedModel([first, priced(call=False)]), [look], middleware=[UsageLimits(cost=1.5)]
+    )
+    with pytest.raises(UsageLimitReached, match=reason):
         await agent.run("look")
 
 
@@ -102,7 +133,9 @@ def test_without_the_table_of_prices_the_error_says_what_to_install(
 ) -> None:
     monkeypatch.setattr(sys, "path", [])
     monkeypatch.delitem(sys.modules, "genai_prices", raising=False)
+    assert cost_of([]).usd == 0
+    (reason,) = cost_of([ModelUse("openai", "gpt-4.1", 1, 1)] * 2).unknown
+    assert "extra 'prices'" in reason
+    assert cost_of([ModelUse("openrouter", "m", 1, 1, reported=Decimal(1))]).usd == 1
     with pytest.raises(ConfigurationError, match="extra 'prices'"):
-        cost_of([])
-    with pytest.raises(ConfigurationError, match="pip install genai-prices"):
         UsageLimits(cost=1)

@@ -5,8 +5,9 @@ from typing import Any, get_args
 import pytest
 
 from tinyagent import Memory, RunResult, Text, ToolCall, Usage
+from tinyagent.agents.code_reply import spoken_parts
 from tinyagent.core import FinalAnswer, Finalizer, ModelResponse, Opaque, RawToolCall, Reasoning
-from tinyagent.core.types import remembered, spoken_parts
+from tinyagent.core.types import remembered
 
 
 def _result(answer: FinalAnswer | None) -> RunResult[object]:

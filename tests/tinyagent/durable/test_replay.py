@@ -85,7 +85,7 @@ async def test_variables_notes_and_failures_come_back(world: World, level: Trust
     assert record.output == '[1,2,"ValueError",[1]]'
     assert world.calls == [1, [1], "fail", "fail"]
     assert len(model.requests) == 4
-    assert "stored: key = [1]" in model.requests[-1].messages[-1].content
+    assert "stored: key = [1]" in model.requests[-1].messages[3].text
 
 
 async def test_repeated_events_are_marked_and_have_no_deltas(world: World) -> None:

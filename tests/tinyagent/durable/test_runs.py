@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,11 @@ from tinyagent import (
     Event,
     Memory,
     ReactAgent,
+    RunContext,
     RunFinished,
     ScriptedModel,
     TextDelta,
+    Tool,
     ToolFinished,
     scripted_call,
 )
@@ -212,6 +215,56 @@ async def test_an_agent_that_a_worker_lacks_is_an_error_that_can_be_resumed(data
         record = await runs.run("subtracter", "1 - 2?")
         assert record.state == "error"
         assert "no agent 'subtracter', only: adder" in record.error
+
+
+@dataclass
+class Shop:
+    apples: int
+    key: str = "sk-never-stored"
+
+
+async def stock(context: RunContext[Shop]) -> int:
+    """Count the apples."""
+    return context.deps.apples
+
+
+def _bytes(file: Path) -> bytes:
+    return file.read_bytes()
+
+
+async def test_each_process_passes_the_deps_and_none_are_stored(
+    database: str, tmp_path: Path
+) -> None:
+    replies = turns(scripted_call("stock", call_id="1"), "counted")
+    tools = [Tool.from_function(stock, requires_approval=True)]
+    agents = {"clerk": ReactAgent(replies, tools, deps_type=Shop)}
+    async with opened(database, agents, deps={"clerk": Shop(3)}) as runs:
+        assert (await runs.run("clerk", "How many?", run_id="count")).state == "waiting"
+    async with opened(database, agents, deps={"clerk": Shop(5)}) as runs:
+        await runs.approve("count")
+        assert (await runs.wait("count", timeout=SECONDS)).output == "counted"
+        (result,) = [step.value for step in await runs.steps("count") if "tool stock" in step.name]
+    assert result["content"] == "5"
+    stored = _bytes(tmp_path / "runs.sqlite")
+    assert b"How many?" in stored
+    assert b"sk-never-stored" not in stored
+
+
+async def test_a_run_without_the_deps_that_its_agent_needs_fails_and_can_be_resumed(
+    database: str,
+) -> None:
+    agents = {"words": ReactAgent(turns("done"), deps_type=str)}
+    async with opened(database, agents) as runs:
+        record = await runs.run("words", "go", run_id="one")
+        assert (record.state, "need deps of type str" in record.error) == ("error", True)
+    async with opened(database, agents, deps={"words": "these"}) as runs:
+        await runs.resume("one")
+        assert (await runs.wait("one", timeout=SECONDS)).output == "done"
+
+
+def test_deps_of_an_unknown_agent_are_refused() -> None:
+    with pytest.raises(ConfigurationError, match="deps: there is no agent 'adler', only: adder"):
+        DurableRuns(agents={"adder": adder()}, deps={"adler": 1})
 
 
 async def test_an_answer_that_was_not_recorded_is_asked_for_again_after_the_end_of_a_process(

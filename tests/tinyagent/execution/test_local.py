@@ -139,7 +139,6 @@ async def test_imports_are_those_of_the_list() -> None:
         for code in ("import os", "from os import path", "def f():\n    import subprocess"):
             error = (await executor.run(code)).error or ""
             assert "is not allowed here" in error
-            assert "extra_imports=" in error
 
 
 async def test_the_import_is_checked_again_when_it_happens() -> None:
@@ -161,7 +160,7 @@ def test_all_imports_at_once_are_refused() -> None:
         local(extra_imports=["*"])
 
 
-@pytest.mark.parametrize("option", [{"engine": "kernel"}, {"without": ["S1"]}, {"require": "S2"}])
+@pytest.mark.parametrize("option", [{"engine": "kernel"}, {"without": ["S1"]}, {"require": ["S2"]}])
 def test_options_of_locks_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=f"no option {next(iter(option))}"):
         get_executor("local", **option)

@@ -46,8 +46,13 @@ def test_an_artifact_with_a_long_name_is_saved_twice(tmp_path: Path, name: str) 
 
 
 def test_an_artifact_that_cannot_be_saved_is_an_error_that_names_it(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="artifact 'a' cannot be saved: No such file"):
-        Artifact("a", b"").save(tmp_path / "nowhere")
+    (tmp_path / "file").touch()
+    with pytest.raises(ArtifactError, match="artifact 'a' cannot be saved: "):
+        Artifact("a", b"").save(tmp_path / "file")
+
+
+def test_the_folder_of_an_artifact_is_made(tmp_path: Path) -> None:
+    assert Artifact("a", b"1").save(tmp_path / "new" / "folder").read_bytes() == b"1"
 
 
 RESERVED = {

@@ -304,7 +304,7 @@ async def test_an_http_server_that_speaks_no_mcp(reply: bytes | None) -> None:
 
 async def test_the_sdk_that_is_missing_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "mcp", None)
-    with pytest.raises(ConfigurationError, match="pip install 'mcp"):
+    with pytest.raises(ConfigurationError, match="needs the extra 'mcp'"):
         await _connect("http://127.0.0.1:1/mcp")
 
 

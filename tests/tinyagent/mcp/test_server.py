@@ -12,7 +12,7 @@ import pytest
 from mcp import Client, StdioServerParameters, types
 from mcp.shared.exceptions import MCPError
 
-from tinyagent import Tool, ToolDefinitionError, UsageLimitReached, tool
+from tinyagent import RunContext, Tool, ToolDefinitionError, UsageLimitReached, tool
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.mcp import mcp_server, mcp_tools, serve_mcp
 
@@ -43,6 +43,7 @@ async def _exercise(client: Client) -> None:
         "a: required, but missing",
         "b: Input should be a valid integer, unable to parse string as an integer, got 'two'",
         "c: there is no such argument",
+        "It is called as add(a: int, b: int = 1) -> int",
     ]
     assert _text(await client.call_tool("chat", {"text": "hi"})) == '["hi","hi"]'
     failed = await client.call_tool("fail")
@@ -155,12 +156,18 @@ def delete() -> str:
     return "gone"
 
 
+def stock(context: RunContext[dict[str, int]]) -> int:
+    """Count what is there."""
+    return context.deps["apples"]
+
+
 @pytest.mark.parametrize(
     ("tools", "kind", "message"),
     [
         ([hello, hello], ToolDefinitionError, "two tools are called 'hello'"),
         ([lambda: 1], ToolDefinitionError, "has no docstring"),
         ([delete], ConfigurationError, "'delete' requires approval, and a server has nobody"),
+        ([stock], ConfigurationError, "'stock' needs the deps of a run, and a server has none"),
     ],
 )
 def test_what_cannot_be_served_is_reported_at_once(

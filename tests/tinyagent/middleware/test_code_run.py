@@ -90,14 +90,14 @@ async def test_blocks_are_compared_by_what_they_gave() -> None:
         return await meter.code_run(code, give)
 
     for number in range(9):
-        assert "[The same" not in (await run("a", output=str(number))).output
-        assert "[The same" not in (await run("b", error=str(number))).output
-        assert "[The same" not in (await run("c", value_text=str(number))).output
-        assert "[The same" not in (await run(str(number), output="same")).output
-        assert "[The same" not in (await run("final", is_final=True)).output
+        assert not (await run("a", output=str(number))).note
+        assert not (await run("b", error=str(number))).note
+        assert not (await run("c", value_text=str(number))).note
+        assert not (await run(str(number), output="same")).note
+        assert not (await run("final", is_final=True)).note
     for _ in range(2):
         await run("same", output="same")
-    assert "given the same result 3 times" in (await run("same", output="same")).output
+    assert "given the same result 3 times" in (await run("same", output="same")).note
     with pytest.raises(NoProgress, match="the same block of code gave the same result 4 times"):
         await run("same", output="same")
 

@@ -212,7 +212,7 @@ async def _run_with_secrets(tracing: Tracing) -> None:
 
     calls = [scripted_call(name, text=PRIVATE) for name in ("echo", "fails")]
     model = ScriptedModel([calls, f"It is {PRIVATE}.", RuntimeError(PRIVATE)])
-    agent = ReactAgent(model, [fails, echo], middleware=[tracing], system_suffix=PRIVATE)
+    agent = ReactAgent(model, [fails, echo], middleware=[tracing], instructions=PRIVATE)
     await agent.run(PRIVATE)
     with pytest.raises(RuntimeError):
         await agent.run(PRIVATE)
@@ -264,7 +264,7 @@ async def test_no_attribute_has_a_name_outside_the_conventions(traced: Traced) -
 
 def test_without_the_package_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry", None)
-    with pytest.raises(ConfigurationError, match="pip install opentelemetry-api"):
+    with pytest.raises(ConfigurationError, match="Tracing needs the extra 'otel'"):
         Tracing()
 
 

@@ -1,16 +1,12 @@
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import os
-import subprocess
 import sys
-import threading
-from collections.abc import AsyncGenerator, Callable, Generator
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from anthropic import AsyncAnthropic
@@ -166,7 +162,7 @@ async def test_an_agent_calls_tools_side_by_side(way: str) -> None:
         ),
         (Raw(b"<html>", content_type="text/html"), ModelReplyError, r"ANTHROPIC_BASE_URL right\?$"),
         (Raw(b"[]"), ModelReplyError, "a list instead of an object"),
-        (Raw(b'{"type": "message"', ending="cut"), ModelConnectionError, "v1/messages failed"),
+        (Raw(b'{"type": "message"', ending="cut"), ModelConnectionError, "v1/messages broke"),
         (Raw(json.dumps(error_event("api_error", "x")).encode()), ModelServerError, "answered 500"),
         (Raw(b"", 302, headers={"Location": "/v1/x"}), ModelRefused, "redirects are not followed"),
     ],
@@ -225,7 +221,7 @@ async def test_a_silent_server_times_out(monkeypatch: pytest.MonkeyPatch, way: s
     ) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
         model = AnthropicModel(NAME, api_key=KEY, timeout=0.05, retries=0)
-        with pytest.raises(ModelTimeout, match="did not answer within the client's timeout"):
+        with pytest.raises(ModelTimeout, match=r"v1/messages did not answer: no data for 0\.05 s"):
             await _ask(model, way)
 
 
@@ -233,7 +229,9 @@ async def test_no_connection_says_where(monkeypatch: pytest.MonkeyPatch) -> None
     async with MessagesServer([BLUE]) as server:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", f"{server.url}/")
     model = AnthropicModel(NAME, api_key=KEY, retries=0)
-    with pytest.raises(ModelConnectionError, match=f"to {server.url}/v1/messages failed"):
+    with pytest.raises(
+        ModelConnectionError, match=f"to {server.url}/v1/messages: .*ANTHROPIC_BASE"
+    ):
         await model.complete(REQUEST)
 
 
@@ -257,39 +255,6 @@ async def test_a_clients_own_retries_are_off_and_closing_it_is_left_to_its_owner
             await model.complete(REQUEST)
         assert not client.is_closed()
     assert server.keys == [KEY] * 2
-
-
-@contextmanager
-def _server_in_a_thread() -> Generator[str]:
-    """The address of a server with its own loop."""
-    loop = asyncio.new_event_loop()
-    thread = threading.Thread(target=loop.run_forever)
-    thread.start()
-    server = MessagesServer([BLUE])
-    asyncio.run_coroutine_threadsafe(server.__aenter__(), loop).result()
-    yield server.url
-    asyncio.run_coroutine_threadsafe(server.__aexit__(None, None, None), loop).result()
-    loop.call_soon_threadsafe(loop.stop)
-    thread.join()
-    loop.close()
-
-
-def test_one_model_serves_one_loop_after_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    with _server_in_a_thread() as url:
-        monkeypatch.setenv("ANTHROPIC_BASE_URL", url)
-        made: list[AsyncAnthropic] = []
-        create = AsyncAnthropic.__init__
-
-        def note(client: AsyncAnthropic, **options: Any) -> None:
-            made.append(client)
-            create(client, **options)
-
-        monkeypatch.setattr(AsyncAnthropic, "__init__", note)
-        model = AnthropicModel(NAME, api_key=KEY, retries=0)
-        for count in (1, 2):
-            assert asyncio.run(model.complete(REQUEST)) == BLUE
-            assert len(made) == count
-            assert all(client.is_closed() for client in made)
 
 
 async def test_leaving_a_stream_early_lets_the_connection_go() -> None:
@@ -332,18 +297,16 @@ def test_a_key_that_no_header_takes_is_refused_without_showing_it(key: str) -> N
     assert key not in str(caught.value)
 
 
-def test_a_missing_package_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_vendor_s_package_is_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "anthropic", None)
-    with pytest.raises(ConfigurationError, match="pip install anthropic"):
+    async with _serving(BLUE) as (_, model):
+        assert await model.complete(REQUEST) == BLUE
+
+
+def test_an_address_that_cannot_be_used_names_the_variable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", "localhost:80")
+    with pytest.raises(ConfigurationError, match="ANTHROPIC_BASE_URL or base_url="):
         AnthropicModel(NAME, api_key=KEY)
-
-
-def test_the_package_is_loaded_only_when_a_model_is_made() -> None:
-    program = (
-        "import sys, tinyagent.models.anthropic as a; assert 'anthropic' not in sys.modules\n"
-        f"a.AnthropicModel('x', api_key='{KEY}'); assert 'anthropic' in sys.modules"
-    )
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def _echoes() -> dict[str, Raw]:

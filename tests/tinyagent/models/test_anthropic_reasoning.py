@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent import ConfigurationError, Document, Image, Memory, Message, Text, ToolCall, Usage
+from tinyagent import Document, Image, Memory, Message, Text, ToolCall, Usage
 from tinyagent.core import ModelRequest, ModelResponse, RequestFormat
 from tinyagent.core.types import remembered
 from tinyagent.memory import keep_last_n_steps
@@ -179,9 +179,44 @@ def test_reasoning_is_requested_in_the_model_s_form(
     assert _encode(Message("user", "hi"), model=model, reasoning=wish) == {**plain, **sent}
 
 
-def test_a_budget_that_leaves_no_room_for_an_answer_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="2,048 tokens of max_tokens=2,000"):
-        _encode(Message("user", "hi"), model="claude-sonnet-4-5", reasoning="low", max_tokens=2_000)
+@pytest.mark.parametrize(
+    ("wish", "max_tokens", "budget"),
+    [("high", 20_000, 12_288), ("high", 8_000, 4_000), (3_000, 3_000, 1_500), (5, None, 1_024)],
+)
+def test_a_budget_leaves_room_for_an_answer(wish: Any, max_tokens: Any, budget: int) -> None:
+    asked = {"model": "claude-sonnet-4-5", "reasoning": wish, "max_tokens": max_tokens}
+    body = _encode(Message("user", "hi"), **asked)
+    assert body["thinking"] == {"type": "enabled", "budget_tokens": budget}
+    assert max_tokens in (body["max_tokens"], None)
+
+
+def test_a_limit_without_room_for_the_smallest_budget_leaves_reasoning_out() -> None:
+    asked: dict[str, Any] = {"model": "claude-sonnet-4-5", "reasoning": "low", "max_tokens": 2_000}
+    assert "thinking" not in _encode(Message("user", "hi"), **asked)
+
+
+@pytest.mark.parametrize(
+    ("model", "wish", "thinking"),
+    [
+        ("claude-opus-4-8", "low", {"type": "adaptive", "display": "summarized"}),
+        ("claude-opus-4-8", None, None),
+        ("claude-sonnet-5", None, {"type": "adaptive", "display": "summarized"}),
+        ("claude-sonnet-5", "off", {"type": "disabled"}),
+        (MODEL, "off", None),
+        ("claude-sonnet-4-5", "low", {"type": "enabled", "budget_tokens": 2_048}),
+    ],
+)
+def test_hidden_thoughts_are_shown_where_the_model_thinks(
+    model: str, wish: Any, thinking: Any
+) -> None:
+    body = encode_request(
+        model,
+        ModelRequest((Message("user", "hi"),), reasoning=wish),
+        max_tokens=9_000,
+        stream=False,
+        provider=PROVIDERS["anthropic"].for_model(model, show_reasoning=True),
+    )
+    assert body.get("thinking") == thinking
 
 
 def test_a_turn_that_began_without_thinking_continues_without() -> None:

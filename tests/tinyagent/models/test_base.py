@@ -32,6 +32,40 @@ def test_a_name_is_served_by_the_address_in_the_environment(
     assert "http://localhost:1/v1" in repr(model)
 
 
+@pytest.mark.parametrize("name", ["OpenAI:gpt-4.1", "OLLAMA:gpt-4.1", "LlamaCpp:gpt-4.1"])
+def test_a_provider_is_known_in_any_case(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert get_model(name).name == "gpt-4.1"
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("opnai:gpt-5", "there is no provider 'opnai' .* did you mean openai:?"),
+        ("antropic:claude-sonnet-5", "did you mean anthropic:?"),
+        ("llama3.2:1b", "set OPENAI_BASE_URL to the server that has the model"),
+        ("mixtral:8x7b", "set OPENAI_BASE_URL"),
+        ("anthropic", "'anthropic' is a provider without a model; write anthropic:NAME"),
+        ("Mistral", "write mistral:NAME"),
+    ],
+)
+def test_a_name_that_openai_does_not_have_is_refused_only_there(
+    monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    with pytest.raises(ConfigurationError, match=message):
+        get_model(name)
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://localhost:1/v1")
+    assert get_model(name).name == name
+
+
+def test_names_of_fine_tuned_models_are_openais(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    assert get_model("ft:gpt-4.1:acme::id").name == "ft:gpt-4.1:acme::id"
+
+
 @pytest.mark.parametrize("name", ["", "  ", "openai:", "openai: "])
 def test_an_empty_name_is_refused(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "k")

@@ -25,7 +25,7 @@ async def test_a_whole_reply_is_assembled() -> None:
 
 async def test_events_end_at_done() -> None:
     chunks = _chunks(b"data: 1\n\ndata: 2\n", b"\ndata: [DONE]\n\ndata: 3\n\n")
-    assert [event async for event in read_events(chunks, STREAM, "here")] == [1, 2]
+    assert [event async for event in read_events(chunks, STREAM, "here")] == [1, 2, "[DONE]"]
 
 
 async def test_events_end_with_the_connection() -> None:

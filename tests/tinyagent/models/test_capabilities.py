@@ -36,8 +36,9 @@ MODELS: Mapping[str, str] = {
     "ollama": "qwen3",
     "vllm": "Qwen/Qwen3-8B",
     "lmstudio": "qwen3-8b",
+    "llamacpp": "qwen3-8b",
 }
-SERVED = [name for name in MODELS if name not in {"dashscope", "lmstudio"}]
+SERVED = [name for name in MODELS if name not in {"dashscope", "lmstudio", "llamacpp"}]
 VERIFIED: Mapping[str, list[str]] = {
     "test_tools": SERVED,
     "test_strict_schema": [name for name in SERVED if name not in {"deepseek", "minimax"}],
@@ -46,7 +47,9 @@ VERIFIED: Mapping[str, list[str]] = {
     "test_documents": ["openai", "openai-responses", "anthropic", "mistral", "openrouter"],
     "test_caching": ["openai", "openai-responses", "anthropic", "gemini", "deepseek"],
     "test_price_known": [
-        name for name in MODELS if name not in {"dashscope", "ollama", "vllm", "lmstudio"}
+        name
+        for name in MODELS
+        if name not in {"dashscope", "ollama", "vllm", "lmstudio", "llamacpp"}
     ],
 }
 PNG = base64.b64decode(
@@ -148,7 +151,7 @@ async def test_no_documents(provider: str, model: Any) -> None:
 async def test_caching(provider: str, model: Any) -> None:
     script = [Output(calls=[Call("add", {"a": 1, "b": 2})]), "3"]
     async with _server(provider, script) as server:
-        agent = ReactAgent(model(provider, server), [add], system_suffix="Be exact. " * 3_000)
+        agent = ReactAgent(model(provider, server), [add], instructions="Be exact. " * 3_000)
         result = await agent.run("What is 1 + 2?")
         assert server.refusals == []
         assert result.usage.cached_tokens > 5_000

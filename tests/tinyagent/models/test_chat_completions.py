@@ -87,7 +87,7 @@ def test_a_whole_reply_is_read() -> None:
         },
     )
     assert ChatReply().read(data) == ModelResponse(
-        "so", (RawToolCall("1", "add", '{"a": 1}'),), Usage(1, 3, 4, 2), "stop", "m", "c"
+        "so", (RawToolCall("1", "add", '{"a": 1}'),), Usage(1, 3, 4, 2), "tool_calls", "m", "c"
     )
 
 
@@ -97,7 +97,6 @@ def test_a_whole_reply_is_read() -> None:
         ({}, None),
         ({"content": None}, None),
         ({"content": ""}, None),
-        ({"content": None, "refusal": "I will not"}, "I will not"),
         ({"content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}, "ab"),
         ({"content": [{"type": "image"}]}, ""),
     ],
@@ -178,13 +177,15 @@ def test_text_and_thoughts_come_as_they_are_written() -> None:
     assert assembler.add(_chunk({"reasoning_content": "hm"})) == [ModelDelta("hm", "reasoning")]
     assert assembler.add(_chunk({"content": "It "})) == [ModelDelta("It ")]
     assert assembler.add(_chunk({"content": "is."})) == [ModelDelta("is.")]
-    assert not assembler.is_whole
+    assert not assembler.is_whole(done=False)
     assert not assembler.add(_chunk({}, finish_reason="length"))
-    assert assembler.is_whole
+    assert assembler.is_whole(done=False)
     assert assembler.add({"choices": [], "usage": {"prompt_tokens": 2}}) == ()
     response = assembler.response()
     assert response.reasoning == "hm"
-    assert replace(response, parts=()) == ModelResponse("It is.", (), Usage(1, 2), "length")
+    assert replace(response, parts=()) == ModelResponse(
+        "It is.", (), Usage(1, 2, uncounted=1), "length"
+    )
 
 
 def _piece(arguments: str = "", *, name: str | None = None, **rest: Any) -> dict[str, Any]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +19,9 @@ from tinyagent.core.errors import (
     ModelServerError,
     ModelTimeout,
 )
+from tinyagent.models import failures
 from tinyagent.models.failures import (
+    GenerationRefused,
     error_detail,
     parse_retry_after,
     read_error,
@@ -87,6 +90,20 @@ def test_the_wait_that_the_server_requests_is_respected() -> None:
         "the request exceeds the available context size; type: exceed_context_size_error",
         "prompt is too long: 210000 tokens > 200000 maximum",
         "Your input exceeds the context window of this model",
+        "The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).",
+        "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        "Invalid request: Your request exceeded model token limit: 262144 (requested: 300000)",
+        "Invalid request: total message size 4254346 exceeds limit 4194304",
+        "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000",
+        "Prompt contains 65673 tokens, too large for model with 32768 maximum context length",
+        "invalid params, context window exceeds limit (2013)",
+        "Please reduce the length of the messages or completion.",
+        "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.",
+        "<400> InternalError.Algo.InvalidParameter: Range of input length should be [1, 129024]",
+        "The decoder prompt (length 9000) is longer than the maximum model length of 8192.",
+        "prompt too long; exceeded max context length by 12 tokens",
+        "Prompt exceeds max length",
+        "Input is too long for requested model.",
     ],
 )
 def test_too_long_a_conversation_is_known_by_its_words(status: int, message: str) -> None:
@@ -109,6 +126,11 @@ def test_too_long_a_conversation_is_known_by_its_code() -> None:
         (400, "Invalid parameter: 'response_format' of type 'json_schema' is not supported"),
         (404, "No endpoints found that support tool use"),
         (422, "tools: Extra inputs are not permitted"),
+        (400, '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser'),
+        (500, "tools param requires --jinja flag"),
+        (500, "Internal server error: Unsupported tool_call_parser: None"),
+        (400, "`tool calling` is not supported with this model"),
+        (400, "Function calling is not enabled for this model"),
     ],
 )
 def test_an_unsupported_format_is_recognized_by_the_message(status: int, message: str) -> None:
@@ -129,6 +151,26 @@ def test_an_unsupported_format_is_recognized_by_the_message(status: int, message
 def test_such_words_mean_nothing_in_other_failures(status: int, kind: type[ModelError]) -> None:
     for said in ("this key does not support tools", "maximum context length"):
         assert type(status_error(status, {}, said, "here")) is kind
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "written"),
+    [
+        (400, {"code": "tool_use_failed", "failed_generation": "<function=f>{}"}, "<function=f>{}"),
+        (400, {"code": "tool_use_failed", "failed_generation": "x" * 10_000}, "x" * 8_000),
+        (400, {"code": "json_validate_failed", "failed_generation": '{"a"'}, '{"a"'),
+        (400, {"code": "tool_use_failed"}, None),
+        (400, {"code": "tool_use_failed", "failed_generation": None}, None),
+        (400, {"code": "other", "failed_generation": "f"}, None),
+        (429, {"code": "tool_use_failed", "failed_generation": "f"}, None),
+    ],
+)
+def test_what_the_model_wrote_is_in_the_error_that_refuses_it(
+    status: int, error: dict[str, Any], written: str | None
+) -> None:
+    found = status_error(status, {}, json.dumps({"error": {"message": "no", **error}}), "here")
+    assert isinstance(found, GenerationRefused) is (written is not None)
+    assert getattr(found, "written", None) == written
 
 
 @pytest.mark.parametrize(
@@ -219,3 +261,19 @@ def test_a_key_is_removed_from_an_error() -> None:
 def test_short_keys_are_not_treated_as_secrets(key: str | None) -> None:
     with pytest.raises(ModelError, match=r"^none x$"), without_key(key, "OPENAI"):
         raise ModelError("none x")
+
+
+def test_the_message_of_an_error_is_looked_for_where_it_can_be(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    looked: list[object] = []
+
+    def watched(data: Any, depth: int = 0) -> str:
+        looked.append(data)
+        return message(data, depth)
+
+    message = failures._message
+    monkeypatch.setattr(failures, "_message", watched)
+    assert failures.error_detail(None) == ""
+    assert failures.error_detail({"error": {"code": 5, "detail": None}}) == ""
+    assert len(looked) == 4

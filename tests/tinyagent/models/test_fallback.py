@@ -28,7 +28,7 @@ from tinyagent.core import (
 )
 from tinyagent.core.errors import ModelContextTooLong, ModelFormatRefused
 from tinyagent.models.fallback import FallbackModel
-from tinyagent.testing import MockServer, Reply, error_reply
+from tinyagent.testing import MockServer, Reply, StrictServer, error_reply
 from tinyagent.testing.apis import completion_sse
 
 REQUEST = ModelRequest((Message("user", "hi"),))
@@ -185,3 +185,21 @@ def test_it_is_named_after_its_models(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_fallback_needs_models() -> None:
     with pytest.raises(ConfigurationError, match="needs at least one model"):
         FallbackModel([])
+
+
+@pytest.mark.parametrize(
+    ("provider", "name"),
+    [("openai", "gpt-4.1"), ("openai", "o3"), ("kimi", "kimi-k2.6"), ("minimax", "MiniMax-M2")],
+)
+async def test_each_model_takes_of_a_request_what_it_can(provider: str, name: str) -> None:
+    async with (
+        MockServer([error_reply(503, "down")]) as down,
+        StrictServer(provider, ["Here."]) as server,
+    ):
+        first = OpenAIModel("m", base_url=down.base_url, retries=0)
+        spare = OpenAIModel(name, base_url=server.base_url, api_key="k", provider=provider)
+        asked = ModelRequest(
+            (Message("user", "hi"),), temperature=0.2, max_tokens=2_000, reasoning="high"
+        )
+        assert (await FallbackModel([first, spare]).complete(asked)).content == "Here."
+    assert server.refusals == []

@@ -23,6 +23,7 @@ from tinyagent.models.wire.messages_reply import (
     MessagesReply,
 )
 from tinyagent.models.wire.messages_request import encode_request
+from tinyagent.models.wire.responses_reply import ResponsesReply
 
 ADD = {
     "type": "function",
@@ -170,7 +171,7 @@ def test_a_streamed_reply_gives_the_same_result() -> None:
         ModelDelta(" me"),
         ModelDelta(" see."),
     ]
-    assert assembler.is_whole
+    assert assembler.is_whole(done=False)
     response = assembler.response()
     assert response.reasoning == "Hm."
     assert replace(response, parts=()) == RESPONSE
@@ -184,9 +185,16 @@ def test_plain_and_streamed_agree(text: str, calls: list[tuple[str, str, str]]) 
     assert (whole.content, whole.tool_calls) == (text, response.tool_calls)
 
 
+def test_arguments_that_are_an_object_are_json_over_responses() -> None:
+    item = {"type": "function_call", "call_id": "1", "name": "f", "arguments": {"a": True}}
+    read = ResponsesReply(PROVIDERS["openai"], "gpt-5.5").read({"output": [item]})
+    assert read.tool_calls[0].arguments == '{"a": true}'
+
+
 def test_a_reply_of_calls_alone_has_no_content() -> None:
     data = {"content": [{"type": "tool_use", "id": "1", "name": "f", "input": {}}]}
     assert MessagesReply().read(data).content is None
+    assert MessagesReply().read(data).finish_reason == "tool_calls"
     assert MessagesReply().read({"content": []}).content is None
     assert MessagesReply().read({"content": [{"type": "text", "text": ""}]}).content == ""
 
@@ -199,7 +207,9 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
         "output_tokens": 6,
     }
     assert MessagesReply().read({"content": [], "usage": usage}).usage == Usage(1, 543, 6, 40, 500)
-    assert MessagesReply().read({"content": [], "usage": {"input_tokens": "x"}}).usage == Usage(1)
+    assert MessagesReply().read({"content": [], "usage": {"input_tokens": "x"}}).usage == Usage(
+        1, uncounted=1
+    )
 
 
 @pytest.mark.parametrize(
@@ -207,10 +217,9 @@ def test_tokens_of_the_cache_are_part_of_the_input() -> None:
     [
         ("end_turn", "stop"),
         ("stop_sequence", "stop"),
-        ("tool_use", "tool_calls"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
-        ("refusal", "content_filter"),
+        ("refusal", "refusal"),
         ("pause_turn", "pause_turn"),
         (None, "stop"),
     ],
@@ -219,8 +228,24 @@ def test_reasons_to_stop(message: str | None, reason: str) -> None:
     assert MessagesReply().read({"content": [], "stop_reason": message}).finish_reason == reason
 
 
+@pytest.mark.parametrize(
+    ("details", "words"),
+    [
+        ({"type": "refusal", "category": "cyber", "explanation": "No."}, "No."),
+        ({"type": "refusal", "category": "cyber", "explanation": None}, "cyber"),
+        ({"type": "refusal", "category": None, "explanation": "x" * 1000}, "x" * 500 + "…"),
+        (None, ""),
+    ],
+)
+def test_a_refusal_has_the_words_of_its_details(details: object, words: str) -> None:
+    end = {"stop_reason": "refusal", "stop_details": details}
+    assert MessagesReply().read({"content": [], **end}).refusal == words
+    streamed = _assemble([{"type": "message_delta", "delta": end}])[1].response()
+    assert (streamed.finish_reason, streamed.refusal) == ("refusal", words)
+
+
 def test_a_stream_is_not_whole_before_it_says_so() -> None:
-    assert not _assemble(events(RESPONSE)[:-1])[1].is_whole
+    assert not _assemble(events(RESPONSE)[:-1])[1].is_whole(done=True)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,14 @@ import pytest
 from openai import AsyncOpenAI
 
 from tinyagent import ConfigurationError, Message, ModelError, OpenAIModel, Usage
-from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall, RequestFormat
+from tinyagent.core import (
+    ModelConnectionError,
+    ModelDelta,
+    ModelRequest,
+    ModelResponse,
+    RawToolCall,
+    RequestFormat,
+)
 from tinyagent.testing import MockServer, Reply, error_reply, json_reply
 from tinyagent.testing.apis import completion_json
 
@@ -49,6 +56,19 @@ async def test_a_streamed_answer_comes_in_pieces_and_then_whole() -> None:
     assert [delta.text for delta in deltas] == ["It", " is", " blue."]
     assert (response.content, response.usage) == ("It is blue.", Usage(1, 3, 4))
     assert server.requests[0]["stream"] is True
+
+
+@pytest.mark.parametrize(("end", "whole"), [(b"data: [DONE]\n\n", True), (b"", False)])
+async def test_done_is_an_end_where_the_server_gives_no_reason(end: bytes, *, whole: bool) -> None:
+    chunk = json.dumps({"choices": [{"delta": {"content": "It is blue."}}]}).encode()
+    reply = Reply(b"data: " + chunk + b"\n\n" + end, content_type="text/event-stream")
+    async with MockServer([reply]) as server:
+        model = OpenAIModel("m", base_url=server.base_url, retries=0)
+        if whole:
+            assert (await _stream(model))[1].content == "It is blue."
+            return
+        with pytest.raises(ModelConnectionError, match="ended before the answer was complete"):
+            await _stream(model)
 
 
 @pytest.mark.parametrize("marked", [True, False])

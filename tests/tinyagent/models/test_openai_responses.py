@@ -234,6 +234,17 @@ def test_reasoning_without_its_encrypted_form_is_left_out_with_the_ids(encrypted
     assert [(item["type"], "id" in item) for item in sent] == [("function_call", False)]
 
 
+def test_an_empty_message_after_reasoning_goes_back() -> None:
+    empty = {**COMMENT, "content": []}
+    response = ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(THOUGHT, empty, CALL))
+    assert _input(MODEL, _kept(response)) == [
+        THOUGHT,
+        {**empty, "content": [{"type": "output_text", "text": "", "annotations": []}]},
+        CALL,
+    ]
+    assert [item["type"] for item in _input("gpt-5.6", _kept(response))] == ["function_call"]
+
+
 def test_reasoning_that_nothing_follows_is_left_out() -> None:
     kept = Message("assistant", (Text("so"), Reasoning("hm", ORIGIN.mark({"item": THOUGHT}))))
     assert [item["type"] for item in _input(MODEL, kept)] == ["message"]
@@ -268,7 +279,12 @@ def test_the_options_have_the_names_of_this_api() -> None:
 def test_a_refusal_and_a_cut_answer_say_so() -> None:
     refusal = {**ANSWER, "content": [{"type": "refusal", "refusal": "I will not."}]}
     response = ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(refusal))
-    assert (response.content, response.finish_reason) == ("I will not.", "content_filter")
+    assert (response.finish_reason, response.refusal) == ("refusal", "I will not.")
+    assert not response.content
+    details = {"reason": "content_filter"}
+    filtered = _response(ANSWER, status="incomplete", incomplete_details=details)
+    read = ResponsesReply(PROVIDERS["openai"], MODEL).read(filtered)
+    assert (read.finish_reason, bool(read.content)) == ("content_filter", True)
     cut = _response(ANSWER, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
     assert ResponsesReply(PROVIDERS["openai"], MODEL).read(cut).finish_reason == "length"
     calls = ResponsesReply(PROVIDERS["openai"], MODEL).read(_response(CALL))

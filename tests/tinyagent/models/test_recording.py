@@ -63,6 +63,8 @@ _responses = st.builds(
     _texts,
     _texts,
     _texts,
+    refusal=_texts,
+    cost=st.none() | st.decimals(0, 10),
 )
 _deltas = st.builds(ModelDelta, _texts, st.sampled_from(["text", "reasoning", "restart"]))
 _exchanges = st.builds(
@@ -148,6 +150,8 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
             "model",
             "id",
             "parts",
+            "refusal",
+            "cost",
             "provider",
             "label",
         ],
@@ -160,6 +164,7 @@ def test_nothing_of_a_request_or_an_answer_is_forgotten() -> None:
             "cached_tokens",
             "cache_write_tokens",
             "reasoning_tokens",
+            "uncounted",
         ],
     }
 

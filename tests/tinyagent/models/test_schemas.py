@@ -21,7 +21,7 @@ from tinyagent.models.providers import PROVIDERS
 from tinyagent.models.wire.chat_request import encode_request
 from tinyagent.models.wire.messages_request import encode_request as encode_messages
 from tinyagent.models.wire.responses_request import encode_request as encode_responses
-from tinyagent.models.wire.schemas import anthropic_schema, gemini_schema, openai_schema
+from tinyagent.models.wire.schemas import anthropic_schema, openai_schema
 
 Rewrite = Callable[[Mapping[str, Any]], dict[str, Any] | None]
 NAMED = {"properties", "$defs"}
@@ -42,9 +42,6 @@ OPENAI_TAKES |= {"minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "
 OPENAI_TAKES |= {"minItems", "maxItems"}
 ANTHROPIC_REFUSES = {"minimum", "maximum", "multipleOf", "minLength", "maxLength", "maxItems"}
 ANTHROPIC_REFUSES |= {"exclusiveMinimum", "exclusiveMaximum", "uniqueItems", "oneOf", "pattern"}
-GEMINI_TAKES = {"$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum"}
-GEMINI_TAKES |= {"items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf"}
-GEMINI_TAKES |= {"oneOf", "properties", "additionalProperties", "required", "propertyOrdering"}
 LIMITS = ANTHROPIC_REFUSES - {"oneOf"} | {"format", "minItems", "default", "title", "examples"}
 
 
@@ -103,20 +100,9 @@ def _anthropic_faults(schema: Mapping[str, Any]) -> Iterator[str]:
             yield "format"
 
 
-def _gemini_faults(schema: Mapping[str, Any]) -> Iterator[str]:
-    if schema.get("type") != "object":
-        yield "the root is not an object"
-    for node in _nodes(schema):
-        if set(node) - GEMINI_TAKES:
-            yield f"unknown: {set(node) - GEMINI_TAKES}"
-        if "$ref" in node and any(not key.startswith("$") for key in node):
-            yield "keys beside $ref"
-
-
 SUBSETS: dict[str, tuple[Rewrite, Callable[[Mapping[str, Any]], Iterator[str]]]] = {
     "openai": (openai_schema, _openai_faults),
     "anthropic": (anthropic_schema, _anthropic_faults),
-    "gemini": (gemini_schema, _gemini_faults),
 }
 
 
@@ -171,7 +157,6 @@ def test_an_object_with_arbitrary_keys_has_no_strict_form() -> None:
     schema = action_schema([COUNT], None)
     assert openai_schema(schema) is None
     assert anthropic_schema(schema) is None
-    assert gemini_schema(schema) is not None
 
 
 def test_only_openai_supports_recursive_schemas() -> None:
@@ -182,7 +167,6 @@ def test_only_openai_supports_recursive_schemas() -> None:
     assert rewritten is not None
     assert not list(_openai_faults(rewritten))
     assert anthropic_schema(wrapped) is None
-    assert gemini_schema(wrapped) is None
 
 
 @pytest.mark.parametrize(
@@ -314,7 +298,13 @@ def test_each_provider_gets_the_form_that_it_accepts() -> None:
 
     strict = sent("openai", "gpt-4.1")["json_schema"]
     assert (strict["strict"], list(_openai_faults(strict["schema"]))) == (True, [])
-    assert not list(_gemini_faults(sent("gemini", "gemini-3-pro")["json_schema"]["schema"]))
+    for name, model in (("gemini", "gemini-3-pro"), ("kimi", "kimi-k2.6")):
+        plain = sent(name, model)["json_schema"]["schema"]
+        assert (plain["type"], list(plain["properties"]), "$defs" in plain) == (
+            "object",
+            ["action"],
+            False,
+        )
     assert sent("deepseek", "deepseek-v4") == {"type": "json_object"}
     assert sent("vllm", "m") == request.format.response_format
     loose = sent("openai", "gpt-4.1", _structured(COUNT))["json_schema"]
@@ -360,7 +350,7 @@ def test_an_action_in_a_separate_object_is_read() -> None:
 )
 def test_a_schema_of_any_shape_is_read(name: str, part: dict[str, Any]) -> None:
     rewritten = SUBSETS[name][0]({"type": "object", "properties": {"a": part}})
-    assert rewritten is None or name == "gemini"
+    assert rewritten is None
 
 
 def test_definitions_that_are_used_many_times_are_looked_at_once() -> None:

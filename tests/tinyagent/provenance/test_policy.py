@@ -43,9 +43,9 @@ def test_what_is_not_a_rule_is_an_error(rule: Any) -> None:
 @pytest.mark.parametrize(
     ("part", "words"),
     [
-        ({"trusted": "contacts"}, r"trusted is a text; write a list: \['contacts'\]"),
-        ({"free": "read_mail"}, "free is a text"),
-        ({"links": "example.com"}, "links is a text"),
+        ({"trusted": "contacts"}, r"trusted must be list, got str; write a list: \['contacts'\]"),
+        ({"free": "read_mail"}, "free must be list, got str"),
+        ({"links": "example.com"}, "links must be list or None, got str"),
         ({"private": {"read_mail": "user"}}, "private.read_mail is a text"),
         ({"sinks": {"send_mail": {"to": ["user"]}}}, "is not a Sink; write Sink"),
     ],

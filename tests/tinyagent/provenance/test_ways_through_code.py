@@ -18,7 +18,7 @@ WAYS: Mapping[str, str] = {
     "a printed text": f"print({BODY})",
     "the last value": BODY,
     "an error": f"raise ValueError({BODY})",
-    "a wrong call": f"send_mail(nobody={BODY})",
+    "a wrong call": f"send_mail(**{{'nobody': {BODY}}})",
     "a note": f"store('note', {BODY})",
     "the key of a note": f"store({BODY}, 1)",
     "an observation": f"observe({BODY})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from itertools import pairwise
@@ -12,7 +13,7 @@ from provider_cells import ADD, ANSWER, ROUTES, Cell, Kind, add
 
 from tinyagent import Model, ReactAgent, TinyCodeAgent
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
-from tinyagent.testing import Call, StrictServer
+from tinyagent.testing import Call, Output, StrictServer
 
 LONG = "Think of what has been said so far, and of what it means. " * 200  # caches have a minimum
 STEPS = 6
@@ -47,32 +48,70 @@ def shares(responses: list[ModelResponse]) -> list[float]:
     return [after.cached_tokens / before.input_tokens for before, after in pairwise(used)]
 
 
-async def ask(cell: Cell, agent_of: Any) -> list[ModelResponse]:
-    script = [cell.says(Call("add", {"a": number, "b": 2})) for number in range(STEPS)] + [
-        cell.says()
-    ]
-    async with (
-        StrictServer(ROUTES[cell.route].provider, script) as server,
-        cell.connect(server.base_url) as model,
-    ):
-        watched = Watched(model)
-        result = await agent_of(watched).run("1 + 2?")
-    assert result.output == ANSWER
-    assert server.refusals == []
-    assert len(watched.responses) == STEPS + 1
-    return watched.responses
+def conversation(body: dict[str, Any]) -> bytes:
+    """What was said in a request, without the system prompt and without marks for the cache."""
+    said = [each for each in body.get("messages") or body["input"] if each.get("role") != "system"]
+
+    def unmarked(value: Any) -> Any:
+        if isinstance(value, list):
+            return [unmarked(item) for item in value]
+        if not isinstance(value, dict):
+            return value
+        return {key: unmarked(item) for key, item in value.items() if key != "cache_control"}
+
+    return json.dumps(unmarked(said))[:-1].encode()
+
+
+def kept(before: bytes, after: bytes) -> float:
+    """How much of a conversation is the beginning of the next."""
+    pairs = enumerate(zip(before, after, strict=False))
+    same = next((index for index, (old, new) in pairs if old != new), min(len(before), len(after)))
+    return same / len(before)
+
+
+def noted(kind: Kind, number: int) -> Output:
+    """A step that takes notes, as far as an agent of this kind can."""
+    call = Call("add", {"a": number, "b": 2})
+    if kind != "code":
+        action = {"scratchpad": f"Note {number}.", "tool": "add", "arguments": call.arguments}
+        if kind == "structured":
+            return Output(json.dumps(action), reasoning="I think.")
+        return Output(f"Note {number}.", reasoning="I think.", calls=[call])
+    lines = [f"store('sum{number}', add({number}, 2))", f"observe('number {number} is done')"]
+    lines += ["fail('that did not help')"] if number % 2 else []
+    return Output("```python\n{}\n```".format("\n".join(lines)), reasoning="I think.")
 
 
 @pytest.mark.parametrize("kind", ["native", "structured", "code"])
 @pytest.mark.parametrize("route", ROUTES)
 async def test_a_prompt_is_the_beginning_of_the_next(route: str, kind: Kind) -> None:
-    def agent_of(model: Model) -> Any:
-        if kind == "code":
-            return TinyCodeAgent(model, [add], trust_level="local", system_suffix=LONG)
-        return ReactAgent(model, [add], tool_calling_mode=kind, system_suffix=LONG)
+    cell = Cell(route, kind, streamed=False, case="plain")
+    script = [*(noted(kind, number) for number in range(STEPS)), cell.says()]
+    async with (
+        StrictServer(ROUTES[route].provider, script) as server,
+        cell.connect(server.base_url) as model,
+    ):
+        watched = Watched(model)
+        agent: Any = (
+            TinyCodeAgent(watched, [add], trust_level="local", instructions=LONG)
+            if kind == "code"
+            else ReactAgent(watched, [add], tool_calling_mode=kind, instructions=LONG)
+        )
+        result = await agent.run("1 + 2?")
+    assert result.output == ANSWER
+    assert server.refusals == []
+    said = [conversation(body) for body in server.requests]
+    assert len(said) == len(watched.responses) == STEPS + 1
+    assert min(shares(watched.responses)) >= LEAST
+    assert min(kept(before, after) for before, after in pairwise(said)) >= LEAST
 
-    found = shares(await ask(Cell(route, kind, streamed=False, case="plain"), agent_of))
-    assert min(found) >= LEAST
+
+def test_a_note_that_is_not_sent_again_is_seen() -> None:
+    def request(*texts: str) -> bytes:
+        return conversation({"messages": [{"role": "user", "content": text} for text in texts]})
+
+    assert kept(request("a", "b"), request("a", "b", "c")) == 1
+    assert kept(request("a", "b\n\nNotes: x = 1"), request("a", "b", "c")) < LEAST
 
 
 async def test_a_system_prompt_that_changes_is_seen_in_the_servers_count() -> None:
@@ -92,6 +131,6 @@ async def test_a_system_prompt_that_changes_is_seen_in_the_servers_count() -> No
         cell.connect(server.base_url) as model,
     ):
         changing = Changing(model)
-        agent = ReactAgent(changing, [add], tool_calling_mode="native", system_suffix=LONG)
+        agent = ReactAgent(changing, [add], tool_calling_mode="native", instructions=LONG)
         await agent.run("1 + 2?")
     assert max(shares(changing.responses)) < 0.5

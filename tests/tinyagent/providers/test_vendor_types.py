@@ -23,6 +23,8 @@ OF_MESSAGES = {
     "gemini": {"extra_content"},
     "deepseek": {"reasoning_content"},
     "kimi": {"reasoning_content"},
+    "dashscope": {"reasoning_content"},
+    "groq": {"reasoning"},
     "openrouter": {"reasoning_details"},
     "vllm": {"reasoning"},
     "ollama": {"reasoning"},

@@ -22,6 +22,7 @@ RESPONSES = [
     ModelResponse("I add.", CALLS, usage=USED, finish_reason="tool_calls"),
     ModelResponse(None, CALLS[:1], usage=USED, finish_reason="tool_calls"),
     ModelResponse("It is", usage=USED, finish_reason="length"),
+    ModelResponse(None, usage=USED, finish_reason="refusal", refusal="I will not."),
 ]
 
 
@@ -54,11 +55,8 @@ async def test_a_reply_is_read_as_it_was_sent(
             made = OpenAIModel if api == "chat" else OpenAIResponsesModel
             model = made("mock", base_url=server.base_url)
         read, words = await _read(model, stream=stream)
-    assert (read.content, read.usage, read.finish_reason) == (
-        sent.content,
-        sent.usage,
-        sent.finish_reason,
-    )
+    assert (read.content, read.usage) == (sent.content, sent.usage)
+    assert (read.finish_reason, read.refusal) == (sent.finish_reason, sent.refusal)
     assert [(call.id, call.name, call.arguments) for call in read.tool_calls] == [
         (call.id, call.name, call.arguments) for call in sent.tool_calls
     ]

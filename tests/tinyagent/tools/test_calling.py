@@ -79,6 +79,7 @@ async def test_wrong_arguments_are_reported_field_by_field() -> None:
     result = await _call(add, {"b": 1})
     assert result.content == (
         "Error: wrong arguments for t:\na: required, but missing\nb: there is no such argument"
+        "\nIt is called as t(a: int) -> int"
     )
 
 

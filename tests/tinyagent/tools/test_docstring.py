@@ -56,7 +56,7 @@ def _documented(doc: str | None) -> object:
 @pytest.mark.parametrize("doc", [GOOGLE, NUMPY, REST], ids=["google", "numpy", "rest"])
 def test_each_style_yields_the_text_and_the_parameters(doc: str) -> None:
     text, parameters = read_docstring(_documented(doc))  # type: ignore[arg-type]
-    assert text == "Add two numbers.\n\nExactly, for integers."
+    assert text == "Add two numbers.\n\nExactly, for integers.\n\nReturns: the sum."
     assert parameters["a"] == "the first."
     assert parameters["b"].split() == ["the", "second,", "which", "may", "be", "negative."]
     assert set(parameters) == {"a", "b"}

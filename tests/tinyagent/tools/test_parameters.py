@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from enum import Enum
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Optional
 
 import pytest
 from pydantic import BaseModel, Field
@@ -119,6 +119,34 @@ def test_the_context_is_not_shown_to_the_model() -> None:
 
     parameters = _parameters(fn)
     assert parameters.context_name == "run"
+    assert list(parameters.json_schema["properties"]) == ["a"]
+
+
+class Shop:
+    pass
+
+
+@pytest.mark.parametrize(
+    ("hint", "deps_type"),
+    [
+        (RunContext, None),
+        (RunContext | None, None),
+        (RunContext[Any], None),
+        (RunContext[object], None),
+        (RunContext[None], None),
+        (RunContext[Shop | None], None),
+        (Optional[RunContext[Shop]], Shop),  # noqa: UP045 - both spellings
+        (RunContext[Shop] | None, Shop),
+        (RunContext[Shop], Shop),
+        (RunContext[dict[str, int]], dict[str, int]),
+    ],
+)
+def test_a_context_says_which_deps_the_tool_needs(hint: Any, deps_type: Any) -> None:
+    def fn(a: int, run: Any) -> None: ...
+
+    fn.__annotations__["run"] = hint
+    parameters = _parameters(fn)
+    assert (parameters.context_name, parameters.deps_type) == ("run", deps_type)
     assert list(parameters.json_schema["properties"]) == ["a"]
 
 

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from skillian.errors import UnavailableError, UnknownNameError, how_to_install
+from skillian.errors import UnavailableError, UnknownNameError
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
+from tinyagent.core import missing_extra
 
 if TYPE_CHECKING:
     from mcp import types
@@ -104,6 +105,4 @@ def as_json(result: Mapping[str, Any]) -> dict[str, Any]:
 
 def _require_sdk() -> None:
     if importlib.util.find_spec("mcp") is None:
-        raise UnavailableError(
-            f"MCP needs its official SDK, which is not installed; {how_to_install('service')}"
-        )
+        raise UnavailableError(missing_extra("MCP", "service"))

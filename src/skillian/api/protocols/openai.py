@@ -7,19 +7,16 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from typing import Any, Literal
 from uuid import uuid4
 
 from fastapi import APIRouter, Request, Response
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
-from fastapi.routing import APIRoute
-from starlette.exceptions import HTTPException
 
 from skillian.api.limits import in_slot
-from skillian.api.problems import ProblemError, problem_of
+from skillian.api.problems import CHAT_COMPLETIONS, ProblemError
 from skillian.api.protocols.openai_schemas import (
     CachedTokens,
     Completion,
@@ -36,8 +33,8 @@ from skillian.api.service import MAX_MESSAGE, TheOwner, TheService
 from skillian.api.streams import EventStream, while_connected
 from skillian.chat.agent import Conversation
 from skillian.chat.stateless import StatelessTurn
-from skillian.errors import ToolError, quoted
-from skillian.storage import Draft, StorageError
+from skillian.errors import quoted
+from skillian.storage import Draft
 
 MODEL = "skillian"
 """The name of the one model."""
@@ -46,33 +43,10 @@ DONE = b"data: [DONE]\n\n"
 _CALL_LIKE = ("{", "[", "<", "`")
 
 _EXAMPLE = 'data: {"object":"chat.completion.chunk","choices":[{"delta":{"content":"7 of"}}]}\n\n'
-_KINDS = {401: "authentication_error", 429: "rate_limit_error"}
-_BAD_REQUEST, _UNPROCESSABLE, _BAD_GATEWAY, _INTERNAL = 400, 422, 502, 500
+_BAD_REQUEST, _BAD_GATEWAY, _INTERNAL = 400, 502, 500
 
 
-class OpenAIRoute(APIRoute):
-    """A route whose errors have the form that chat completion clients read."""
-
-    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
-        """FastAPI's handler, with its errors in that form."""
-        handle = super().get_route_handler()
-
-        async def guarded(request: Request) -> Response:
-            try:
-                return await handle(request)
-            except (
-                HTTPException,
-                ProblemError,
-                RequestValidationError,
-                StorageError,
-                ToolError,
-            ) as error:
-                return _problem_response(problem_of(error))
-
-        return guarded
-
-
-router = APIRouter(prefix="/v1", tags=["chat completions"], route_class=OpenAIRoute)
+router = APIRouter(prefix=CHAT_COMPLETIONS, tags=["chat completions"])
 
 
 @router.get("/models")
@@ -157,21 +131,6 @@ def _card() -> ModelCard:
 
 def _invalid(message: str) -> ProblemError:
     return ProblemError(_BAD_REQUEST, "invalid_value", message, None, param="messages")
-
-
-def _problem_response(problem: ProblemError) -> Response:
-    status = _BAD_REQUEST if problem.status == _UNPROCESSABLE else problem.status
-    faults: list[dict[str, str]] = problem.extra.get("errors") or []  # type: ignore[assignment]
-    param = problem.extra.get("param") or (faults[0]["where"] if faults else None)
-    message = "; ".join(f"{fault['where']}: {fault['message']}" for fault in faults)
-    kind = _KINDS.get(status, "invalid_request_error" if status < _INTERNAL else "server_error")
-    detail = ErrorDetail(
-        message=message or problem.detail,
-        type=kind,
-        param=None if param is None else str(param),
-        code=problem.code,
-    )
-    return _error(status, detail, problem.headers)
 
 
 def _error(status: int, detail: ErrorDetail, headers: dict[str, str]) -> Response:

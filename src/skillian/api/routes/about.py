@@ -8,6 +8,7 @@ from collections.abc import Coroutine
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel, Field
 
 from skillian.api.problems import ProblemError
@@ -15,6 +16,7 @@ from skillian.api.service import Body, TheService
 from skillian.api.streams import while_connected
 from skillian.errors import SkillianError
 from skillian.skills.knowledge import Passage
+from tinyagent.core import how_to_install
 
 READY_SECONDS = 10.0
 MAX_NAME = 200
@@ -149,6 +151,15 @@ async def artifact(name: str, service: TheService) -> Response:
     # A file that code has made must not be shown as a page of this server.
     headers = {"Content-Disposition": "attachment", "Content-Security-Policy": "sandbox"}
     return Response(file.data, media_type="application/octet-stream", headers=headers)
+
+
+async def without_page() -> PlainTextResponse:
+    """Say how to get the page, in its place."""
+    return PlainTextResponse(
+        "skillian answers here, without its page. The page needs the extra `web`;"
+        f" {how_to_install('web')}, then start skillian again.\n"
+        "For programs: /openapi.json describes all requests.\n"
+    )
 
 
 async def _checked(part: str, work: Coroutine[Any, Any, object]) -> str:

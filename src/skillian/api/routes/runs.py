@@ -26,6 +26,8 @@ RunState = Literal[
     "completed",
     "step_limit_reached",
     "usage_limit_reached",
+    "refused",
+    "cut_off",
     "cancelled",
     "error",
     "lost",

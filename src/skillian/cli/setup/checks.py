@@ -15,7 +15,7 @@ from skillian.connectors.engines import engines
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import QUESTIONS, write_demo
-from skillian.errors import SkillianError, how_to_install
+from skillian.errors import SkillianError
 from skillian.evaluation.judging import AnswerVerdict, count_verdicts
 from skillian.evaluation.questions import read_questions
 from skillian.evaluation.running import QuestionResult, open_questions
@@ -27,7 +27,12 @@ from skillian.settings import Settings
 from skillian.skills.discovery import find_skills
 from skillian.skills.front_matter import FILE, read_skill_file
 from tinyagent import Message, SandboxUnavailable, TinyAgentError
-from tinyagent.core import ModelAuthenticationError, ModelConnectionError, ModelRequest
+from tinyagent.core import (
+    ModelAuthenticationError,
+    ModelConnectionError,
+    ModelRequest,
+    how_to_install,
+)
 from tinyagent.execution import ProcessExecutor
 
 MODEL_SECONDS = 60.0
@@ -41,11 +46,10 @@ _PACKAGES = {
     "mcp": ("service", "skillian mcp"),
     "ag_ui": ("service", "AG-UI front ends"),
     "dbos": ("durable", "durable turns, skillian worker"),
-    "anthropic": ("anthropic", "Anthropic models"),
     "pandas": ("python", "run_python"),
 }
-_KEYS = "set OPENAI_API_KEY, ANTHROPIC_API_KEY or OLLAMA_API_KEY, depending on the provider"
-_ADDRESS = "start its server, or set OPENAI_BASE_URL, ANTHROPIC_BASE_URL or OLLAMA_HOST"
+_KEYS = "set the key of the provider, such as OPENAI_API_KEY or ANTHROPIC_API_KEY"
+_ADDRESS = "start its server, or set its address, such as OPENAI_BASE_URL or OLLAMA_HOST"
 
 
 class CheckVerdict(StrEnum):

@@ -26,7 +26,8 @@ from skillian.connectors.spark.rows import (
     table_of,
 )
 from skillian.connectors.threads import BlockingCalls
-from skillian.errors import QueryError, UnavailableError, how_to_install
+from skillian.errors import QueryError, UnavailableError
+from tinyagent.core import missing_extra
 
 T = TypeVar("T")
 
@@ -82,9 +83,8 @@ class SparkConnectConnector:
                 " parameters of Spark Connect in the same form"
             )
         if find_spec("grpc") is None:
-            raise UnavailableError(
-                f"connection {name!r}: Spark Connect is not installed; {how_to_install('spark')}"
-            )
+            reason = missing_extra("Spark Connect", "spark")
+            raise UnavailableError(f"connection {name!r}: {reason}")
         match = _DATABASE.search(url)
         return cls(_DATABASE.sub("", url), match[1] if match else None, name)
 

@@ -1,6 +1,7 @@
 """Which values cannot be converted, by SQL that does not fail for them."""
 
 import re
+import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -181,7 +182,7 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
     taken = taken_options(Path(source.relation.name.partition("#")[0]))
     if not options or any(option.partition("=")[0] not in taken for option in options):
         return ""
-    return f"`?{'&'.join(options)}` to the name or URL of the file"
+    return f"{shlex.quote('?' + '&'.join(options))} to the name or URL of the file"
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:

@@ -28,6 +28,8 @@ _STATES = {
     "completed": "✓ completed",
     "step_limit_reached": "✕ step limit reached",
     "usage_limit_reached": "✕ token limit reached",
+    "refused": "✕ the model declined",
+    "cut_off": "✕ answer too long",
     "cancelled": "✕ cancelled",
     "error": "✕ failed",
     "lost": "✕ lost",

@@ -28,8 +28,8 @@ def settings_view(visit: Visit, theme: ui.dark_mode) -> None:
                 ui.label("Answers come from:")
                 ui.label(service.agent.model_name).classes("mono")
             ui.label(
-                "To change the model, set SKILLIAN_MODEL on the server to openai:NAME,"
-                " anthropic:NAME or ollama:NAME; skillian models lists those of its machine."
+                "To change the model, set SKILLIAN_MODEL on the server to PROVIDER:NAME, such as"
+                " openai:NAME or ollama:NAME; skillian models lists those of its machine."
                 " Without it the offline planner answers, by rules."
             ).classes("soft small")
         with ui.element("section").classes("panel pad stack"):

@@ -54,10 +54,15 @@ class Examination:
     unavailable: str = ""
 
     @property
+    def failed(self) -> tuple[Trial, ...]:
+        """What is enforced here, but does not hold or could not be tested."""
+        bad = {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}
+        return tuple(trial for trial in self.trials if trial.verdict in bad)
+
+    @property
     def is_sound(self) -> bool:
         """Whether everything that is enforced here holds."""
-        bad = {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}
-        return not any(trial.verdict in bad for trial in self.trials)
+        return not self.failed
 
     def enforces(self, promise: str) -> bool:
         """Whether a promise is enforced, according to the level itself."""

@@ -9,7 +9,7 @@ import ssl
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 from tinyagent.execution.network.names import ip_address
 
 if TYPE_CHECKING:
@@ -30,10 +30,8 @@ class Authority:
     def __init__(self) -> None:
         try:  # loads in 70 ms, and only sandboxes with a network need it
             from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
-        except ImportError as error:
-            raise ConfigurationError(
-                "network: install the extra `network` (pip install 'tinyagent-skillian[network]')"
-            ) from error
+        except ImportError:
+            raise ConfigurationError(missing_extra("a sandbox with a network", "network")) from None
         self._key = ec.generate_private_key(ec.SECP256R1())
         self._leaf_key = ec.generate_private_key(ec.SECP256R1())
         self._contexts: dict[str, ssl.SSLContext] = {}

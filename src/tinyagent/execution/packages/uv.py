@@ -15,7 +15,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 
 _SECONDS = 900.0
 _MAX_FILE_BYTES = 4 << 30
@@ -98,8 +98,5 @@ def _program() -> str:
             return find_uv_bin()
         program = shutil.which("uv")
     if program is None:
-        raise ConfigurationError(
-            "packages need uv: pip install 'tinyagent-skillian[packages]' (a set that was unpacked"
-            " before does not)"
-        )
+        raise ConfigurationError(missing_extra("a new set of packages", "packages"))
     return program

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyagent.core.errors import ConfigurationError
+from tinyagent.core.errors import ConfigurationError, missing_extra
 
 if TYPE_CHECKING:
     from tinyagent.execution.packages.store import PackageSet
@@ -31,9 +31,7 @@ class WantedPackages:
                 read_requirements,
             )
         except ImportError:
-            raise ConfigurationError(
-                "packages need the extra: pip install 'tinyagent-skillian[packages]'"
-            ) from None
+            raise ConfigurationError(missing_extra("a sandbox with packages", "packages")) from None
         if isinstance(requirements, str):
             read_requirements(requirements)  # which refuses one text
         self._requirements = tuple(requirements)

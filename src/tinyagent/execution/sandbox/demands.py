@@ -32,7 +32,7 @@ class ProcessOptions(TypedDict, total=False):
     """The options of `ProcessExecutor`, besides its trust level."""
 
     limits: ExecutionLimits
-    extra_imports: Iterable[str]
+    extra_imports: str | Iterable[str]
     files: Iterable[str | Path]
     checkpoints: int
     engine: str | None

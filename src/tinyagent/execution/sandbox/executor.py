@@ -31,6 +31,7 @@ from tinyagent.execution.sandbox.starter import SessionStarter
 from tinyagent.execution.sandbox.templates import engines_for
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel, imports_at, needed_promises
+from tinyagent.options import checks_options
 
 if TYPE_CHECKING:
     from tinyagent.core.execution import Change
@@ -42,6 +43,7 @@ MAX_CODE = 1_000_000
 _CHECKPOINTS = 8
 
 
+@checks_options(ProcessOptions)
 class ProcessExecutor:
     """Runs code in its own session: a process forked from a warm template.
 
@@ -85,8 +87,8 @@ class ProcessExecutor:
         self.trust_level = read_level(trust_level)
         refuse_without_locks(self.trust_level, options)
         self.limits = options.get("limits", ExecutionLimits())
-        extra = options.get("extra_imports", ())
-        extra = (extra,) if isinstance(extra, str) else tuple(extra)
+        more = options.get("extra_imports", ())
+        extra = tuple([more] if isinstance(more, str) else more)
         imports_at(self.trust_level, extra)  # refuses "*" at LOCAL
         wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
         files = [existing_file(path) for path in options.get("files", ())]
@@ -109,8 +111,7 @@ class ProcessExecutor:
         )
         self._injected = Injected()
         self._session: SandboxSession | None = None
-        self._steps = 0
-        self._kills = 0
+        self._steps = self._kills = 0
         self._is_running = False
         self._finalizer = weakref.finalize(self, _nothing)
 
@@ -383,6 +384,7 @@ def _nothing() -> None:
     """Do nothing: there is no session to close."""
 
 
+@checks_options(ProcessOptions)
 def get_executor(
     trust_level: TrustLevel | str = TrustLevel.ISOLATED, **options: Unpack[ProcessOptions]
 ) -> Executor:

@@ -18,25 +18,27 @@ from tinyagent.core.types import (
     ModelResponse,
     RawToolCall,
     ReplyPart,
-    Usage,
     needed_parts,
     split_reply,
 )
 from tinyagent.core.untrusted import as_array, as_object, describe
-from tinyagent.models.providers import LENIENT, Provider
+from tinyagent.models.failures import error_detail
+from tinyagent.models.provider import Provider
+from tinyagent.models.providers import LENIENT
+from tinyagent.models.wire.chat_usage import read_usage, reported_cost
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,
     Origin,
-    as_count,
+    finish_reason,
+    json_text,
     reported_error,
     require_list,
     require_object,
 )
-from tinyagent.models.wire.think_tags import THINK, ThinkSplitter
+from tinyagent.models.wire.think_tags import ThinkSplitter
 
 _LAST_STATUS = 600
-_FINISH_REASONS = {"model_length": "length"}
-_FAILED = {"error", "insufficient_system_resource"}
+_FAILED = {"error", "insufficient_system_resource", "network_error"}
 _TEXT = "text"
 _CHUNK = "chunk"
 _JOINED = ("text", "summary", "data")
@@ -51,16 +53,21 @@ class ChatReply:
     """
 
     def __init__(self, provider: Provider = LENIENT, model: str = "") -> None:
-        self._parts = _Parts(Origin(provider.name, model), think_tags=provider.think_tags)
+        self._parts = _Parts(Origin(provider.name, model), think_tag=provider.think_tag)
         self._usage: Any = None
+        self._reports_cost = provider.name == "openrouter"
         self._head: dict[str, str] = {"id": "", "model": ""}
-        self._finish_reason: str | None = None
-        self._refused = False
+        self._finish_reason = ""
+        self._refusal: list[str] = []
+        self._filter = ""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the server reported the end of the streamed answer."""
-        return self._finish_reason is not None
+    def is_whole(self, *, done: bool) -> bool:
+        """Whether the server reported the end of the streamed answer.
+
+        Some servers end it with `[DONE]` and no reason: it is complete if it has text, or calls
+        whose arguments can be read.
+        """
+        return bool(self._finish_reason) or (done and self._parts.are_whole)
 
     def is_unstreamed(self, data: Any) -> bool:
         """Whether this is a whole chat completion rather than a chunk of one."""
@@ -102,15 +109,17 @@ class ChatReply:
     def response(self) -> ModelResponse:
         """The answer so far."""
         content, calls, parts = self._parts.result()
-        reason = "content_filter" if self._refused else self._finish_reason
+        reason = "refusal" if self._refusal else self._finish_reason
         return ModelResponse(
             content=content,
             tool_calls=calls,
-            usage=_read_usage(self._usage),
-            finish_reason=reason or "stop",
+            usage=read_usage(self._usage),
+            finish_reason=finish_reason(reason, has_calls=bool(calls)),
             model=self._head["model"],
             id=self._head["id"],
             parts=parts,
+            cost=reported_cost(self._usage) if self._reports_cost else None,
+            refusal=error_detail("".join(self._refusal) or self._filter),
         )
 
     def _read_head(self, chunk: Mapping[str, Any]) -> None:
@@ -129,7 +138,8 @@ class ChatReply:
             if reason in _FAILED:
                 ended = {"error": f"it ended with {reason}"}
                 raise reported_error(HTTPStatus.SERVICE_UNAVAILABLE, ended)
-            self._finish_reason = _FINISH_REASONS.get(str(reason), str(reason))
+            self._finish_reason = str(reason)
+            self._filter = _filter_words(choice)
             deltas += self._parts.end()
         return deltas
 
@@ -144,8 +154,7 @@ class ChatReply:
                 deltas += parts.add_content(require_object(piece))
         refusal = delta.get("refusal")
         if isinstance(refusal, str) and refusal:
-            self._refused = True
-            deltas += parts.add_text(refusal)
+            self._refusal.append(refusal)
         return deltas
 
     def _read_calls(self, delta: Mapping[str, Any], *, is_whole: bool) -> list[ModelDelta]:
@@ -177,15 +186,15 @@ class _Parts:
 
     Args:
         origin: who makes the reply; its opaque data is marked so.
-        think_tags: whether a text may begin with reasoning between tags.
+        think_tag: the tag before the reasoning at the start of a text; empty if there is none.
     """
 
-    def __init__(self, origin: Origin, *, think_tags: bool) -> None:
+    def __init__(self, origin: Origin, *, think_tag: str) -> None:
         self._origin = origin
         self._pieces: list[_Piece] = []
         self._calls: dict[int, _Piece] = {}
         self._details: dict[tuple[Any, Any], dict[str, Any]] = {}
-        self._think_tags = think_tags
+        self._think_tag = think_tag
         self._splitter: ThinkSplitter | None = None
 
     def add_text(self, text: str) -> list[ModelDelta]:
@@ -193,11 +202,11 @@ class _Parts:
         if not text:
             return []
         if self._splitter is None and text.lstrip()[:1] not in {"", "<"}:
-            self._think_tags = False  # reasoning between tags is at the start of the first piece
-        if self._think_tags:
-            splitter = self._splitter = self._splitter or ThinkSplitter()
+            self._think_tag = ""  # reasoning between tags is at the start of the first piece
+        if self._think_tag:
+            splitter = self._splitter = self._splitter or ThinkSplitter(self._think_tag)
             deltas = self._add_split(*splitter.feed(text))
-            self._think_tags = not splitter.is_plain
+            self._think_tag = "" if splitter.is_plain else self._think_tag
             return deltas
         return self._add_split("", text)
 
@@ -231,9 +240,7 @@ class _Parts:
         Raises:
             ModelReplyError: the server sends an impossible index.
         """
-        written = function.get("arguments")
-        if not isinstance(written, str):
-            written = "" if written is None else json.dumps(written)
+        written = json_text(function.get("arguments"))
         if index is None:
             index = self._index_of(delta, function, written)
         piece = self._calls.get(index)
@@ -253,9 +260,17 @@ class _Parts:
         if texts and extra:
             texts[-1].data["extra_content"] = extra
 
+    @property
+    def are_whole(self) -> bool:
+        """Whether there are any besides reasoning, and the arguments of each call can be read."""
+        calls = [piece for piece in self._pieces if piece.call is not None]
+        if not calls:
+            return any(piece.kind == _TEXT for piece in self._pieces)
+        return all(_is_json(piece.words) for piece in calls)
+
     def end(self) -> list[ModelDelta]:
         """End the content and return what was held back of it."""
-        if self._splitter is None or not self._think_tags:
+        if self._splitter is None or not self._think_tag:
             return []
         return self._add_split(*self._splitter.rest())
 
@@ -284,9 +299,10 @@ class _Parts:
             return Text(words, opaque)
         if piece.kind == _CHUNK:
             return Reasoning(words, self._origin.mark({_CHUNK: piece.data}))
-        if piece.kind == THINK:
-            gap = self._splitter.gap if self._splitter else ""
-            return Reasoning(words, self._origin.mark({"key": THINK, "gap": gap}))
+        if self._splitter is not None and piece.kind == self._splitter.tag:
+            return Reasoning(
+                words, self._origin.mark({"key": piece.kind, "gap": self._splitter.gap})
+            )
         if details:
             piece.data["reasoning_details"] = details
             return Reasoning(words, self._origin.mark(piece.data))
@@ -294,8 +310,8 @@ class _Parts:
 
     def _add_split(self, thought: str, text: str) -> list[ModelDelta]:
         deltas: list[ModelDelta] = []
-        if thought:
-            self._piece(THINK).words.append(thought)
+        if thought and self._splitter is not None:
+            self._piece(self._splitter.tag).words.append(thought)
             deltas.append(ModelDelta(thought, "reasoning"))
         if text:
             self._piece(_TEXT).words.append(text)
@@ -336,36 +352,32 @@ class _Parts:
 
 def _is_next(known: _Piece, delta: Mapping[str, Any], written: str) -> bool:
     """Whether a named piece without an id is a new call: the one before it is complete."""
-    if delta.get("id") or not written:
-        return False
+    return not delta.get("id") and bool(written) and _is_json(known.words)
+
+
+def _is_json(pieces: Sequence[str]) -> bool:
     try:
-        json.loads("".join(known.words))
+        json.loads("".join(pieces))
     except (ValueError, RecursionError):
         return False
     return True
 
 
-def _read_usage(usage: Any) -> Usage:
-    counts = as_object(usage) or {}
-    read = as_object(counts.get("prompt_tokens_details")) or {}
-    written = as_object(counts.get("completion_tokens_details")) or {}
-    prompt = as_count(counts.get("prompt_tokens"))
-    # xAI does not count reasoning as part of the completion, but its total is right.
-    rest = as_count(counts.get("total_tokens")) - prompt
-    return Usage(
-        requests=1,
-        input_tokens=prompt,
-        output_tokens=max(as_count(counts.get("completion_tokens")), rest),
-        cached_tokens=as_count(read.get("cached_tokens") or counts.get("prompt_cache_hit_tokens")),
-        cache_write_tokens=as_count(read.get("cache_write_tokens")),
-        reasoning_tokens=as_count(written.get("reasoning_tokens")),
-    )
+def _filter_words(choice: Mapping[str, Any]) -> str:
+    """The provider's words for a filtered answer: of Gemini, Azure or OpenRouter."""
+    reason, _, words = str(choice["finish_reason"]).partition(":")
+    if reason != "content_filter":
+        return ""
+    results = as_object(choice.get("content_filter_results")) or {}
+    found = [name for name, each in results.items() if (as_object(each) or {}).get("filtered")]
+    return words.strip() or ", ".join(found) or str(choice.get("native_finish_reason") or "")
 
 
 def _without_error(data: Any) -> dict[str, Any]:
     body = require_object(data)
     if body.get("error"):
-        code: object = (as_object(body["error"]) or {}).get("code")
+        error = as_object(body["error"]) or {}
+        code: object = error.get("status_code") or error.get("code")
         if not isinstance(code, int) or not HTTPStatus.BAD_REQUEST <= code < _LAST_STATUS:
             code = HTTPStatus.INTERNAL_SERVER_ERROR
         raise reported_error(code, body)

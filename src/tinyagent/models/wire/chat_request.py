@@ -6,7 +6,6 @@ Source: OpenAI API reference, "Chat Completions"; what other servers want in add
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -14,12 +13,13 @@ from tinyagent.core.errors import ModelRefused
 from tinyagent.core.messages import Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest
-from tinyagent.models.providers import LENIENT, Provider
-from tinyagent.models.wire.schemas import fitting_format, gemini_schema
-from tinyagent.models.wire.shared import Origin, data_uri, short_id
-from tinyagent.models.wire.think_tags import END_THINK, THINK
+from tinyagent.models.provider import Provider
+from tinyagent.models.providers import LENIENT
+from tinyagent.models.wire.plain_schema import plain_schema
+from tinyagent.models.wire.schemas import fitting_format
+from tinyagent.models.wire.shared import Origin, caching, data_uri, short_id
+from tinyagent.models.wire.think_tags import end_of
 
-_to_json = json.JSONEncoder(ensure_ascii=False).encode
 _AFTER_TOOL = "I will continue from these results."
 _SHOWN_NEXT = "(images and documents of this result are in the next user message)"
 
@@ -39,11 +39,12 @@ def encode_request(
         "model": model,
         "messages": messages if provider.user_after_tool else list(_separated(messages)),
         **_encode_format(request, provider),
+        **caching(request, provider),
     }
-    if request.reasoning is not None:
-        body |= provider.reasoning_fields(request.reasoning)
-    if request.temperature is not None and provider.takes_temperature(request.reasoning):
-        body["temperature"] = request.temperature
+    body |= provider.reasoning_fields(request.reasoning)
+    temperature = provider.temperature_for(request.temperature, request.reasoning)
+    if temperature is not None:
+        body["temperature"] = temperature
     if request.max_tokens is not None:
         body[provider.answer_limit] = request.max_tokens
     if stream:
@@ -58,8 +59,8 @@ def _encode_format(request: ModelRequest, provider: Provider) -> Json:
     out: Json = {}
     if request_format.tools and (request_format.tool_choice is None or provider.choice_none):
         out["tools"] = (
-            _gemini_tools(request_format.tools)
-            if provider.schema == "gemini"
+            _plain_tools(request_format.tools)
+            if provider.schema == "plain"
             else request_format.tools
         )
         if request_format.tool_choice is not None:
@@ -69,15 +70,16 @@ def _encode_format(request: ModelRequest, provider: Provider) -> Json:
     return out
 
 
-def _gemini_tools(tools: Sequence[Mapping[str, Any]]) -> list[Json]:
-    """Tools with their parameters in Gemini's subset of JSON Schema, where that is possible."""
-    out: list[Json] = []
-    for tool in tools:
-        function = tool["function"]
-        rewritten = gemini_schema(function.get("parameters") or {"type": "object"})
-        fitting = function if rewritten is None else {**function, "parameters": rewritten}
-        out.append({**tool, "function": fitting})
-    return out
+def _plain_tools(tools: Sequence[Mapping[str, Any]]) -> list[Json]:
+    """Tools with their parameters in the plain part of JSON Schema."""
+    functions: list[Mapping[str, Any]] = [tool["function"] for tool in tools]
+    return [
+        {
+            "type": "function",
+            "function": {**each, "parameters": plain_schema(each.get("parameters") or {})},
+        }
+        for each in functions
+    ]
 
 
 def _messages(messages: Sequence[Message], provider: Provider, origin: Origin) -> list[Json]:
@@ -190,13 +192,15 @@ def _add_reasoning(
         out.setdefault("reasoning_details", []).extend(data["reasoning_details"])
     elif "chunk" in data:
         pieces.append({**data["chunk"], "thinking": [{"type": "text", "text": text}]})
-    elif data.get("key") == THINK:
-        pieces.append({"type": "text", "text": f"{THINK}{text}{END_THINK}{data.get('gap', '')}"})
+    elif "gap" in data:
+        if echo:
+            tag = data["key"]
+            pieces.append({"type": "text", "text": f"{tag}{text}{end_of(tag)}{data['gap']}"})
     elif echo and "key" in data:
         out[data["key"]] = out.get(data["key"], "") + text
 
 
 def _call(call: ToolCall, provider: Provider, origin: Origin) -> Json:
-    function = {"name": call.name, "arguments": _to_json(call.arguments)}
+    function = {"name": call.name, "arguments": call.arguments_json}
     out = {"id": short_id(call.id, provider.ids), "type": "function", "function": function}
     return {**out, **(origin.own(call.opaque) or {})}

@@ -22,19 +22,19 @@ from tinyagent.core.types import (
     split_reply,
 )
 from tinyagent.core.untrusted import as_array, as_object, describe
-from tinyagent.models.wire.shared import as_count, reported_error, require_object
+from tinyagent.models.failures import error_detail
+from tinyagent.models.wire.shared import (
+    as_count,
+    finish_reason,
+    json_text,
+    reported_error,
+    require_object,
+    uncounted,
+)
 
 Mark = Callable[[Mapping[str, Any]], Opaque]
 """Makes opaque data of a block."""
 
-_FINISH_REASONS = {
-    "end_turn": "stop",
-    "stop_sequence": "stop",
-    "tool_use": "tool_calls",
-    "max_tokens": "length",
-    "model_context_window_exceeded": "length",
-    "refusal": "content_filter",
-}
 _STATUSES = {
     "invalid_request_error": 400,
     "authentication_error": 401,
@@ -62,8 +62,13 @@ class MessagesReply:
         self._usage: dict[str, Any] = {}
         self._head: dict[str, str] = {"id": "", "model": ""}
         self._stop_reason = ""
-        self.is_whole = False
+        self._refusal = ""
+        self._has_ended = False
+
+    def is_whole(self, *, done: bool) -> bool:
         """Whether the server reported the end of the streamed answer."""
+        del done  # this API does not send `[DONE]`
+        return self._has_ended
 
     def is_unstreamed(self, data: Any) -> bool:
         """Whether this is a whole message rather than an event of one."""
@@ -104,7 +109,7 @@ class MessagesReply:
             case "message_delta":
                 self._end(event, require_object(event.get("delta")))
             case "message_stop":
-                self.is_whole = True
+                self._has_ended = True
             case _:  # pings, and types that the API may add
                 pass
         return ()
@@ -133,10 +138,11 @@ class MessagesReply:
             content=content,
             tool_calls=calls,
             usage=_read_usage(self._usage),
-            finish_reason=_FINISH_REASONS.get(self._stop_reason, self._stop_reason or "stop"),
+            finish_reason=finish_reason(self._stop_reason, has_calls=bool(calls)),
             model=self._head["model"],
             id=self._head["id"],
             parts=needed_parts(parts),
+            refusal=self._refusal,
         )
 
     def _add_delta(self, index: int, delta: Mapping[str, Any]) -> Sequence[ModelDelta]:
@@ -152,7 +158,7 @@ class MessagesReply:
         if index not in self._blocks:
             return ()
         if kind == "input_json_delta":
-            self._words[index].append(str(delta.get("partial_json") or ""))
+            self._words[index].append(json_text(delta.get("partial_json")))
         elif kind == "signature_delta":
             block = self._blocks[index]
             block["signature"] = f"{block.get('signature') or ''}{delta.get('signature') or ''}"
@@ -187,6 +193,9 @@ class MessagesReply:
 
     def _end(self, event: Mapping[str, Any], delta: Mapping[str, Any]) -> None:
         self._stop_reason = str(delta.get("stop_reason") or self._stop_reason)
+        details = as_object(delta.get("stop_details")) or {}
+        words = details.get("explanation") or details.get("category")
+        self._refusal = error_detail(words) or self._refusal
         counts = as_object(event.get("usage")) or {}
         self._usage |= {key: count for key, count in counts.items() if count is not None}
 
@@ -202,6 +211,7 @@ def _read_usage(counts: Mapping[str, Any]) -> Usage:
         cached_tokens=read,
         cache_write_tokens=written,
         reasoning_tokens=as_count(details.get("thinking_tokens")),
+        uncounted=uncounted(counts.get("input_tokens"), counts.get("output_tokens")),
     )
 
 

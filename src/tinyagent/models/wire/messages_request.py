@@ -13,11 +13,11 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from tinyagent.core.errors import ConfigurationError, ModelFormatRefused
+from tinyagent.core.errors import ModelFormatRefused
 from tinyagent.core.messages import Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text, to_base64
 from tinyagent.core.types import ModelRequest, RequestFormat
-from tinyagent.models.providers import Provider
+from tinyagent.models.provider import Provider
 from tinyagent.models.wire.schemas import anthropic_schema
 from tinyagent.models.wire.shared import Origin
 
@@ -38,7 +38,6 @@ def encode_request(
 
     Raises:
         ModelFormatRefused: the request has a `response_format` that the API does not know.
-        ConfigurationError: the budget for reasoning is not below `max_tokens`.
     """
     system = [message.text for message in request.messages if message.role == "system"]
     body: dict[str, Any] = {
@@ -187,23 +186,22 @@ def _encode_tool(function: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _add_reasoning(body: dict[str, Any], request: ModelRequest, provider: Provider) -> None:
-    """Add the requested reasoning; a budget is part of `max_tokens`."""
-    if request.reasoning is None:
-        return
+    """Add the requested reasoning; a budget is part of `max_tokens`, and takes half if it must."""
     for key, value in provider.reasoning_fields(request.reasoning).items():
         body[key] = {**body.get(key, {}), **value}
-    budget = body.get("thinking", {}).get("budget_tokens")
-    if budget is None:
-        return
-    if not _may_think(body["messages"]):
-        del body["thinking"]
-    elif request.max_tokens is None:
+    thinking = body.get("thinking", {})
+    budget = thinking.get("budget_tokens")
+    if budget is not None and request.max_tokens is None:
         body["max_tokens"] = max(body["max_tokens"], budget + _ANSWER_TOKENS)
-    elif budget >= request.max_tokens:
-        raise ConfigurationError(
-            f"reasoning takes {budget:,} tokens of max_tokens={request.max_tokens:,}: raise"
-            " max_tokens, or request less reasoning"
-        )
+    elif budget is not None and budget >= body["max_tokens"]:
+        budget = body["max_tokens"] // 2
+        body["thinking"] = {**thinking, "budget_tokens": budget}
+    if budget is not None:
+        may_think = budget >= provider.budgets[0] and _may_think(body["messages"])
+    else:
+        may_think = "type" in thinking
+    if thinking and not may_think:
+        del body["thinking"]
 
 
 def _may_think(messages: Sequence[Mapping[str, Any]]) -> bool:

@@ -21,24 +21,26 @@ from tinyagent.core.types import (
     split_reply,
 )
 from tinyagent.core.untrusted import as_array, as_object, describe
-from tinyagent.models.providers import Provider
+from tinyagent.models.failures import error_detail
+from tinyagent.models.provider import Provider
 from tinyagent.models.wire.responses_request import responses_origin
 from tinyagent.models.wire.shared import (
     MAX_PARALLEL_CALLS,
     Origin,
     as_count,
+    finish_reason,
+    json_text,
     reported_error,
     require_object,
+    uncounted,
 )
 
 _DELTAS: Mapping[str, Literal["text", "reasoning"]] = {
     "response.output_text.delta": "text",
-    "response.refusal.delta": "text",
     "response.reasoning_summary_text.delta": "reasoning",
     "response.reasoning_text.delta": "reasoning",
 }
 _ENDS = {"response.completed", "response.incomplete", "response.failed"}
-_REASONS = {"max_output_tokens": "length", "content_filter": "content_filter"}
 _STATUSES = {"rate_limit_exceeded": 429, "server_error": 500, "vector_store_timeout": 504}
 
 
@@ -55,9 +57,9 @@ class ResponsesReply:
         self._items: dict[int, Any] = {}
         self._end: dict[str, Any] | None = None
 
-    @property
-    def is_whole(self) -> bool:
+    def is_whole(self, *, done: bool) -> bool:
         """Whether the server reported the end of the streamed answer."""
+        del done  # the last event of this API says how the answer ended
         return self._end is not None
 
     def is_unstreamed(self, data: Any) -> bool:
@@ -86,15 +88,16 @@ class ResponsesReply:
             raise ModelReplyError(
                 f"the reply has {len(calls)} tool calls, more than {MAX_PARALLEL_CALLS}"
             )
-        refused = any(_is_refusal(entry) for entry in entries)
+        refusal = "".join(words for entry in entries for words in _pieces(entry, "refusal"))
         return ModelResponse(
-            content=content,
+            content=(content or None) if refusal else content,
             tool_calls=calls,
             usage=_read_usage(body.get("usage")),
-            finish_reason="content_filter" if refused else _finish_reason(body, calls),
+            finish_reason="refusal" if refusal else _finish_reason(body, calls),
             model=str(body.get("model") or ""),
             id=str(body.get("id") or ""),
             parts=needed_parts(parts),
+            refusal=error_detail(refusal),
         )
 
     def add(self, data: Any) -> Sequence[ModelDelta]:
@@ -133,38 +136,34 @@ def _read_item(item: Mapping[str, Any], origin: Origin) -> ReplyPart | None:
     """An item as a part; None for a kind that was not requested."""
     match item.get("type"):
         case "reasoning":
-            texts = [*_texts(item.get("summary")), *_texts(item.get("content"))]
+            texts = [*_pieces(item, "text", "summary"), *_pieces(item, "text")]
             return Reasoning("\n\n".join(texts), origin.mark({"item": dict(item)}))
         case "message":
             fields = {key: value for key, value in item.items() if key != "content"}
-            return Text("".join(_texts(item.get("content"))), origin.mark({"item": fields}))
+            return Text("".join(_pieces(item, "text")), origin.mark({"item": fields}))
         case "function_call":
             fields = {key: item[key] for key in ("id", "status") if item.get(key)}
             return RawToolCall(
                 str(item.get("call_id") or ""),
                 str(item.get("name") or ""),
-                str(item.get("arguments") or ""),
+                json_text(item.get("arguments")),
                 origin.mark({"item": fields}),
             )
         case _:
             return None
 
 
-def _texts(pieces: Any) -> list[str]:
-    entries = [as_object(piece) or {} for piece in as_array(pieces) or ()]
-    return [str(each.get("text") or each.get("refusal") or "") for each in entries]
-
-
-def _is_refusal(item: Mapping[str, Any]) -> bool:
-    pieces = as_array(item.get("content")) or ()
-    return any((as_object(piece) or {}).get("type") == "refusal" for piece in pieces)
+def _pieces(item: Mapping[str, Any], key: str, place: str = "content") -> list[str]:
+    """The words under `key` of the pieces of an item."""
+    pieces = [as_object(piece) or {} for piece in as_array(item.get(place)) or ()]
+    return [str(piece[key]) for piece in pieces if piece.get(key)]
 
 
 def _finish_reason(body: Mapping[str, Any], calls: Sequence[RawToolCall]) -> str:
     if body.get("status") == "incomplete":
         reason = (as_object(body.get("incomplete_details")) or {}).get("reason")
-        return _REASONS.get(str(reason), str(reason or "length"))
-    return "tool_calls" if calls else "stop"
+        return finish_reason(str(reason or "length"), has_calls=False)
+    return finish_reason("", has_calls=bool(calls))
 
 
 def _failure(body: Mapping[str, Any]) -> ModelError:
@@ -189,4 +188,5 @@ def _read_usage(usage: Any) -> Usage:
         cached_tokens=as_count(read.get("cached_tokens")),
         cache_write_tokens=as_count(read.get("cache_write_tokens")),
         reasoning_tokens=as_count(written.get("reasoning_tokens")),
+        uncounted=uncounted(counts.get("input_tokens"), counts.get("output_tokens")),
     )

@@ -12,9 +12,9 @@ from typing import Any
 from tinyagent.core.messages import Content, Message, Part, ToolCall
 from tinyagent.core.parts import Document, Image, Reasoning, Text
 from tinyagent.core.types import ModelRequest, RequestFormat
-from tinyagent.models.providers import Provider
+from tinyagent.models.provider import Provider
 from tinyagent.models.wire.schemas import fitting_format
-from tinyagent.models.wire.shared import Origin, data_uri, short_id
+from tinyagent.models.wire.shared import Origin, caching, data_uri, short_id
 
 _NO_ARGUMENTS: Mapping[str, Any] = {"type": "object", "properties": {}}
 
@@ -30,17 +30,21 @@ def encode_request(
         "input": [item for message in request.messages for item in _items(message, origin)],
         "store": False,
         **_encode_format(request.format, provider),
-        **provider.prompt_cache,
+        **caching(request, provider),
     }
     if any(text.strip() for text in system):
         body["instructions"] = "\n\n".join(text for text in system if text.strip())
     if provider.api == "responses":  # models that do not reason refuse it
         body["include"] = ["reasoning.encrypted_content"]
-    if request.reasoning is not None:
-        effort = provider.reasoning_fields(request.reasoning).get("reasoning_effort")
-        body |= {} if effort is None else {"reasoning": {"effort": effort}}
-    if request.temperature is not None and provider.takes_temperature(request.reasoning):
-        body["temperature"] = request.temperature
+    fields = provider.reasoning_fields(request.reasoning)
+    reasoning = dict(fields.get("reasoning", {}))
+    if "reasoning_effort" in fields:
+        reasoning["effort"] = fields["reasoning_effort"]
+    if reasoning:
+        body["reasoning"] = reasoning
+    temperature = provider.temperature_for(request.temperature, request.reasoning)
+    if temperature is not None:
+        body["temperature"] = temperature
     if request.max_tokens is not None:
         body["max_output_tokens"] = request.max_tokens
     if stream:
@@ -92,7 +96,7 @@ def _assistant(parts: Sequence[Part], origin: Origin) -> Iterator[dict[str, Any]
             yield {**_item_of(part, origin)}
             continue
         own: dict[str, Any] = _item_of(part, origin) if is_whole else {}
-        if isinstance(part, Text):
+        if isinstance(part, Text) and (part.text or own):
             yield {"type": "message", "role": "assistant", **own, "content": _output(part, own)}
         elif isinstance(part, ToolCall):
             yield {
@@ -117,7 +121,8 @@ def _can_be_sent(part: Part, behind: Sequence[Part], origin: Origin) -> bool:
         follower = next((each for each in behind if not isinstance(each, Reasoning)), None)
         is_followed = follower is not None and "id" in _item_of(follower, origin)
         return is_followed and bool(_item_of(part, origin).get("encrypted_content"))
-    return not isinstance(part, Text) or bool(part.text)
+    # An empty message counts where the reasoning before it belongs to it.
+    return not isinstance(part, Text) or bool(part.text) or "id" in _item_of(part, origin)
 
 
 def _item_of(part: Part, origin: Origin) -> Any:

@@ -3,6 +3,7 @@
 One function for each subset rewrites a schema into it, or returns None if that would change what
 the schema admits. Whatever a rewritten schema admits, the original admits too, except for limits
 such as `minLength` that the subset does not have; the reader of the answer checks these.
+`plain_schema` widens what it cannot express instead.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from tinyagent.core.untrusted import as_array, as_object
-from tinyagent.models.providers import SchemaSubset
+from tinyagent.models.provider import SchemaSubset
+from tinyagent.models.wire.plain_schema import plain_schema
 
 WRAPPED = "action"
 """The only property of the object around a schema whose root is not an object."""
@@ -60,10 +62,7 @@ class _Subset:
     limits: frozenset[str]
     formats: frozenset[str]
     all_required: bool = False
-    has_const: bool = True
     recursive: bool = False
-    closed: bool = True
-    """Whether objects must name all their properties."""
 
 
 _OPENAI = _Subset(
@@ -74,12 +73,6 @@ _OPENAI = _Subset(
     recursive=True,
 )
 _ANTHROPIC = _Subset(frozenset({"format", "minItems"}), frozenset(_FORMATS | {"uri"}))
-_GEMINI = _Subset(
-    frozenset({"format", "minItems", "maxItems", "minimum", "maximum"}),
-    frozenset({"date-time", "date", "time"}),
-    has_const=False,
-    closed=False,
-)
 
 
 def openai_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -93,11 +86,6 @@ def openai_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
 def anthropic_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
     """The schema as Anthropic's `output_config` takes it; None if that is impossible."""
     return _rewritten(schema, _ANTHROPIC)
-
-
-def gemini_schema(schema: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The schema as Gemini takes it; None if that is impossible."""
-    return _rewritten(schema, _GEMINI)
 
 
 def object_at_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -118,8 +106,8 @@ def object_at_root(schema: Mapping[str, Any]) -> Mapping[str, Any]:
 def fitting_format(response_format: Mapping[str, Any], subset: SchemaSubset) -> Mapping[str, Any]:
     """A `response_format` of chat completions as the provider supports it.
 
-    A schema outside its subset is sent without `strict`, or replaced by JSON of any form: the
-    prompt describes the form in any case.
+    A schema outside OpenAI's subset is sent without `strict`; a provider without schemas is asked
+    for JSON of any form: the prompt describes the form in any case.
     """
     if response_format.get("type") != "json_schema" or subset == "any":
         return response_format
@@ -127,9 +115,10 @@ def fitting_format(response_format: Mapping[str, Any], subset: SchemaSubset) -> 
         return {"type": "json_object"}
     described = response_format["json_schema"]
     schema = described["schema"]
-    rewritten = openai_schema(schema) if subset == "openai" else gemini_schema(schema)
-    if rewritten is None and subset == "gemini":
-        return {"type": "json_object"}
+    if subset == "plain":
+        fitting = {**described, "schema": plain_schema(object_at_root(schema)), "strict": True}
+        return {**response_format, "json_schema": fitting}
+    rewritten = openai_schema(schema)
     strict = rewritten is not None
     fitting = {**described, "schema": rewritten or object_at_root(schema), "strict": strict}
     return {**response_format, "json_schema": fitting}
@@ -167,7 +156,7 @@ def _node(value: object, subset: _Subset, depth: int) -> dict[str, Any]:
     if "enum" in node:
         out["enum"] = node["enum"]
     if "const" in node:
-        out |= {"const": node["const"]} if subset.has_const else {"enum": [node["const"]]}
+        out["const"] = node["const"]
     if "object" in kinds:
         out |= _object(node, subset, depth)
     if "array" in kinds:
@@ -215,7 +204,7 @@ def _object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, A
     properties = as_object(node.get("properties"))
     extra = node.get("additionalProperties")
     if properties is None or not (extra is None or extra is False):
-        return _free_object(node, subset, depth)
+        raise _NotInSubset  # its properties are not all named
     out: dict[str, Any] = {
         name: _property(part, subset, depth + 1) for name, part in properties.items()
     }
@@ -227,21 +216,6 @@ def _object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, A
         "required": list(out) if subset.all_required else required,
         "additionalProperties": False,
     }
-
-
-def _free_object(node: Mapping[str, Any], subset: _Subset, depth: int) -> dict[str, Any]:
-    """An object whose properties are not all named."""
-    if subset.closed:
-        raise _NotInSubset
-    named = as_object(node.get("properties")) or {}
-    out: dict[str, Any] = {}
-    if named:
-        out["properties"] = {name: _node(part, subset, depth + 1) for name, part in named.items()}
-        out["required"] = as_array(node.get("required")) or []
-    extra = as_object(node.get("additionalProperties"))
-    if extra:
-        out["additionalProperties"] = _node(extra, subset, depth + 1)
-    return out
 
 
 def _property(value: object, subset: _Subset, depth: int) -> dict[str, Any]:

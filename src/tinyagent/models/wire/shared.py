@@ -10,21 +10,41 @@ from typing import Any, Protocol
 
 from tinyagent.core.errors import ModelError, ModelReplyError
 from tinyagent.core.parts import Document, Image, Opaque, to_base64
-from tinyagent.core.types import ModelDelta, ModelResponse
+from tinyagent.core.types import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.models.failures import status_error
+from tinyagent.models.provider import Provider
 
 MAX_PARALLEL_CALLS = 128
 
 _LONGEST_ID = 40
+_LONGEST_REASON = 100
+_FINISH_REASONS = {
+    "stop": "stop",
+    "end_turn": "stop",
+    "stop_sequence": "stop",
+    "eos": "stop",
+    "eos_token": "stop",
+    "tool_calls": "tool_calls",
+    "tool_use": "tool_calls",
+    "function_call": "tool_calls",
+    "length": "length",
+    "max_tokens": "length",
+    "max_output_tokens": "length",
+    "model_length": "length",
+    "model_context_window_exceeded": "length",
+    "content_filter": "content_filter",
+    "safety": "content_filter",
+    "sensitive": "content_filter",
+    "refusal": "refusal",
+}
 
 
 class ReplyReader(Protocol):
     """Reads one reply of a server: in one piece, or event by event."""
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the server reported the end of the streamed answer."""
+    def is_whole(self, *, done: bool) -> bool:
+        """Whether the streamed answer is complete; `done` if the stream ended with `[DONE]`."""
         ...
 
     def is_unstreamed(self, data: Any) -> bool:
@@ -91,6 +111,21 @@ def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:
     return hashlib.sha256(call_id.encode(errors="replace")).hexdigest()[:9]
 
 
+def caching(request: ModelRequest, provider: Provider) -> dict[str, Any]:
+    """What asks the provider to cache the prefix of the request.
+
+    A key is a digest of the system prompt and the tools: requests that begin alike have the same.
+    """
+    if not provider.cache_key:
+        return dict(provider.prompt_cache)
+    import hashlib  # noqa: PLC0415 - loads OpenSSL
+
+    system = [message.text for message in request.messages if message.role == "system"]
+    prefix = json.dumps([system, request.format.tools], default=dict)
+    digest = hashlib.sha256(prefix.encode()).hexdigest()
+    return {**provider.prompt_cache, "prompt_cache_key": f"tinyagent-{digest[:32]}"}
+
+
 def require_object(value: Any) -> dict[str, Any]:
     """The JSON object; raises `ModelReplyError` for anything else."""
     entry = as_object(value)
@@ -107,9 +142,33 @@ def require_list(value: Any) -> Sequence[Any]:
     return items or ()
 
 
+def finish_reason(written: str, *, has_calls: bool) -> str:
+    """Why an answer ended, in the words of `ModelResponse.finish_reason`.
+
+    Args:
+        written: the provider's word, which Gemini may follow by a colon and details.
+        has_calls: whether the answer has calls; many servers then report `stop` all the same.
+    """
+    word = written.partition(":")[0].strip().lower()
+    reason = _FINISH_REASONS.get(word, written[:_LONGEST_REASON]) or "stop"
+    return ("tool_calls" if has_calls else "stop") if reason in {"stop", "tool_calls"} else reason
+
+
+def json_text(value: Any) -> str:
+    """The arguments of a call as text: some servers send the object itself."""
+    if isinstance(value, str):
+        return value
+    return "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
 def as_count(value: Any) -> int:
     """A count of tokens; 0 for anything that is not one."""
     return max(value, 0) if isinstance(value, int) else 0
+
+
+def uncounted(*counts: Any) -> int:
+    """`Usage.uncounted` of one reply: 1 if a count that its cost depends on is missing."""
+    return 0 if all(isinstance(count, int) for count in counts) else 1
 
 
 def reported_error(status: int, body: Any) -> ModelError:

@@ -1,8 +1,11 @@
-"""Reasoning that a model writes into its text, between `<think>` and `</think>` at the start."""
+"""Reasoning that comes in the text, between `<think>` and `</think>` at its start."""
 
 from __future__ import annotations
 
-THINK, END_THINK = "<think>", "</think>"
+
+def end_of(tag: str) -> str:
+    """The closing tag for an opening one."""
+    return f"</{tag[1:]}"
 
 
 class ThinkSplitter:
@@ -10,9 +13,14 @@ class ThinkSplitter:
 
     Only a text that begins with the tag, white space aside, begins with reasoning: a tag in the
     middle is a quotation.
+
+    Args:
+        tag: the opening tag.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tag: str) -> None:
+        self.tag = tag
+        self._end = end_of(tag)
         self._state = "start"
         self._held: str = ""
         self.gap: str = ""
@@ -28,9 +36,9 @@ class ThinkSplitter:
         self._held += piece
         if self._state == "start":
             beginning = self._held.lstrip()
-            if beginning.startswith(THINK):
-                self._state, self._held = "reasoning", beginning.removeprefix(THINK)
-            elif not THINK.startswith(beginning):
+            if beginning.startswith(self.tag):
+                self._state, self._held = "reasoning", beginning.removeprefix(self.tag)
+            elif not self.tag.startswith(beginning):
                 self._state = "text"
             else:
                 return "", ""
@@ -52,11 +60,11 @@ class ThinkSplitter:
         return (held, "") if self._state == "reasoning" else ("", held)
 
     def _take_reasoning(self) -> str:
-        thought, tag, behind = self._held.partition(END_THINK)
+        thought, tag, behind = self._held.partition(self._end)
         if tag:
             self._state, self._held = "gap", behind
             return thought
-        sizes = range(len(END_THINK) - 1, 0, -1)
-        keep = next((size for size in sizes if thought.endswith(END_THINK[:size])), 0)
+        sizes = range(len(self._end) - 1, 0, -1)
+        keep = next((size for size in sizes if thought.endswith(self._end[:size])), 0)
         self._held = thought[len(thought) - keep :]
         return thought[: len(thought) - keep]

@@ -89,16 +89,23 @@ class OpenAIModelRules:
         return self.tools == "always" or effort == "none"
 
 
-_EFFORTS = ("none", "low", "medium", "high", "xhigh")
+_LEVELS = ("low", "medium", "high")
+_MORE = (*_LEVELS, "xhigh")
+_EFFORTS = ("none", *_MORE)
 _MODELS = (
-    OpenAIModelRules(r"o\d.*", ("low", "medium", "high"), thinks=True),
-    OpenAIModelRules(r"gpt-5.*-pro.*", ("low", "medium", "high", "xhigh"), thinks=True),
+    OpenAIModelRules(r"o\d.*", _LEVELS, thinks=True),
+    OpenAIModelRules(r"gpt-5-chat.*"),
+    OpenAIModelRules(r"gpt-5-pro.*", ("high",), thinks=True),
+    OpenAIModelRules(r"gpt-5-codex.*", _LEVELS, thinks=True),
+    OpenAIModelRules(r"gpt-5\.\d-pro.*", _MORE, thinks=True),
+    OpenAIModelRules(r"gpt-5\.\d-chat.*", ("medium",), thinks=True),
+    OpenAIModelRules(r"gpt-5\.1-codex.*", _MORE, thinks=True),
     OpenAIModelRules(r"gpt-5\.6.*", (*_EFFORTS, "max"), thinks=True, tools="effort none"),
     OpenAIModelRules(r"gpt-5\.5.*", _EFFORTS, thinks=True, tools="effort none"),
-    OpenAIModelRules(r"gpt-5\.[1-4].*-chat.*", _EFFORTS, thinks=True),
     OpenAIModelRules(r"gpt-5\.4.*", _EFFORTS, tools="without effort"),
-    OpenAIModelRules(r"gpt-5\.[1-3].*", _EFFORTS),
-    OpenAIModelRules(r"gpt-5.*", ("minimal", "low", "medium", "high"), thinks=True),
+    OpenAIModelRules(r"gpt-5\.[2-3].*", _EFFORTS),
+    OpenAIModelRules(r"gpt-5\.1.*", ("none", *_LEVELS)),
+    OpenAIModelRules(r"gpt-5.*", ("minimal", *_LEVELS), thinks=True),
     OpenAIModelRules(r".*"),
 )
 

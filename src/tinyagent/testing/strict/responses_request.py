@@ -1,7 +1,4 @@
-"""OpenAI's Responses: what a request must be.
-
-The documented types require `detail` on images, the documented examples omit it: both pass.
-"""
+"""OpenAI's Responses: what a request must be."""
 
 from __future__ import annotations
 
@@ -39,6 +36,7 @@ max_output_tokens  number
 max_output_tokens  at-least 16
     Invalid '{at}': integer below minimum value. Expected a value >= 16, but got {value} instead.
     #integer_below_min_value
+tools  not-empty  :empty
 tools[*](type=function)  has name parameters strict  :missing-in
 tools[*](type=function).name  like [a-zA-Z0-9_-]{1,64}  :name
 tools[*](type=function)  check parameters
@@ -73,6 +71,8 @@ input[*](type=message).role  one-of assistant system developer user
     Invalid value: '{value}'. #invalid_value @{up}
 input[*](type=message)(role=assistant).content[*].type  one-of output_text refusal  :value
 input[*](type=message)(role=user|system|developer).content[*].type  one-of :parts  :value
+input[*](type=message).content[*](type=input_image)  needs detail  :missing-in
+input[*].content[*](type=input_image).detail  if-any auto low high original  :value
 input[*](type=function_call_output).output[*].type  one-of :parts  :value
 input[*].content[*]  check media
 input[*].output[*]  check media

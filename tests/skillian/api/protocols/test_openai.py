@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
@@ -132,8 +133,49 @@ async def test_a_conversation_is_not_recalled_for_another_key(serve: Serve, aski
 
 async def test_a_request_without_a_key_is_refused(serve: Serve, asking: Asking) -> None:
     async with serve(api_keys=",".join(KEYS)) as client:
-        with pytest.raises(openai.AuthenticationError):
+        with pytest.raises(openai.AuthenticationError, match="Send one of the API keys") as raised:
             await asking(client, "wrong").chat.completions.create(model="skillian", messages=user())
+    assert (raised.value.type, raised.value.code) == ("authentication_error", "unauthorized")
+
+
+async def test_errors_before_and_outside_of_a_route_are_read_by_the_client(
+    serve: Serve, asking: Asking
+) -> None:
+    async with serve(max_body_bytes=2_000, requests_per_minute=7) as client:
+        asked = asking(client).with_options(max_retries=0)
+        with pytest.raises(openai.NotFoundError, match="nothing at this address") as nowhere:
+            await asked.embeddings.create(model="skillian", input="x")
+        with pytest.raises(openai.APIStatusError, match="more than 2000 bytes") as large:
+            await asked.chat.completions.create(model="skillian", messages=user("x" * 3_000))
+        deep: Any = {"a": json.loads("[" * 60 + "]" * 60)}
+        with pytest.raises(openai.BadRequestError, match="levels deep"):
+            await asked.chat.completions.create(
+                model="skillian", messages=user("Hello"), extra_body=deep
+            )
+        with pytest.raises(openai.APIStatusError, match="does not support that method") as method:
+            await asked.delete("/models", cast_to=object)
+        with pytest.raises(openai.RateLimitError, match="requests a minute") as often:
+            await asyncio.gather(*(asked.models.list() for _ in range(8)))
+        problem = await (await client.get("/nowhere")).json()
+    errors = [each.value for each in (nowhere, large, method, often)]
+    assert [(each.status_code, each.code, each.type) for each in errors] == [
+        (404, "not_found", "invalid_request_error"),
+        (413, "body_too_large", "invalid_request_error"),
+        (405, "method_not_allowed", "invalid_request_error"),
+        (429, "too_many_requests", "rate_limit_error"),
+    ]
+    assert often.value.response.headers["Retry-After"]
+    assert problem["status"] in {404, 429}  # other addresses keep their form
+
+
+async def test_an_internal_error_is_read_by_the_client(
+    serve: Serve, asking: Asking, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve() as client:
+        monkeypatch.setattr("skillian.api.protocols.openai._card", lambda: 1 / 0)
+        with pytest.raises(openai.InternalServerError, match="in the log of skillian") as raised:
+            await asking(client).with_options(max_retries=0).models.list()
+    assert (raised.value.code, raised.value.type) == ("internal_error", "server_error")
 
 
 async def test_pieces_of_a_message_and_instructions_are_read(serve: Serve, asking: Asking) -> None:

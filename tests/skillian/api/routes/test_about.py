@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from sqlalchemy import create_engine, text
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
@@ -56,3 +57,11 @@ async def test_knowledge_is_searched(client: Client) -> None:
 async def test_a_file_that_is_no_longer_kept_is_not_found(client: Client) -> None:
     async with client.get("/artifacts/..%2f..%2fetc%2fpasswd") as answer:
         assert answer.status == 404
+
+
+@pytest.mark.parametrize("path", ["/", "/ui"])
+async def test_without_the_page_its_address_says_how_to_get_it(serve: Serve, path: str) -> None:
+    async with serve(api_keys="a-key-of-some-length") as client:
+        answer = await client.get(path)
+        assert (answer.status, answer.content_type) == (200, "text/plain")
+        assert "pip install '.[web]'" in await answer.text()

@@ -142,7 +142,7 @@ def test_without_landlock_the_kernel_alone_is_not_a_whole_boundary() -> None:
     ("options", "words"),
     [
         ({"without": ["S99"]}, "there is no promise 'S99'; there are: S1 (no host file"),
-        ({"require": "time"}, "there is no promise 'time'"),
+        ({"require": ["time"]}, "there is no promise 'time'"),
         ({"without": ["S1"], "require": ["no host file but Python's"]}, "S1 is in `without` and"),
     ],
 )

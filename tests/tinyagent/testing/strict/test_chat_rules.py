@@ -119,7 +119,6 @@ REFUSED: list[tuple[str, str, Json, str]] = [
     ("kimi", "empty thoughts", _messages(USER, _call(**{RC: ""}), LAST), "at index 1"),
     ("kimi", "force", FORCED, "incompatible with thinking"),
     ("kimi", "keep", {"thinking": {"type": "enabled", "keep": "all"}}, "thinking.keep"),
-    ("kimi", "no effort", {"reasoning_effort": "none"}, "'none' is not supported"),
     ("gemini", "no signature", _messages(USER, *PAIR), "`default_api:add` , position 2."),
     ("gemini", "no result", _messages(USER, FOREIGN, USER), "number of function response parts"),
     ("gemini", "an orphan", _messages(USER, LAST), "function response turn comes immediately"),

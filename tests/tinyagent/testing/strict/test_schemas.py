@@ -24,6 +24,7 @@ def _with(schema: Json, **more: Any) -> Json:
 
 
 TREE = {"$defs": {"n": _with({"$ref": "#/$defs/n"})}}
+LOOSE_TREE = {"$defs": {"n": _with({"$ref": "#/$defs/n"}, required=[])}}
 LEAF = {"$defs": {"n": {"type": "string"}}}
 DESCRIBED = {"$ref": "#/$defs/n", "description": "x"}
 # A schema, and who takes it.
@@ -54,8 +55,10 @@ SCHEMAS: list[tuple[str, Json, set[str]]] = [
     ("another format", _with({"type": "string", "format": "phone"}), {"gemini"}),
     ("a reference", _with({"$ref": "#/$defs/n"}, **LEAF), {"openai", "anthropic", "gemini"}),
     ("a described reference", _with(DESCRIBED, **LEAF), {"anthropic"}),
-    ("recursion", _with({"$ref": "#/$defs/n"}, **TREE), {"openai", "gemini"}),
-    ("recursion to the root", _with({"$ref": "#"}), {"openai", "gemini"}),
+    ("recursion", _with({"$ref": "#/$defs/n"}, **TREE), {"openai"}),
+    ("recursion to the root", _with({"$ref": "#"}), {"openai"}),
+    ("optional recursion", _with({"$ref": "#/$defs/n"}, **LOOSE_TREE), {"gemini"}),
+    ("optional recursion to the root", _with({"$ref": "#"}, required=[]), {"gemini"}),
     ("an open object", _with({"type": "object"}), {"gemini"}),
     ("a free object", _with({}, additionalProperties={"type": "string"}), {"gemini"}),
     ("an optional property", _with({"type": "null"}, required=[]), {"anthropic", "gemini"}),

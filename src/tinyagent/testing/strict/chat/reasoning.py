@@ -6,6 +6,7 @@ If the provider only loses the reasoning, the request passes and the session rec
 from __future__ import annotations
 
 import json
+import re
 from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
@@ -44,9 +45,14 @@ def _last_user(exchange: ProviderExchange) -> int:
     return max((index for index, role in enumerate(roles) if role == "user"), default=-1)
 
 
+def is_thinking(exchange: ProviderExchange) -> bool:
+    """Whether a model that thinks unasked does so in this request."""
+    return as_dict(exchange.body.get("thinking")).get("type") != "disabled"
+
+
 def _check_deepseek(exchange: ProviderExchange) -> None:
     """Required: all turns with calls; with tools, also all turns after the last user message."""
-    if as_dict(exchange.body.get("thinking")).get("type") == "disabled":
+    if not is_thinking(exchange):
         return
     last_user = _last_user(exchange)
     for index, message, _ in _assistants(exchange):
@@ -63,9 +69,9 @@ def _check_kimi(exchange: ProviderExchange) -> None:
     keeps = ("kimi-k2.6", "kimi-k2.7-code", "kimi-k3")
     if thinking.get("keep") == "all" and not exchange.model.startswith(keeps):
         raise Refused("thinking.keep is not supported for this model")
-    if exchange.body.get("reasoning_effort") == "none":
-        raise Refused("reasoning_effort 'none' is not supported")
-    if thinking.get("type") == "disabled":
+    if not is_thinking(exchange):
+        if re.search(r"k2\.[7-9]|k[3-9]", exchange.model):
+            raise Refused("invalid thinking: only type=enabled is allowed for this model")
         return
     for index, message, _ in _assistants(exchange):
         if message.get("tool_calls") and not message.get("reasoning_content"):

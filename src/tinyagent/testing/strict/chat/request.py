@@ -6,7 +6,7 @@ import re
 from functools import cache, partial
 from itertools import pairwise
 
-from tinyagent.testing.strict.chat.reasoning import CHECKS
+from tinyagent.testing.strict.chat.reasoning import CHECKS, is_thinking
 from tinyagent.testing.strict.chat.rules import CHAT, KEYS, ChatRules
 from tinyagent.testing.strict.media import decode_uri
 from tinyagent.testing.strict.openai import (
@@ -19,6 +19,7 @@ from tinyagent.testing.strict.openai import (
     openai_model,
 )
 from tinyagent.testing.strict.rules import Node, RuleTable
+from tinyagent.testing.strict.schemas import fault
 from tinyagent.testing.strict.session import (
     Json,
     ProviderExchange,
@@ -46,8 +47,11 @@ tools  at-most 128  if openai
 tools[*].function.name  filled  :missing
 tools[*].function.name  like [a-zA-Z0-9_-]{1,64}  unless mistral  :name
 tools[*].function  check parameters
+tools[*].function.parameters  check schema  if schemas
 tool_choice  test not-forced  when tools  unless forced
     tool_choice 'required' is incompatible with thinking enabled
+tool_choice  test free-choice  when tools  if deepseek
+    Thinking mode does not support this tool_choice
 tool_choice  one-of :choices  when named-choice  :value
 tool_choice(type=function).function.name  test chosen  when tools
     Tool choice '{value}' not found in 'tools'. @tool_choice
@@ -58,7 +62,14 @@ response_format  test json-asked
     @messages
 response_format(type=json_schema).json_schema.name  like [a-zA-Z0-9_-]{1,64}  if openai  :missing
 response_format(type=json_schema).json_schema  check format  if openai
+response_format(type=json_schema).json_schema.schema  check schema  if schemas
 reasoning_effort  check reasoning  if openai
+reasoning_effort  check effort  unless openai
+extra_body.google.thinking_config  absent  when reasoning_effort  if gemini
+    Only one of reasoning_effort and thinking_config can be set.
+temperature  test above-zero  if minimax
+    invalid params, temperature must be in (0, 1]
+temperature  check fixed  if kimi
 max_tokens  absent  when reasoning-model  if openai
     Unsupported parameter: '{at}' is not supported with this model. Use 'max_completion_tokens'
     instead. #unsupported_parameter
@@ -107,6 +118,11 @@ _PAIRS = {
     ),
 }
 _PAIRS["openrouter"] = _PAIRS["openai"]
+_OUTSIDE = {
+    "kimi": "Invalid request: {plain} is not a valid moonshot flavored json schema, details: "
+    "<At path '{path}': {problem}>",
+    "gemini": "* GenerateContentRequest.{at}.{path}: {problem}\n",
+}
 _WORDS = {
     **WORDS,
     "alone": "Invalid value for '{at}': '{at}' is only allowed when 'tools' are specified.",
@@ -170,6 +186,36 @@ def _check_parameters(node: Node, rules: ChatRules) -> None:
     if "parameters" not in as_dict(node.value):
         schema = schema._replace(value={"type": "object"})
     check_schema(schema, "function", rules.subset if node.get("strict") else None)
+
+
+def _check_schema(node: Node, rules: ChatRules) -> None:
+    """The schema is in the subset of the provider, strict or not."""
+    mismatch = fault(node.value, rules.schemas) if rules.schemas and node.value else None
+    if mismatch is not None:
+        plain = re.sub(r"\[\d+\]|\.schema$", "", node.place)
+        path, problem = ".".join(mismatch[0]), mismatch[1]
+        raise node.refused(_OUTSIDE[rules.name], plain=plain, path=path, problem=problem)
+
+
+def _check_effort(node: Node, rules: ChatRules) -> None:
+    model = node.exchange.model
+    values = next((names for form, names in rules.efforts if re.search(form, model)), None)
+    if node.value is None or values is None or node.value in values.split():
+        return
+    if not values:
+        raise node.refused(WORDS["unsupported"])
+    listed = ", ".join(f"'{name}'" for name in values.split())
+    status = " !422" if rules.name == "mistral" else ""
+    raise node.refused(WORDS["value"] + status, listed=listed)
+
+
+def _check_fixed(node: Node) -> None:
+    """Kimi's models from K2.5 on allow one temperature, another one if they do not think."""
+    if node.value is None or not re.search(r"k2\.[5-9]|k[3-9]", node.exchange.model):
+        return
+    only = 1 if is_thinking(node.exchange) else 0.6
+    if node.value != only:
+        raise node.refused("invalid temperature: only {only} is allowed for this model", only=only)
 
 
 def _check_part(node: Node, rules: ChatRules) -> None:
@@ -250,6 +296,7 @@ def _table(name: str) -> RuleTable:
         "message-keys": bool(keys),
         "forced": rules.forced,
         "schema": rules.json_schema,
+        "schemas": rules.schemas is not None,
         "ids": rules.ids,
     }
     choices = "none auto required" + " any" * (name == "mistral")
@@ -260,13 +307,18 @@ def _table(name: str) -> RuleTable:
         {
             "keys": partial(_check_keys, rules=rules),
             "parameters": partial(_check_parameters, rules=rules),
+            "schema": partial(_check_schema, rules=rules),
+            "effort": partial(_check_effort, rules=rules),
+            "fixed": _check_fixed,
+            "above-zero": lambda node: node.value is None or 0 < node.value <= 1,
             "part": partial(_check_part, rules=rules),
             "pairs": partial(_check_pairs, rules=rules),
             "order": _check_order,
             "format": check_format,
             "reasoning": check_reasoning,
-            "not-forced": lambda node: (
-                node.value != "required" or at(node.parent, "thinking.type") == "disabled"
+            "not-forced": lambda node: node.value != "required" or not is_thinking(node.exchange),
+            "free-choice": lambda node: (
+                node.value in (None, "auto", "none") or not is_thinking(node.exchange)
             ),
             "named-choice": lambda node: (
                 isinstance(node.value, str) and node.parent.get("tools") is not None

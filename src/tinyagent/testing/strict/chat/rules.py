@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from tinyagent.testing.strict.schemas import OPENAI, Subset
+from tinyagent.testing.strict.schemas import GEMINI, KIMI, OPENAI, Subset
 from tinyagent.testing.strict.session import words
 
 Errors = Literal["openai", "array", "mistral", "openrouter"]
@@ -70,7 +70,10 @@ class ChatRules:
         image_limit: the largest image, in bytes.
         json_schema: `response_format` accepts a schema.
         forced: `tool_choice` may be "required".
+        efforts: patterns of models, and the values that `reasoning_effort` may have for the first
+            that matches; none if they do not support it. Other models accept any.
         subset: the subset of JSON Schema for strict schemas.
+        schemas: the subset of JSON Schema for all schemas.
         reasoning_apart: `completion_tokens` does not include the reasoning.
         cached: the key of cached tokens in `usage`, in addition to `prompt_tokens_details`.
         usage: when a stream reports usage: if asked for, or always in the last chunk.
@@ -94,7 +97,9 @@ class ChatRules:
     image_limit: int = 20 << 20
     json_schema: bool = True
     forced: bool = True
+    efforts: tuple[tuple[str, str], ...] = ()
     subset: Subset | None = None
+    schemas: Subset | None = None
     reasoning_apart: bool = False
     cached: str = ""
     usage: Literal["asked", "last"] = "asked"
@@ -125,6 +130,11 @@ CHAT: dict[str, ChatRules] = {
         "kimi",
         echo="kimi",
         forced=False,
+        efforts=(
+            (r"k[3-9]", "low medium high xhigh max"),
+            (r"", "minimal low medium high xhigh max"),
+        ),
+        schemas=KIMI,
         usage="last",
         cached="cached_tokens",
     ),
@@ -134,7 +144,11 @@ CHAT: dict[str, ChatRules] = {
         errors="array",
         reasoning="signature",
         echo="gemini",
-        tool_media=True,
+        efforts=(
+            (r"gemini-2\.5-(?!pro)", "none minimal low medium high"),
+            (r"gemini-(2\.5-pro|[3-9])", "minimal low medium high xhigh"),
+        ),
+        schemas=GEMINI,
         usage="last",
         whole_calls=True,
         indexed=False,
@@ -147,6 +161,7 @@ CHAT: dict[str, ChatRules] = {
         after_tool=False,
         media=frozenset({"image_url", "document_url", "file", "input_audio", "thinking"}),
         tool_media=True,
+        efforts=((r"", "none high"),),
         cached="num_cached_tokens",
         usage="last",
         whole_calls=True,
@@ -164,17 +179,32 @@ CHAT: dict[str, ChatRules] = {
     "xai": ChatRules(
         "xai",
         echo="",
+        efforts=(
+            (r"grok-3-mini", "low high"),
+            (r"grok-(4\.3|latest)", "none low medium high"),
+            (r"grok-(2|3|4(-(?!latest)|$|\.1)|code)", ""),
+        ),
         reasoning_apart=True,
         whole_calls=True,
     ),
-    "minimax": ChatRules("minimax", reasoning="think"),
+    "minimax": ChatRules("minimax", reasoning="think", json_schema=False),
+    "dashscope": ChatRules(
+        "dashscope",
+        base="/compatible-mode/v1",
+        echo="",
+        json_schema=False,
+    ),
     "vllm": ChatRules("vllm", keyed=False, reasoning="reasoning"),
+    "lmstudio": ChatRules("lmstudio", keyed=False, reasoning="reasoning", echo=""),
+    "llamacpp": ChatRules("llamacpp", keyed=False),
+    "compatible": ChatRules("compatible", keyed=False),
     "ollama": ChatRules(
         "ollama",
         keyed=False,
         reasoning="reasoning",
         ids=False,
         urls=False,
+        efforts=((r"", "none low medium high max"),),
     ),
     "groq": ChatRules(
         "groq",
@@ -182,6 +212,11 @@ CHAT: dict[str, ChatRules] = {
         reasoning="reasoning",
         echo="",
         image_limit=4 << 20,
+        efforts=(
+            (r"gpt-oss", "low medium high"),
+            (r"qwen", "none default"),
+            (r"llama|kimi|gemma|mixtral", ""),
+        ),
     ),
 }
 """The providers by name."""

@@ -127,7 +127,20 @@ class Door:
         tool.__name__ = tool.__qualname__ = name
         return tool
 
-    def final_answer(self, value: Any, **metadata: Any) -> None:
+    def answer(self) -> Callable[..., None]:
+        """The function with which the code gives its answer; several values are a list."""
+
+        def final_answer(*values: Any, **metadata: Any) -> None:
+            if not values and "value" in metadata:
+                values = (metadata.pop("value"),)
+            if not values:
+                raise TypeError("final_answer needs the answer: final_answer(value)")
+            self._finish(values[0] if len(values) == 1 else list(values), metadata)
+
+        final_answer.__qualname__ = "final_answer"
+        return final_answer
+
+    def _finish(self, value: Any, metadata: dict[str, Any]) -> None:
         """End the block with the answer."""
         self._flush()
         _check_names(metadata)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 import difflib
-import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from typing import NamedTuple
 
-_SHOWN = 60
+_CATCH = frozenset({"ImportError", "ModuleNotFoundError", "Exception", "BaseException"})
 
 
 class RefusedImport(NamedTuple):
@@ -28,24 +26,10 @@ def allowed(module: str, allow: frozenset[str]) -> bool:
 
 
 def refusal(module: str, allow: frozenset[str]) -> str:
-    """A text that says what is not allowed, which names are similar, and what is allowed."""
-    top = module.partition(".")[0]
+    """A text that says what is not allowed, and which allowed names are similar."""
     near = difflib.get_close_matches(module, sorted(allow), n=3, cutoff=0.75)
     hint = f" Did you mean {' or '.join(near)}?" if near else ""
-    return (
-        f"import of {module!r} is not allowed here.{hint} Allowed are: {_listed(allow)}."
-        f' (Whoever runs this code can allow it: extra_imports=["{top}"])'
-    )
-
-
-def _listed(allow: frozenset[str]) -> str:
-    """The names; if most of the standard library is in the list, only the others."""
-    public = {name for name in allow if not name.startswith("_")}
-    if len(public) <= _SHOWN:
-        return ", ".join(sorted(public))
-    others = sorted(public - sys.stdlib_module_names)
-    installed = [name for name in others if find_spec(name.partition(".")[0]) is not None]
-    return ", ".join(["most of the standard library", *installed])
+    return f"import of {module!r} is not allowed here.{hint}"
 
 
 def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
@@ -56,14 +40,40 @@ def is_needless(node: ast.stmt, helpers: frozenset[str]) -> bool:
 
 
 def check_imports(tree: ast.AST, allow: frozenset[str]) -> list[RefusedImport]:
-    """The imports anywhere in the code that are not allowed, in the order of their lines."""
+    """The imports anywhere in the code that are not allowed, in the order of their lines.
+
+    An import under an `except` that catches its refusal is left to the moment it runs, as is one
+    under `if TYPE_CHECKING:`.
+    """
     refused = [
         RefusedImport(node.lineno, module)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
+        for node in _imports_of(tree)
         for module in _refused(node, allow)
     ]
     return sorted(refused)
+
+
+def _imports_of(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    stack = [tree]
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield node
+        elif isinstance(node, ast.Try) and any(map(_catches_imports, node.handlers)):
+            stack += [*node.handlers, *node.orelse, *node.finalbody]
+        elif isinstance(node, ast.If) and _last_name(node.test) == "TYPE_CHECKING":
+            stack += node.orelse
+        else:
+            stack += ast.iter_child_nodes(node)
+
+
+def _catches_imports(handler: ast.ExceptHandler) -> bool:
+    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
+    return any(kind is None or _last_name(kind) in _CATCH for kind in kinds)
+
+
+def _last_name(node: ast.AST) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
 
 
 def _refused(node: ast.Import | ast.ImportFrom, allow: frozenset[str]) -> Iterator[str]:

@@ -66,7 +66,7 @@ class Namespace:
         names = {name: decode(data, order["blob"]) for name, data in order["values"].items()}
         tools = {name: self.door.tool(name) for name in order["tools"]}
         self.helpers = frozenset({*tools, "final_answer"})
-        self.variables.update(names, **tools, final_answer=self.door.final_answer)
+        self.variables.update(names, **tools, final_answer=self.door.answer())
 
 
 def run_step(link: Link, namespace: Namespace, order: dict[str, Any]) -> None:
@@ -168,7 +168,7 @@ def _guarded_import(imports: frozenset[str], own: dict[str, Any]) -> Callable[..
             raise TypeError("the name of a module must be a plain string")
         called_by = sys._getframe(1).f_globals  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         if called_by is own and name not in _OF_PYTHON and (level or not allowed(name, imports)):
-            raise ImportError(refusal(name, imports))
+            raise ModuleNotFoundError(refusal(name, imports), name=name)
         module = real(name, variables, local, fromlist, level)
         if name.startswith("matplotlib"):
             watch_figures()
