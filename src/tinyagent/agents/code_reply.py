@@ -160,26 +160,20 @@ def read_last_words(text: str) -> Any:
         MalformedReply: there is no such answer.
     """
     try:
-        code = read_code_reply(text).code
+        tree = read_code_reply(text).tree
     except MalformedReply:
         words = without_thoughts(text).strip()
         if not words or "```" in words:
             raise
         return words
-    tree = _parse(code)
-    calls = (
-        (node for node in ast.walk(tree) if isinstance(node, ast.Call))
-        if isinstance(tree, ast.Module)
-        else ()
-    )
-    for call in calls:
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
         if isinstance(call.func, ast.Name) and call.func.id == "final_answer" and call.args:
             try:
                 values = [ast.literal_eval(value) for value in call.args]
             except (ValueError, TypeError, RecursionError, MemoryError):
                 continue
             return values[0] if len(values) == 1 else values
-    raise MalformedReply("The reply is code, and no code is run any more.")
+    raise MalformedReply("The reply is code, and no more code is run.")
 
 
 def _after_unopened_thought(text: str) -> str:

@@ -44,8 +44,7 @@ class TinyCodeRun(Run[MemoryManager]):
     calls: list[tuple[ToolCall, ToolResult]]
     """The calls of the latest block, with their results."""
     is_stuck: bool
-    """Whether the latest reply was one of before, with the same result."""
-
+    """Whether the latest reply and its result repeat those of an earlier step."""
     check: CodeCheck
 
     def use(self, executor: Executor, sandbox: Callable[[], Executor]) -> None:
@@ -136,8 +135,8 @@ class TinyCodeRun(Run[MemoryManager]):
     def keep_notes(self) -> None:
         """Add all notes to the memory if pruning has dropped or shortened a step that holds some.
 
-        They are part of the steps, because what was sent must not change: else no provider could
-        answer from its prompt cache.
+        Notes are part of the steps because what was sent must not change: otherwise providers
+        could not use their prompt caches.
         """
         present = {id(step) for step in self.memory.steps}
         if all(id(step) in present for step in self._noted):
