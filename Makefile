@@ -17,8 +17,8 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,p
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-page bench-injections bench-peers bench-service bench-small bench-tables
-CHECKS := check-mypy check-pyright check-ruff check-layers check-workflows check-docs
+.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-hostile bench-page bench-injections bench-peers bench-service bench-small bench-tables
+CHECKS := check-mypy check-pyright check-patterns check-ruff check-layers check-workflows check-docs
 .PHONY: $(CHECKS)
 .PHONY: constraints clean mutation newcomer pictures release walks
 
@@ -61,7 +61,7 @@ newcomer: $(VENV)/.dev ## Paste every block of README.md and docs/, each page in
 release: $(VENV)/bin/python ## Build and check the files of a release, with a bill of materials, in dist/
 	@$(BIN)/python tests/support/release.py
 
-check: $(VENV)/.dev ## Format, lint, types, layers, dependencies, documentation, public names
+check: $(VENV)/.dev ## Format, lint, types, regular expressions, layers, dependencies, documentation, public names
 	@$(MAKE) --jobs=2 --keep-going --output-sync=target --no-print-directory $(CHECKS)
 
 check-mypy:
@@ -75,6 +75,8 @@ check-ruff:
 check-layers:
 	$(BIN)/lint-imports --no-cache
 	$(BIN)/deptry .
+check-patterns:
+	$(BIN)/python tests/support/patterns.py
 check-workflows:
 	$(BIN)/zizmor --offline --quiet .github/workflows
 check-docs:
@@ -132,6 +134,8 @@ bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a polic
 	$(BIN)/python benchmarks/injections.py
 	$(BIN)/python benchmarks/injections.py --code
 	$(BIN)/python benchmarks/injections.py --sealed
+	for more in "" --code; do for kind in --described --adaptive "--adaptive --described"; do \
+	  $(BIN)/python benchmarks/injections.py $$more $$kind || exit 1; done; done
 
 bench-packages: $(VENV)/.dev ## Sessions with packages of their own: later starts, and imports (a minute)
 	$(BIN)/python benchmarks/packages.py
@@ -142,6 +146,9 @@ bench-service: $(VENV)/.dev ## The HTTP service under load, from a second proces
 bench-small: $(VENV)/.dev ## Twenty tasks for a local model of 1.5 billion parameters, by each agent (half an hour)
 	$(BIN)/python tests/support/large_model.py fetch
 	$(BIN)/python benchmarks/small_model.py
+
+bench-hostile: $(VENV)/.dev ## 10,000 hostile frames, heads, names, paths and file trees: what they cost the host (2 minutes)
+	$(BIN)/python benchmarks/hostile.py $(addprefix --seed=,$(SEED))
 
 bench-page: $(VENV)/.dev $(VENV)/.programs ## The page: 50 at once, first paint, 100,000 rows scrolled
 	$(BIN)/python benchmarks/page.py

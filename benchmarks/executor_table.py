@@ -21,7 +21,7 @@ from typing import NamedTuple
 from executors import STEP, median_of
 from peer_table import ENVIRONMENTS, HERE, python_of
 
-from tinyagent import SandboxUnavailable, TrustLevel
+from tinyagent import Sandbox, SandboxUnavailable, TrustLevel
 from tinyagent.execution import ProcessExecutor
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.engines import ENGINES
@@ -60,9 +60,13 @@ def rows() -> Iterator[str]:
 def _cases() -> dict[str, Callable[[], Figures]]:
     return {
         "`exec` in this process (no boundary)": _plain,
-        "LOCAL (no boundary), each step in a fork": lambda: _ours(lambda: ProcessExecutor("local")),
+        "LOCAL (no boundary), each step in a fork": lambda: _ours(
+            lambda: ProcessExecutor(Sandbox("local"))
+        ),
         "ISOLATED, each step in a fork": lambda: _ours(ProcessExecutor),
-        "ISOLATED, without checkpoints": lambda: _ours(lambda: ProcessExecutor(checkpoints=0)),
+        "ISOLATED, without checkpoints": lambda: _ours(
+            lambda: ProcessExecutor(Sandbox(checkpoints=0))
+        ),
         "SANDBOXED by bubblewrap": lambda: _engine("bubblewrap"),
         "SANDBOXED by Podman": _podman,
         "smolagents 1.26 local executor (no boundary)": lambda: _peer("smolagents"),
@@ -104,7 +108,7 @@ def _engine(name: str) -> Figures:
     lacking = ENGINES[name].missing()
     if lacking:
         raise SandboxUnavailable(lacking)
-    return _ours(lambda: ProcessExecutor(TrustLevel.SANDBOXED, engine=name))
+    return _ours(lambda: ProcessExecutor(Sandbox(TrustLevel.SANDBOXED, engine=name)))
 
 
 def _podman() -> Figures:

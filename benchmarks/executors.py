@@ -25,6 +25,7 @@ from pathlib import Path
 
 from pairs import Row
 
+from tinyagent import Sandbox
 from tinyagent.execution import ProcessExecutor
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, WORKER_FOLDER
 from tinyagent.execution.sandbox.templates import ALWAYS
@@ -188,7 +189,7 @@ async def _add(a: int, b: int) -> int:
 async def executor_rows() -> list[Row]:
     """The rows of all cases."""
     with bare_forks() as fork, json_echo() as echo:
-        plain, forking = ProcessExecutor(checkpoints=0), ProcessExecutor()
+        plain, forking = ProcessExecutor(Sandbox(checkpoints=0)), ProcessExecutor()
         plain.inject("add", _add)
         first, *_, last = sorted(os.sched_getaffinity(0))
         cases: dict[str, Measure] = {

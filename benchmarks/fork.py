@@ -9,6 +9,7 @@ import asyncio
 import statistics
 import time
 
+from tinyagent import Sandbox
 from tinyagent.execution import ProcessExecutor
 
 BRANCHES = 8
@@ -20,7 +21,7 @@ async def main() -> None:
     """Fork, let each branch run a step, and print the medians."""
     ready: list[float] = []
     stepped: list[float] = []
-    async with ProcessExecutor(extra_imports=["numpy"]) as executor:
+    async with ProcessExecutor(Sandbox(imports=["numpy"])) as executor:
         await executor.run(_STATE)
         for _ in range(ROUNDS):
             began = time.perf_counter()

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import trustme
 
+from tinyagent import Sandbox
 from tinyagent.execution import ProcessExecutor
 
 SESSIONS = 40
@@ -64,7 +65,7 @@ async def start_ms(network: Sequence[str]) -> tuple[float, float]:
     times: dict[bool, list[float]] = {False: [], True: []}
     for number in range(2 * SESSIONS + 6):
         has_network = bool(number % 2)
-        async with ProcessExecutor(network=network if has_network else ()) as executor:
+        async with ProcessExecutor(Sandbox(network=network if has_network else ())) as executor:
             started = time.perf_counter()
             await executor.run("1")
             times[has_network].append(time.perf_counter() - started)
@@ -93,7 +94,7 @@ def start(certificate: str | None) -> int:
 
 async def request_ms(scheme: str, port: int) -> str:
     """CPU of a request, in the session and in the host."""
-    async with ProcessExecutor(network=[f"localhost:{port}"]) as executor:
+    async with ProcessExecutor(Sandbox(network=[f"localhost:{port}"])) as executor:
         await executor.run(CODE.format(scheme=scheme, port=port, count=3))
         before = cpu()
         result = await executor.run(CODE.format(scheme=scheme, port=port, count=REQUESTS))

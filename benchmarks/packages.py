@@ -11,6 +11,7 @@ import statistics
 import tempfile
 import time
 
+from tinyagent import Sandbox
 from tinyagent.execution import ProcessExecutor
 
 NAMES = ("polars>=2", "scikit-learn", "lxml", "pillow")
@@ -22,7 +23,7 @@ TARGET = 1.5
 async def start(names: tuple[str, ...], code: str = CODE) -> float:
     """The seconds from making an executor to the result of its first step."""
     began = time.perf_counter()
-    async with ProcessExecutor(packages=names, checkpoints=0) as executor:
+    async with ProcessExecutor(Sandbox(packages=names, checkpoints=0)) as executor:
         result = await executor.run(code)
         if result.error is not None:
             raise SystemExit(result.error)

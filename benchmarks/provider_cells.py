@@ -28,6 +28,7 @@ from tinyagent import (
     ReactAgent,
     RunFinished,
     RunResult,
+    Sandbox,
     TinyCodeAgent,
     TrustLevel,
     tool,
@@ -147,7 +148,7 @@ class Cell:
     def agent(self, model: Model) -> Agent:
         """The agent of this kind."""
         if self.kind == "code":
-            return TinyCodeAgent(model, [add, draw], trust_level=TrustLevel.LOCAL)
+            return TinyCodeAgent(model, [add, draw], sandbox=Sandbox(level=TrustLevel.LOCAL))
         return ReactAgent(model, [add, draw], tool_calling_mode=self.kind)
 
     def says(self, *calls: Call) -> Output:

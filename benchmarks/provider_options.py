@@ -17,7 +17,7 @@ from typing import Any, Literal
 from provider_cells import SECONDS, Route, run_of
 from pydantic import BaseModel, Field
 
-from tinyagent import Model, ReactAgent, TinyCodeAgent, tool
+from tinyagent import Model, ReactAgent, Sandbox, TinyCodeAgent, tool
 from tinyagent.core.types import ReasoningWish
 from tinyagent.execution import Executor, ProcessExecutor
 from tinyagent.models.provider import Provider
@@ -222,7 +222,7 @@ async def matrix(names: Sequence[tuple[str, str]]) -> dict[Cell, list[str]]:
     slots = asyncio.Semaphore(_AT_ONCE)
 
     async def judge(provider: str, model: str) -> dict[Cell, list[str]]:
-        async with slots, ProcessExecutor("local") as executor:
+        async with slots, ProcessExecutor(Sandbox("local")) as executor:
             return {cell: await judged(cell, executor) for cell in cells(provider, model)}
 
     faults: dict[Cell, list[str]] = {}

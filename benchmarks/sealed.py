@@ -10,6 +10,7 @@ import statistics
 import time
 from collections.abc import Awaitable, Callable
 
+from tinyagent import Sandbox
 from tinyagent.agents.code_sealed import SealedHelpers
 from tinyagent.core.context import RunControl
 from tinyagent.core.provenance import Label
@@ -23,7 +24,7 @@ TARGET = 2.0
 
 def sandbox() -> ProcessExecutor:
     """A sandbox as `apart` makes one."""
-    return ProcessExecutor("isolated", checkpoints=0)
+    return ProcessExecutor(Sandbox("isolated", checkpoints=0))
 
 
 async def session() -> None:

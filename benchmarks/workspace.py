@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+from tinyagent import Sandbox
 from tinyagent.execution import ProcessExecutor, Workspace
 from tinyagent.execution.workspace.workspace import OpenWorkspace
 
@@ -32,7 +33,7 @@ def make(folder: Path, files: int) -> Path:
 async def start(folder: Path | None, *, layers: bool = True) -> float:
     """Milliseconds until the first step has ended."""
     began = time.perf_counter()
-    async with ProcessExecutor(workspace=folder) as executor:
+    async with ProcessExecutor(Sandbox(workspace=folder)) as executor:
         own = executor._workspace  # noqa: SLF001 - the kind of view is not an option
         if own is not None:
             own.uses_layers = layers

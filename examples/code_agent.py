@@ -1,12 +1,12 @@
 """An agent that writes Python: from a CSV file to a plot. Runs offline: its model is scripted.
 
-With a real one: TinyCodeAgent("openai:gpt-4.1-mini", files=[...])
+With a real one: TinyCodeAgent("openai:gpt-4.1-mini", sandbox=Sandbox(files=[...]))
 """
 
 import tempfile
 from pathlib import Path
 
-from tinyagent import ScriptedModel, TinyCodeAgent
+from tinyagent import Sandbox, ScriptedModel, TinyCodeAgent
 
 SALES = "month,amount\n2026-01,120\n2026-02,80\n2026-03,190\n"
 
@@ -36,7 +36,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         sales = Path(folder) / "sales.csv"
         sales.write_text(SALES)
-        result = TinyCodeAgent(MODEL, files=[sales]).run_sync("Draw the sales and add them up.")
+        result = TinyCodeAgent(MODEL, sandbox=Sandbox(files=[sales])).run_sync(
+            "Draw the sales and add them up."
+        )
     for step in result.steps:
         print(f"{step.code}\n  -> {step.observation}\n")
     print(result)

@@ -5,12 +5,12 @@ A step that fails badly loses only itself; `rewind` goes back behind steps that 
 
 import asyncio
 
-from tinyagent import ExecutionLimits
+from tinyagent import ExecutionLimits, Sandbox
 from tinyagent.execution import ProcessExecutor
 
 
 async def main() -> None:
-    async with ProcessExecutor(limits=ExecutionLimits(timeout_seconds=1)) as executor:
+    async with ProcessExecutor(Sandbox(limits=ExecutionLimits(timeout_seconds=1))) as executor:
 
         async def step(code: str) -> None:
             result = await executor.run(code)

@@ -7,14 +7,14 @@ from collections.abc import Callable
 import floor
 from code_agent_blocks import STEPS
 
-from tinyagent import Executor, OpenAIModel, TinyCodeAgent, tool
+from tinyagent import Executor, OpenAIModel, Sandbox, TinyCodeAgent, tool
 from tinyagent.core import ModelRequest, ModelResponse
 from tinyagent.execution import ProcessExecutor
 
 EXECUTORS: dict[str, Callable[[], Executor]] = {
     "isolated": ProcessExecutor,
-    "no-checkpoints": lambda: ProcessExecutor(checkpoints=0),
-    "local": lambda: ProcessExecutor("local"),
+    "no-checkpoints": lambda: ProcessExecutor(Sandbox(checkpoints=0)),
+    "local": lambda: ProcessExecutor(Sandbox("local")),
 }
 
 

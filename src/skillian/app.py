@@ -152,10 +152,10 @@ async def open_service(
             url = settings.database_url.get_secret_value()
             turns = working = DurableTurns(work, url, settings.max_turns)
         files = UploadStore(settings.uploads, settings.max_upload_bytes)
+        await files.purge(None)  # what a server that was killed has left
         compared = Comparisons(data, store, files)
         jobs = ComparisonJobs(compared, store.jobs)
         runs_of_owners = Runs(jobs, turns)
-        url = settings.database_url.get_secret_value()
         service = Service(
             settings=settings,
             data=data,
@@ -167,7 +167,7 @@ async def open_service(
             comparisons=compared,
             runs=runs_of_owners,
             uploads=files,
-            saved=SavedComparisons(compared, runs_of_owners, store, url),
+            saved=SavedComparisons(compared, runs_of_owners, store),
         )
         # Turns of other processes may begin immediately, so the service must be complete.
         upkeep = _maintained(service, make_agent)
@@ -212,6 +212,7 @@ async def _maintained(
         days = service.settings.retention_days
         unused = None if days is None else timedelta(days=days)
         await service.uploads.purge(unused)
+        await service.saved.purge()
         if unused is not None:
             await service.store.purge(unused)
 

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
         Usage,
         UsageLimitReached,
     )
-    from tinyagent.execution import ExecutionLimits, Executor, TrustLevel, get_executor
+    from tinyagent.execution import ExecutionLimits, Executor, Sandbox, TrustLevel, get_executor
     from tinyagent.memory import Memory
     from tinyagent.middleware import Approval, Decision, Middleware, Tracing, UsageLimits
     from tinyagent.models import (
@@ -78,7 +78,7 @@ else:
                 "TextDelta TinyAgentError ToolCall ToolDefinitionError ToolFinished "
                 "ToolResult ToolRetry ToolStarted Usage UsageLimitReached"
             ),
-            "execution": "ExecutionLimits Executor TrustLevel get_executor",
+            "execution": "ExecutionLimits Executor Sandbox TrustLevel get_executor",
             "memory": "Memory",
             "middleware": "Approval Decision Middleware Tracing UsageLimits",
             "models": (
@@ -137,6 +137,7 @@ __all__ = [
     "RunFinished",
     "RunResult",
     "RunStarted",
+    "Sandbox",
     "SandboxUnavailable",
     "ScriptedModel",
     "StepFinished",

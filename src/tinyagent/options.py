@@ -1,7 +1,7 @@
 """Options that do not exist, or whose value has the wrong type, are refused.
 
 An unknown one with the name that was probably meant, and where it belongs if that is elsewhere.
-Nearness is measured on names as a whole and on their words, so that `trust` is near `trust_level`
+Nearness is measured on names as a whole and on their words, so that `trust` is near `level`
 and `max_iterations` near `max_steps`. A suggestion is never accepted in place of the option.
 """
 
@@ -28,31 +28,33 @@ _PLAIN = frozenset(
     }
 )
 _OBJECTS = frozenset(
-    ("AsyncAnthropic", "AsyncOpenAI", "Ask", "Callable", "Executor", "Prune", "Workspace")
+    "AsyncAnthropic AsyncOpenAI Ask Callable Executor Prune Sandbox Workspace".split()  # noqa: SIM905 - a list to read
 )
 """Types of which no text, number or list is."""
 _TEXTS: tuple[type, ...] = (str, bytes, dict)
 _NO_OBJECTS: tuple[type, ...] = (*_TEXTS, int, float, list)
 
 # Where an option of another object belongs: its module, the option that takes it, how to write it.
-_PLACES = {
-    "ExecutionLimits": ("execution.trust", "limits", "limits=ExecutionLimits({}=...)"),
-    "UsageLimits": ("middleware.limits", "middleware", "middleware=[UsageLimits({}=...)]"),
-    "ReactAgent": ("agents.react", "tools", "ReactAgent(..., {}=...)"),
-    "TinyCodeAgent": ("agents.code", "tools", "TinyCodeAgent(..., {}=...)"),
-    "Startable.run": ("agents.start", "tools", "agent.run(task, {}=...)"),
-    "OpenAIModel": ("models.openai", "model", "model=OpenAIModel(..., {}=...)"),
-    "tool": ("tools.registry", "tools", "@tool({}=...)"),
-    "ProcessExecutor": (
-        "execution.sandbox.executor",
-        "executor",
-        "executor=ProcessExecutor({}=...)",
+_PLACES = (
+    ("ExecutionLimits", "execution.trust", "limits", "limits=ExecutionLimits({}=...)"),
+    (
+        "ExecutionLimits",
+        "execution.trust",
+        "sandbox",
+        "sandbox=Sandbox(limits=ExecutionLimits({}=...))",
     ),
-    "Provenance": ("provenance.guard", "middleware", "middleware=[Provenance({}=...)]"),
-    "Tracing": ("middleware.tracing", "middleware", "middleware=[Tracing({}=...)]"),
-    "Approval": ("middleware.approval", "middleware", "middleware=[Approval({}=...)]"),
-    "RecordedModel": ("models.recorded", "model", "model=RecordedModel(..., {}=...)"),
-}
+    ("UsageLimits", "middleware.limits", "middleware", "middleware=[UsageLimits({}=...)]"),
+    ("ReactAgent", "agents.react", "tools", "ReactAgent(..., {}=...)"),
+    ("TinyCodeAgent", "agents.code", "tools", "TinyCodeAgent(..., {}=...)"),
+    ("Startable.run", "agents.start", "tools", "agent.run(task, {}=...)"),
+    ("OpenAIModel", "models.openai", "model", "model=OpenAIModel(..., {}=...)"),
+    ("tool", "tools.registry", "tools", "@tool({}=...)"),
+    ("Sandbox", "execution.definition", "sandbox", "sandbox=Sandbox({}=...)"),
+    ("Provenance", "provenance.guard", "middleware", "middleware=[Provenance({}=...)]"),
+    ("Tracing", "middleware.tracing", "middleware", "middleware=[Tracing({}=...)]"),
+    ("Approval", "middleware.approval", "middleware", "middleware=[Approval({}=...)]"),
+    ("RecordedModel", "models.recorded", "model", "model=RecordedModel(..., {}=...)"),
+)
 
 # Words that mean the same in names of options; the first stands for all.
 _ALIKE = (
@@ -65,7 +67,7 @@ _ALIKE = (
     "import module",
     "max limit maximum most cap",
     "memory mem ram history conversation",
-    "level lvl",
+    "level lvl trust isolation security",
     "middleware hook handler interceptor callback event listener",
     "network host domain internet web egress",
     "output answer result response",
@@ -76,7 +78,6 @@ _ALIKE = (
     "retry attempt try",
     "step iteration turn round",
     "time timeout second sec duration deadline",
-    "trust isolation sandbox security",
     "type schema format",
     "url endpoint address",
     "vision multimodal",
@@ -231,7 +232,7 @@ def _refuse(
 def _places(owner: Callable[..., Any], known: Mapping[str, _Types]) -> list[Place]:
     """All options of other objects; those that `owner` takes are nearer than the others."""
     places: list[Place] = []
-    for name, (module, taken_by, form) in _PLACES.items():
+    for name, module, taken_by, form in _PLACES:
         import_module(f"tinyagent.{module}")  # decorates the object, so that its options are known
         if name == owner.__qualname__:
             continue

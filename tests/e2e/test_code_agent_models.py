@@ -16,7 +16,7 @@ import pytest
 from tests.support.code_tasks import TASKS, CodeTask, write_files
 from tests.support.coding import seconds
 
-from tinyagent import Model, OpenAIModel, TinyAgentError, TinyCodeAgent, get_executor
+from tinyagent import Model, OpenAIModel, Sandbox, TinyAgentError, TinyCodeAgent, get_executor
 from tinyagent.models import RecordedModel
 
 LARGE = "qwen2.5-coder-1.5b-instruct"
@@ -31,7 +31,7 @@ def _agent(model: Model, task: CodeTask, folder: Path, **options: Any) -> TinyCo
         model,
         task.tools,
         output_type=task.output_type,
-        executor=partial(get_executor, "isolated", files=files, limits=seconds(30)),
+        executor=partial(get_executor, Sandbox(files=files, limits=seconds(30))),
         **{**_SHORT, **options},
     )
 
@@ -56,7 +56,9 @@ async def test_a_larger_model_does_five_of_six_tasks(large_model: str, tmp_path:
 
     def agent(task: CodeTask) -> TinyCodeAgent[Any]:
         files = write_files(task, tmp_path)
-        return TinyCodeAgent(model, task.tools, output_type=task.output_type, files=files, **_SHORT)
+        return TinyCodeAgent(
+            model, task.tools, output_type=task.output_type, sandbox=Sandbox(files=files), **_SHORT
+        )
 
     failed = await _failures(agent)
     assert len(failed) <= 1, "\n\n".join(failed)

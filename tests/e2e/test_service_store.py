@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import resource
 import shutil
+import signal
 import sqlite3
+import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 from time import monotonic
@@ -22,6 +25,32 @@ ASKED: tuple[tuple[str, str, dict[str, Any] | None], ...] = (
     ("GET", "/ready", None),
     ("POST", "/sessions", {}),
     ("POST", "/chat", {"message": "Which sources are there?"}),
+)
+COMPARED = {
+    "source_a": "fi_reporting",
+    "source_b": "bpc_reporting",
+    "measures": ["amount"],
+}
+OPEN = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1])
+connection.execute("SELECT count(*) FROM skillian_sessions").fetchone()
+"""
+HISTORY = """
+import os, sys
+from skillian.cli import app
+os.environ["DATABASE_URL"] = f"sqlite:///{sys.argv[1]}"
+sys.argv[1:] = ["history"]
+app()
+"""
+# What other programs do with the file: read, write, check, back it up, copy it, read the history.
+OTHERS = (
+    OPEN,
+    f"{OPEN}connection.execute('CREATE TABLE IF NOT EXISTS theirs (x)')\nconnection.close()",
+    f"{OPEN}connection.execute('PRAGMA wal_checkpoint(TRUNCATE)')\nconnection.close()",
+    f"{OPEN}connection.backup(sqlite3.connect(sys.argv[2]))\nconnection.close()",
+    "import shutil, sys; shutil.copy(sys.argv[1], sys.argv[2])",
+    HISTORY,
 )
 SECONDS = 60
 # Half a minute was waited for a lock; four seconds are.
@@ -60,6 +89,33 @@ def stored(store: Path) -> int:
     with sqlite3.connect(store) as connection:
         [(count,)] = connection.execute("SELECT count(*) FROM skillian_sessions")
     return int(count)
+
+
+def test_other_programs_at_its_file_lose_nothing(
+    server: Serving, store: Path, tmp_path: Path
+) -> None:
+    body = {"name": "Ledgers", "comparison": COMPARED}
+    [saved] = posted(server, "/saved", body)
+    copy = tmp_path / "copy.db"
+    acknowledged = stored(store)
+    for number, program in enumerate(OTHERS):
+        if not number % 2:
+            posted(server, f"/saved/{saved}/runs")
+        assert requests.get(f"{server.url}/saved/{saved}", timeout=SECONDS).status_code == 200
+        other = [sys.executable, "-c", program, str(store), str(copy)]
+        subprocess.run(other, check=True, timeout=SECONDS, cwd=store.parent)
+        acknowledged += len(posted(server, "/sessions", {}, times=10))
+    server.stop(signal.SIGKILL)
+    assert stored(store) == acknowledged
+
+
+def posted(server: Serving, path: str, body: Any = None, times: int = 1) -> list[str]:
+    """What was created, each by its id; a request that is not accepted fails."""
+    answers = [
+        requests.post(f"{server.url}{path}", json=body, timeout=SECONDS) for _ in range(times)
+    ]
+    assert {answer.status_code for answer in answers} <= {201, 202}
+    return [answer.json()["id"] for answer in answers]
 
 
 def test_a_locked_file_is_reported_within_seconds(server: Serving, store: Path) -> None:

@@ -20,7 +20,7 @@ UNFINISHED = re.compile(
 )
 # Where a failure of any kind becomes something else, and what.
 BLIND = {
-    "src/tinyagent/provenance/guard.py": "a check that fails refuses the call",
+    "src/tinyagent/provenance/run_guard.py": "a check that fails refuses the call",
     "src/skillian/api/jobs.py": "a job's failure is stored as its error",
     "src/skillian/api/logs.py": "a request's failure is answered as a problem",
     "src/skillian/api/streams.py": "a stream's failure is reported by its last event",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
-from typing import Any, Unpack
+from typing import Any
 
 from tests.support.processes import descendants
 
+from tinyagent import Sandbox
 from tinyagent.execution.protocol import ExecutionResult
-from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.trust import ExecutionLimits
 
@@ -23,12 +23,10 @@ def within(seconds: float = 20.0, **limits: Any) -> ExecutionLimits:
     return ExecutionLimits(timeout_seconds=seconds, **limits)
 
 
-def isolated(
-    bounds: ExecutionLimits | None = None, **options: Unpack[ProcessOptions]
-) -> ProcessExecutor:
+def isolated(bounds: ExecutionLimits | None = None, **options: Any) -> ProcessExecutor:
     """An executor at ISOLATED; 20 seconds a step unless `bounds` say otherwise."""
     options["limits"] = bounds or within()
-    return ProcessExecutor(**options)
+    return ProcessExecutor(Sandbox(**options))
 
 
 async def value_of(executor: ProcessExecutor, code: str) -> Any:

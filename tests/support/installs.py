@@ -87,8 +87,8 @@ async def main():
 asyncio.run(main())
 """,
     "network": """
-from tinyagent.execution import ProcessExecutor
-ProcessExecutor(network=["api.example.com"])
+from tinyagent.execution import ProcessExecutor, Sandbox
+ProcessExecutor(Sandbox(network=["api.example.com"]))
 """,
     "openai": """
 import openai
@@ -97,8 +97,8 @@ OpenAIModel("any", client=openai.AsyncOpenAI(api_key="none"))
 """,
     "otel": "from tinyagent import Tracing; Tracing()",
     "packages": """
-from tinyagent.execution import ProcessExecutor
-ProcessExecutor(packages=["polars"])
+from tinyagent.execution import ProcessExecutor, Sandbox
+ProcessExecutor(Sandbox(packages=["polars"]))
 """,
     "prices": """
 from tinyagent import ReactAgent, ScriptedModel, Usage
@@ -108,10 +108,10 @@ assert ReactAgent(ScriptedModel([reply]), []).run_sync("hi").cost.usd > 0
 """,
     "python": """
 import asyncio
-from tinyagent import get_executor
+from tinyagent import Sandbox, get_executor
 
 async def main():
-    async with get_executor("isolated", extra_imports=["pandas"]) as executor:
+    async with get_executor(Sandbox(imports=["pandas"])) as executor:
         result = await executor.run("import pandas\\nint(pandas.Series([1, 2]).sum())")
         assert result.value == 3, result.error
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -34,30 +35,60 @@ if order["shows_python"]:  # put it where all may read it, in mounts of this pro
 def refused(number):
     return bpf.verdict(0x50000 | number)
 
-allow, numbers = bpf.verdict(0x7FFF0000), syscalls.machine().numbers
+allow, machine = bpf.verdict(0x7FFF0000), syscalls.machine()
 calls = {
-    "namespaces": {numbers["unshare"]: refused(errno.EPERM)},
-    "landlock": {numbers["landlock_create_ruleset"]: refused(errno.ENOSYS)},
-    "filters": {numbers["seccomp"]: refused(errno.ENOSYS)},
-    "listeners": {numbers["seccomp"]: bpf.has_any(1, 8, refused(errno.EINVAL), allow)},
+    "namespaces": ("unshare", refused(errno.EPERM)),
+    "landlock": ("landlock_create_ruleset", refused(errno.ENOSYS)),
+    "filters": ("seccomp", refused(errno.ENOSYS)),
+    "listeners": ("seccomp", bpf.has_any(1, 8, refused(errno.EINVAL), allow)),
+    "filters of all threads": ("seccomp", bpf.has_any(1, 1, refused(errno.EINVAL), allow)),
+    "limits": ("prlimit64", bpf.one_of(2, [0], allow, refused(errno.EPERM))),
+    "overlays": ("fsconfig", bpf.one_of(1, [0], refused(errno.EINVAL), allow)),
+    "mapped mounts": ("mount_setattr", bpf.one_of(2, [0x9000], refused(errno.EINVAL), allow)),
 }
-verdicts = {number: block for name in order["lacks"] for number, block in calls[name].items()}
-machine = syscalls.machine()
-seccomp.install(bpf.by_architecture(machine.audit, bpf.by_number(verdicts, allow), allow))
+
+def lacking(name):
+    if name in calls:
+        return calls[name]
+    if name.startswith("CLONE_"):
+        return "unshare", bpf.has_any(0, getattr(linux, name), refused(errno.EINVAL), allow)
+    if name.startswith("PR_"):
+        number = getattr(linux, "_" + name)
+        return "prctl", bpf.one_of(0, [number], refused(errno.EINVAL), allow)
+    return name, refused(errno.EPERM)
 
 import asyncio
-from tinyagent import SandboxUnavailable
+from tinyagent import Sandbox, SandboxUnavailable
 from tinyagent.execution.trust import ExecutionLimits
 from tinyagent.execution.sandbox.executor import ProcessExecutor
-answer = {}
 
-async def main():
-    exec(compile(order["code"], "<test>", "exec", flags=0x2000), globals())
-    if "work" in globals():
-        await work()
+def start_on(lacks):
+    receive, send = os.pipe()
+    if child := os.fork():
+        os.close(send)
+        return receive, child
+    named = [lacking(name) for name in lacks]
+    verdicts = {machine.numbers[call]: block for call, block in named}
+    seccomp.install(bpf.by_architecture(machine.audit, bpf.by_number(verdicts, allow), allow))
+    answer = {}
 
-asyncio.run(main())
-print(json.dumps(answer))
+    async def main():
+        exec(compile(order["code"], "<test>", "exec", flags=0x2000), globals())
+        if "work" in globals():
+            await work()
+
+    globals()["answer"] = answer
+    asyncio.run(main())
+    os.write(send, json.dumps(answer).encode())
+    sys.exit(0)
+
+answers = []
+for first in range(0, len(order["kernels"]), 4):
+    for receive, child in [start_on(lacks) for lacks in order["kernels"][first : first + 4]]:
+        with open(receive) as pipe:
+            answers.append(json.load(pipe))
+        os.waitpid(child, 0)
+print(json.dumps(answers))
 """
 
 
@@ -71,7 +102,21 @@ def on_a_kernel_without(
         code: the program.
         for_nobody: a folder to use if Python must be made readable for all users.
     """
-    order = {"lacks": lacks, "code": textwrap.dedent(code), "shows_python": "", "stage": ""}
+    return on_kernels_without([lacks], code=code, for_nobody=for_nobody)[0]
+
+
+def on_kernels_without(
+    kernels: Sequence[Sequence[str]], *, code: str, for_nobody: Path | None = None
+) -> list[dict[str, object]]:
+    """What the code puts into `answer` on each of these kernels.
+
+    Args:
+        kernels: what each has not: a name of the table above, a `CLONE_` or `PR_` constant of
+            `kernel/linux.py`, or a system call.
+        code: the program.
+        for_nobody: as above.
+    """
+    order = {"kernels": kernels, "code": textwrap.dedent(code), "shows_python": "", "stage": ""}
     if for_nobody is not None:
         order |= {"shows_python": _closed_folder(), "stage": str(for_nobody)}
     done = subprocess.run(
@@ -83,8 +128,8 @@ def on_a_kernel_without(
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    answer: dict[str, object] = json.loads(done.stdout.splitlines()[-1])
-    return answer
+    answers: list[dict[str, object]] = json.loads(done.stdout.splitlines()[-1])
+    return answers
 
 
 def _closed_folder() -> str:

@@ -17,6 +17,7 @@ from tinyagent import (
     Memory,
     OpenAIModel,
     ReactAgent,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     Tracing,
@@ -42,6 +43,7 @@ MAKERS: Mapping[str, tuple[Callable[..., object], tuple[object, ...]]] = {
         for each in (
             get_executor,
             ProcessExecutor,
+            Sandbox,
             ExecutionLimits,
             Provenance,
             UsageLimits,
@@ -90,21 +92,21 @@ def test_an_unknown_option_of_a_command_exits_2_with_the_right_one(
         ("TinyCodeAgent", "max_steps", True, "max_steps must be int, got bool"),
         ("TinyCodeAgent", "max_tokens", 0, "max_tokens must be 1 or more, got 0"),
         ("TinyCodeAgent", "output_retries", -1, "output_retries must be 0 or more, got -1"),
-        ("TinyCodeAgent", "trust_level", "sandbox", "none of local, isolated, sandboxed"),
-        ("TinyCodeAgent", "trust_level", 3, "trust_level must be TrustLevel or str, got int"),
-        ("TinyCodeAgent", "limits", {"timeout": 3}, "limits must be ExecutionLimits, got dict"),
+        ("Sandbox", "level", "safe", "use local, isolated, sandboxed"),
+        ("Sandbox", "level", 3, "level must be TrustLevel or str, got int"),
+        ("Sandbox", "limits", {"timeout": 3}, "limits must be ExecutionLimits or None, got dict"),
+        ("TinyCodeAgent", "sandbox", "local", "sandbox must be Sandbox or None, got str"),
         ("TinyCodeAgent", "middleware", UsageLimits(), "write a list: [...]"),
         ("TinyCodeAgent", "middleware", [UsageLimits], "write UsageLimits(...)"),
-        ("TinyCodeAgent", "files", "a.csv", "files must be list, got str"),
-        ("TinyCodeAgent", "without", ["S99"], "there is no promise 'S99'"),
-        ("TinyCodeAgent", "secrets", {"a": "b"}, "secrets are for hosts of `network`"),
+        ("Sandbox", "files", "a.csv", "files must be list, got str"),
+        ("Sandbox", "without", ["S99"], "there is no promise 'S99'"),
+        ("Sandbox", "secrets", {"a": "b"}, "secrets are for hosts of `network`"),
         ("TinyCodeAgent", "executor", "docker", "executor must be Callable or Executor or None"),
         ("TinyCodeAgent", "sealed", "yes", "sealed must be bool, got str"),
         ("ReactAgent", "temperature", "hot", "temperature must be float or None, got str"),
         ("ReactAgent", "tool_calling_mode", "fast", "use one of: auto, native"),
         ("ReactAgent", "tools", print, "tools must be list"),
-        ("get_executor", "engine", "dockr", "none of kernel, bubblewrap, podman, docker"),
-        ("get_executor", "workspace", 3, "workspace must be"),
+        ("Sandbox", "workspace", 3, "workspace must be"),
         ("ExecutionLimits", "max_steps", 2.5, "max_steps must be int or None, got float"),
         ("UsageLimits", "requests", -1, "requests must be 0 or more, got -1"),
         ("UsageLimits", "cost", "1", "cost must be Decimal or float or None, got str"),
@@ -131,14 +133,9 @@ def test_a_value_of_the_wrong_type_is_refused_with_what_is_allowed(
     assert "sk-1" not in str(caught.value)
 
 
-def test_an_option_of_the_sandbox_beside_an_executor_is_refused() -> None:
-    with pytest.raises(ConfigurationError, match="executor and files are both given"):
-        TinyCodeAgent(ScriptedModel([]), executor=get_executor("local"), files=["a.csv"])
-
-
 def test_the_right_options_are_accepted() -> None:
     assert ExecutionLimits(timeout_seconds=1).timeout_seconds == 1
     assert UsageLimits(requests=1).requests == 1
-    TinyCodeAgent(ScriptedModel([]), trust_level="local", max_steps=3)
-    TinyCodeAgent(ScriptedModel([]), executor=lambda: get_executor("local"))
+    TinyCodeAgent(ScriptedModel([]), sandbox=Sandbox(level="local"), max_steps=3)
+    TinyCodeAgent(ScriptedModel([]), executor=lambda: get_executor(Sandbox("local")))
     ReactAgent(ScriptedModel([]), temperature=0.5, tool_calling_mode="parsed")

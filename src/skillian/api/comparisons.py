@@ -202,6 +202,11 @@ class Comparisons:
         await self._uploads.delete(owner, upload_id)
         await self._store.delete(f"{PREFIX}{upload_id}")
 
+    async def has_files(self, question: SavedComparison, owner: str) -> bool:
+        """Whether the files of the question are still there."""
+        ids = upload_ids((question.a, question.b))
+        return all([await self._uploads.has(owner, upload_id) for upload_id in ids])
+
     @asynccontextmanager
     async def _opened(
         self, question: SavedComparison, owner: str

@@ -13,13 +13,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
-from weakref import WeakValueDictionary
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
+from skillian.fair_slots import FairSlots
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
 from skillian.storage.jobs import INTERRUPTED
 
@@ -31,7 +31,7 @@ logger = logging.getLogger("skillian")
 AT_ONCE = 4
 """The maximum number of comparisons that run at the same time in a process."""
 PER_OWNER = 2
-"""The same for one owner, so that owners take turns."""
+"""The same for one owner."""
 MAX_WAITING = 100
 """The maximum number of queued comparisons of an owner."""
 KEPT = timedelta(hours=1)
@@ -62,8 +62,7 @@ class ComparisonJobs:
     def __init__(self, comparisons: Comparisons, store: JobStore) -> None:
         self._comparisons = comparisons
         self.store = store
-        self._slots = asyncio.Semaphore(AT_ONCE)
-        self._owner_slots: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._slots = FairSlots(AT_ONCE, PER_OWNER)
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._progress: dict[str, _Progress] = {}
         self._keeper: asyncio.Task[None] | None = None
@@ -124,8 +123,7 @@ class ComparisonJobs:
         return work
 
     async def _work(self, job: JobRecord, comparison: SavedComparison, work: Work) -> None:
-        owner_slots = self._owner_slots.setdefault(job.owner, asyncio.Semaphore(PER_OWNER))
-        async with owner_slots, self._slots:
+        async with self._slots.taken(job.owner):
             try:
                 await self.store.update(job.id, state="running")
                 progress = self._progress[job.id].counts

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime
+from functools import partial
 from time import monotonic
 from typing import Any, TypeVar
+
+from sqlalchemy import Connection
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import ProblemError
@@ -15,11 +17,12 @@ from skillian.api.runs import Runs
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
-from skillian.history.store import History, open_history
-from skillian.reports.outcome import Failed
-from skillian.reports.tracking import tracked
+from skillian.history.store import History
+from skillian.reports.outcome import Failed, Outcome
+from skillian.reports.tracking import recording
 from skillian.storage import SessionStore
 from skillian.storage.saved import SavedRecord
+from skillian.uploads.tables import PREFIX
 
 MOST = 200
 """The maximum number of saved comparisons of a key."""
@@ -36,15 +39,13 @@ class SavedComparisons:
     Args:
         comparisons: Compares.
         runs: Runs in the background.
-        store: Keeps the questions.
-        url: The database of the history.
+        store: Keeps the questions, and in the same database their history.
     """
 
-    def __init__(self, comparisons: Comparisons, runs: Runs, store: SessionStore, url: str) -> None:
+    def __init__(self, comparisons: Comparisons, runs: Runs, store: SessionStore) -> None:
         self._comparisons = comparisons
         self._runs = runs
         self._store = store.saved
-        self._url = url
 
     async def save(self, owner: str, name: str, question: SavedComparison) -> SavedRecord:
         """Save a question under a name; raises what `Comparisons.check` raises."""
@@ -122,8 +123,27 @@ class SavedComparisons:
     async def delete(self, owner: str, saved_id: str) -> None:
         """Delete it with its history; raises `ProblemError` (404)."""
         record = await self._own(owner, saved_id)
-        await self._store.delete(owner, saved_id)
-        await self._with_history(lambda history: history.forget(record.history_name))
+        name = record.history_name
+        await self._store.delete(owner, saved_id, _in_history(lambda each: each.forget(name)))
+
+    async def forget_upload(self, owner: str, upload_id: str) -> None:
+        """Delete a file of the owner, all results about it, and findings; raises `UploadNotFound`.
+
+        The findings of saved comparisons with it hold keys of its rows; their runs, which are
+        counts, stay.
+        """
+        await self._comparisons.forget_upload(owner, upload_id)
+        await self._forget_findings(await self._store.asking(f"{PREFIX}{upload_id}"))
+
+    async def purge(self) -> None:
+        """Delete the findings of all comparisons whose files are gone, for whatever reason."""
+        await self._forget_findings(await self._store.asking(PREFIX))
+
+    async def _forget_findings(self, records: Sequence[SavedRecord]) -> None:
+        for record in records:
+            name = record.history_name
+            if not await self._comparisons.has_files(_question(record), record.owner):
+                await self._with_history(partial(History.forget_findings, comparison=name))
 
     async def _own(self, owner: str, saved_id: str) -> SavedRecord:
         record = await self.get(owner, saved_id)
@@ -136,25 +156,30 @@ class SavedComparisons:
     ) -> str:
         """Compare, and add the run to the history; returns the key of the result."""
         named = question.model_copy(update={"name": record.history_name})
-        engine, start = self._comparisons.engine, monotonic()
+        start = monotonic()
         async with AsyncExitStack() as stack:
             compared = self._comparisons.compared_for_history(named, owner, progress)
             try:
                 key, outcome = await stack.enter_async_context(compared)
             except ToolError as error:
-                failed = Failed(named, monotonic() - start, str(error))
-                await tracked(engine, [failed], self._url)
+                await self._record(record, "", Failed(named, monotonic() - start, str(error)))
                 raise
-            await tracked(engine, [outcome], self._url)
-        await self._store.has_run(record, key)
+            await self._record(record, key, outcome)
+        # A file that is deleted from here on takes the findings with it.
+        await self._forget_findings([record])
         return key
 
-    async def _with_history(self, work: Callable[[History], T]) -> T:
-        def do() -> T:
-            with open_history(self._url) as history:
-                return work(history)
+    async def _record(self, record: SavedRecord, key: str, outcome: Outcome) -> None:
+        """Add a run to the history, unless the comparison was deleted in the meantime."""
+        work = await recording(self._comparisons.engine, outcome)
+        await self._store.has_run(record, key, _in_history(work))
 
-        return await asyncio.to_thread(do)
+    async def _with_history(self, work: Callable[[History], T]) -> T:
+        return await self._store.transact(_in_history(work))
+
+
+def _in_history(work: Callable[[History], T]) -> Callable[[Connection], T]:
+    return lambda connection: work(History(connection))
 
 
 def saved_json(record: SavedRecord, owner: str) -> JsonObject:

@@ -11,7 +11,7 @@ import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeSt
 from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
-from skillian.bundled.sandboxes import Sandbox, Sandboxes
+from skillian.bundled.sandboxes import Sandboxes, SessionSandbox
 from skillian.data.comparison import MAX_PAGE
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import ComparisonResult
@@ -93,7 +93,7 @@ class RunPython:
         """Close all sandboxes."""
         self._sandboxes.close()
 
-    async def _inject(self, sandbox: Sandbox, cache_key: str | None) -> None:
+    async def _inject(self, sandbox: SessionSandbox, cache_key: str | None) -> None:
         """Give the comparison to the code as `comparison` and `summary`, if it is a new one."""
         key = cache_key or self._last_comparison()
         if key is None or key == sandbox.comparison:

@@ -10,7 +10,7 @@ from secrets import token_hex
 from time import monotonic
 
 from skillian.errors import UnavailableError
-from tinyagent import ExecutionLimits
+from tinyagent import ExecutionLimits, Sandbox
 from tinyagent.execution import ProcessExecutor
 
 MOST_OPEN = 8
@@ -24,7 +24,7 @@ LIMITS = ExecutionLimits(
 
 
 @dataclass(slots=True)
-class Sandbox:
+class SessionSandbox:
     """The sandbox of a session.
 
     Attributes:
@@ -53,10 +53,10 @@ class Sandboxes:
     def __init__(self, most_open: int = MOST_OPEN, idle_seconds: float = IDLE_SECONDS) -> None:
         self._most_open = most_open
         self._idle_seconds = idle_seconds
-        self._open: dict[str, Sandbox] = {}
+        self._open: dict[str, SessionSandbox] = {}
 
     @asynccontextmanager
-    async def use(self, session: str) -> AsyncGenerator[Sandbox, None]:
+    async def use(self, session: str) -> AsyncGenerator[SessionSandbox, None]:
         """The sandbox of a session, for one call at a time.
 
         Args:
@@ -85,15 +85,15 @@ class Sandboxes:
         for name in list(self._open):
             self._close(name)
 
-    def _make(self, name: str) -> Sandbox:
+    def _make(self, name: str) -> SessionSandbox:
         if len(self._open) >= self._most_open:
             idle = [each for each, known in self._open.items() if not known.users]
             if not idle:
                 raise UnavailableError("too many sandboxes are in use; try again later")
             self._close(min(idle, key=lambda each: self._open[each].used))
         # Extra imports are loaded before the fork, so the code does not wait for them.
-        executor = ProcessExecutor(limits=LIMITS, extra_imports=("pandas",))
-        self._open[name] = Sandbox(executor)
+        executor = ProcessExecutor(Sandbox(limits=LIMITS, imports="pandas"))
+        self._open[name] = SessionSandbox(executor)
         return self._open[name]
 
     def _close_unused(self, name: str, since: float) -> None:

@@ -18,7 +18,7 @@ from tinyagent import Usage
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall
 
 NAME = "no model"
-_DIRECT = re.compile(rf"(.*)\n/({COMPARE}|{QUERY}) (\{{.*\}})", re.DOTALL)
+_CALL = re.compile(rf"({COMPARE}|{QUERY}) (\{{.*\}})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,17 @@ def direct_message(words: str, tool: str, arguments: Mapping[str, Any]) -> str:
 
 def direct_call(message: str) -> DirectCall | None:
     """The call that a message states; None if it is a question in words."""
-    match = _DIRECT.fullmatch(message.strip())
-    if match is None:
+    words, line_end, call = message.strip().rpartition("\n/")
+    match = _CALL.fullmatch(call)
+    if not line_end or match is None:
         return None
     try:
-        arguments: object = json.loads(match[3])
+        arguments: object = json.loads(match[2])
     except ValueError:
         return None
     if not isinstance(arguments, dict):
         return None
-    return DirectCall(match[1].strip(), match[2], cast("dict[str, Any]", arguments))
+    return DirectCall(words.strip(), match[1], cast("dict[str, Any]", arguments))
 
 
 class DirectModel:

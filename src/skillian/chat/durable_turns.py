@@ -28,6 +28,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
 from skillian.errors import UnavailableError
+from skillian.private_files import create_private
 from skillian.storage import (
     HANDED_OVER_SECONDS,
     SessionNotFound,
@@ -93,7 +94,9 @@ class DurableTurns:
         from tinyagent.durable import DurableRuns, QueueOptions  # noqa: PLC0415 - an extra
 
         if self._url.startswith("sqlite"):
-            _make_private(Path(self._url.removeprefix("sqlite:///")))
+            file = Path(self._url.removeprefix("sqlite:///"))
+            file.parent.mkdir(parents=True, exist_ok=True)
+            create_private(file)  # it holds the texts of conversations
         options = QueueOptions(
             per_worker=self._at_once, per_key=self._at_once, poll_seconds=_POLL_SECONDS
         )
@@ -336,12 +339,6 @@ def runs_url(url: str) -> str:
         named = f"{stem}-runs.{suffix}" if dot and "/" not in suffix else f"{parsed.database}-runs"
         return parsed.set(database=named).render_as_string()
     return parsed.set(drivername="postgresql").render_as_string(hide_password=False)
-
-
-def _make_private(file: Path) -> None:
-    """Make the file readable for its user only: it holds the texts of conversations."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(mode=0o600)
 
 
 def _result(state: Literal["error", "cancelled"], error: str = "") -> RunResult[Any]:

@@ -1,13 +1,12 @@
 """The history in SQLite or PostgreSQL: runs of saved comparisons, and their findings."""
 
-import os
 import shlex
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlalchemy import (
     URL,
@@ -34,9 +33,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlch
 
 from skillian.errors import InvalidInputError, UnavailableError, quoted
 from skillian.history.findings import Finding, Standing, Tracked
+from skillian.private_files import create_private
 from tinyagent.core import missing_extra
-
-T = TypeVar("T")
 
 MAX_RUNS = 1000
 """How many runs of a comparison are kept."""
@@ -97,14 +95,15 @@ class PastRun:
 
 
 class History:
-    """Runs of saved comparisons; any method raises `UnavailableError` if the database fails.
+    """Runs of saved comparisons, within one transaction; missing tables are created.
 
     Args:
-        engine: Its database, with the tables of this module.
+        connection: To the database; whoever began the transaction ends it.
     """
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        _tables.create_all(connection)
 
     def record(
         self,
@@ -128,19 +127,20 @@ class History:
         """
         moment = (at or datetime.now(UTC)).astimezone(UTC)
         stamp = moment.isoformat(timespec="seconds")
-
-        def work(connection: Connection) -> Standing:
-            standing = Standing((), (), ())
-            if verdict != "failed":
-                standing = _stand(connection, comparison, findings, total, stamp)
-            new = len(standing.new) + standing.untracked
-            counts = {"new": new, "known": len(standing.known), "fixed": len(standing.fixed)}
-            row = {"comparison": comparison, "at": stamp, "verdict": verdict, "findings": total}
-            connection.execute(insert(_runs).values(**row, **counts))
-            _forget_old(connection, comparison)
-            return standing
-
-        return self._transaction(work)
+        if self._connection.dialect.name == "postgresql":
+            # Two runs at once would both insert the same finding.
+            self._connection.execute(
+                text("LOCK TABLE skillian_history_findings IN SHARE ROW EXCLUSIVE MODE")
+            )
+        standing = Standing((), (), ())
+        if verdict != "failed":
+            standing = _stand(self._connection, comparison, findings, total, stamp)
+        new = len(standing.new) + standing.untracked
+        counts = {"new": new, "known": len(standing.known), "fixed": len(standing.fixed)}
+        row = {"comparison": comparison, "at": stamp, "verdict": verdict, "findings": total}
+        self._connection.execute(insert(_runs).values(**row, **counts))
+        _forget_old(self._connection, comparison)
+        return standing
 
     def note(self, comparison: str, finding: str, note: str | None, due: date | None) -> Tracked:
         """Mark a finding as known until the day `due`, or as new again with a `note` of None.
@@ -156,86 +156,65 @@ class History:
         """
         if note is not None and not 1 <= len(note.strip()) <= MAX_NOTE:
             raise InvalidInputError(f"a note has 1 to {MAX_NOTE:,} characters")
-
-        def work(connection: Connection) -> Tracked:
-            rows = _matching(connection, comparison, finding)
-            if len(rows) != 1:
-                reason = "more than one finding begins with" if rows else "there is no open finding"
-                raise InvalidInputError(
-                    f"{reason} {quoted(finding)} in {quoted(comparison)};"
-                    f" list them with: skillian history show {shlex.quote(comparison)}"
-                )
-            values = {
-                "note": note and _storable(note),
-                "due": due.isoformat() if note and due else None,
-            }
-            here = (_findings.c.comparison == comparison) & (_findings.c.finding == rows[0].finding)
-            connection.execute(update(_findings).where(here).values(**values))
-            return _tracked(connection.execute(select(_findings).where(here)).one())
-
-        return self._transaction(work)
+        rows = _matching(self._connection, comparison, finding)
+        if len(rows) != 1:
+            reason = "more than one finding begins with" if rows else "there is no open finding"
+            raise InvalidInputError(
+                f"{reason} {quoted(finding)} in {quoted(comparison)};"
+                f" list them with: skillian history show {shlex.quote(comparison)}"
+            )
+        values = {
+            "note": note and _storable(note),
+            "due": due.isoformat() if note and due else None,
+        }
+        here = (_findings.c.comparison == comparison) & (_findings.c.finding == rows[0].finding)
+        self._connection.execute(update(_findings).where(here).values(**values))
+        return _tracked(self._connection.execute(select(_findings).where(here)).one())
 
     def latest(self) -> tuple[PastRun, ...]:
         """The last run of each comparison, the most recent first."""
         last = select(func.max(_runs.c.id)).group_by(_runs.c.comparison)
         query = select(_runs).where(_runs.c.id.in_(last)).order_by(_runs.c.id.desc())
-        return self._transaction(lambda connection: _past(connection.execute(query)))
+        return _past(self._connection.execute(query))
 
     def runs(self, comparison: str, limit: int = 20) -> tuple[PastRun, ...]:
         """The last runs of a comparison, the most recent first."""
         query = select(_runs).where(_runs.c.comparison == comparison)
-        query = query.order_by(_runs.c.id.desc()).limit(limit)
-        return self._transaction(lambda connection: _past(connection.execute(query)))
+        return _past(self._connection.execute(query.order_by(_runs.c.id.desc()).limit(limit)))
 
     def findings(self, comparison: str) -> tuple[Tracked, ...]:
         """The findings of a comparison: open ones first, then those that were fixed."""
         query = select(_findings).where(_findings.c.comparison == comparison)
         query = query.order_by(_findings.c.fixed.is_not(None), _findings.c.since, _findings.c.text)
-
-        def work(connection: Connection) -> tuple[Tracked, ...]:
-            return tuple(_tracked(row) for row in connection.execute(query))
-
-        return self._transaction(work)
+        return tuple(_tracked(row) for row in self._connection.execute(query))
 
     def forget(self, comparison: str) -> None:
         """Delete all runs and findings of a comparison."""
+        self._connection.execute(delete(_runs).where(_runs.c.comparison == comparison))
+        self.forget_findings(comparison)
 
-        def work(connection: Connection) -> None:
-            for table in (_runs, _findings):
-                connection.execute(delete(table).where(table.c.comparison == comparison))
-
-        self._transaction(work)
-
-    def _transaction(self, work: Callable[[Connection], T]) -> T:
-        try:
-            with self._engine.begin() as connection:
-                if connection.dialect.name == "postgresql":
-                    # Two runs at once would both insert the same finding.
-                    connection.execute(
-                        text("LOCK TABLE skillian_history_findings IN SHARE ROW EXCLUSIVE MODE")
-                    )
-                return work(connection)
-        except (SQLAlchemyError, OSError) as error:
-            raise _unavailable(error) from None
+    def forget_findings(self, comparison: str) -> None:
+        """Delete the findings of a comparison, which name keys of its rows."""
+        self._connection.execute(delete(_findings).where(_findings.c.comparison == comparison))
 
 
 @contextmanager
 def open_history(url: str) -> Generator[History]:
-    """Open the history in this database, and create its tables if they are missing.
+    """The history in this database; the block is one transaction.
 
     Args:
         url: `sqlite:///FILE` or `postgresql://…`.
 
     Raises:
-        UnavailableError: The URL is neither, or the database does not answer.
+        UnavailableError: The URL is neither, or the database fails.
     """
     engine = _engine(url)
     try:
-        try:
-            _tables.create_all(engine)
-        except (SQLAlchemyError, OSError) as error:
-            raise _unavailable(error) from None
-        yield History(engine)
+        with engine.begin() as connection:
+            yield History(connection)
+    except (SQLAlchemyError, OSError) as error:
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        raise UnavailableError(f"the history cannot be used: {reason}") from None
     finally:
         engine.dispose()
 
@@ -248,47 +227,43 @@ def _engine(url: str) -> Engine:
         parsed, kind = URL.create("none"), ""
     if kind in {"postgresql", "postgres"}:
         try:
-            return create_engine(
+            engine = create_engine(
                 parsed.set(drivername="postgresql+psycopg"),
                 hide_parameters=True,
                 connect_args={"connect_timeout": _BUSY_SECONDS, "prepare_threshold": None},
             )
         except ModuleNotFoundError:
             raise UnavailableError(missing_extra("a history in PostgreSQL", "postgres")) from None
+        event.listen(engine, "begin", _limit_statements)
+        return engine
     if kind != "sqlite" or not parsed.database or parsed.database == ":memory:":
         raise UnavailableError(
             "the history's URL is not one of sqlite:///FILE and"
             " postgresql://USER:PASSWORD@HOST/DATABASE; set DATABASE_URL to one of these"
         )
-    _make_private(Path(parsed.database))
+    try:
+        create_private(Path(parsed.database))
+    except OSError as error:
+        raise UnavailableError(
+            f"the history's file {parsed.database!r} cannot be opened for writing: {error.strerror}"
+        ) from None
     engine = create_engine(parsed, connect_args={"timeout": _BUSY_SECONDS}, hide_parameters=True)
     event.listen(engine, "connect", _no_implicit_begin)
     event.listen(engine, "begin", _begin_writing)
     return engine
 
 
-def _make_private(path: Path) -> None:
-    """Create the file, if it is missing, readable for this user only."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR, 0o600))
-    except OSError as error:
-        raise UnavailableError(
-            f"the history's file {str(path)!r} cannot be opened for writing: {error.strerror}"
-        ) from None
-
-
 def _no_implicit_begin(connection: Any, _record: object) -> None:
     connection.isolation_level = None
+
+
+def _limit_statements(connection: Connection) -> None:
+    connection.exec_driver_sql(f"SET LOCAL statement_timeout = {_BUSY_SECONDS * 1000}")
 
 
 def _begin_writing(connection: Connection) -> None:
     # A transaction that begins by reading is refused if another has written in the meantime.
     connection.exec_driver_sql("BEGIN IMMEDIATE")
-
-
-def _unavailable(error: Exception) -> UnavailableError:
-    reason = error.orig if isinstance(error, DBAPIError) else error
-    return UnavailableError(f"the history cannot be used: {reason}")
 
 
 def _stand(

@@ -40,15 +40,20 @@ class Earlier:
 
 
 def read_earlier(messages: Sequence[Message]) -> Earlier:
-    """Read a conversation, oldest message first."""
-    earlier = Earlier()
+    """Read a conversation, oldest message first; what is before the last comparison is not read."""
     calls = {call.id: call for message in messages for call in message.tool_calls}
-    for message in messages:
+    results: list[tuple[ToolCall, str, Mapping[str, Any]]] = []
+    for message in reversed(messages):
         call = calls.get(message.tool_call_id or "")
         if message.role == "tool" and call is not None and call.name in {COMPARE, QUERY, ROWS}:
             result = as_object(message.text)
             if message.text.lstrip().startswith("{") and not result.get("error"):
-                earlier = _with_result(earlier, call, message.text, result)
+                results.append((call, message.text, result))
+                if _with_result(Earlier(), *results[-1]).comparison is not None:
+                    break
+    earlier = Earlier()
+    for each in reversed(results):
+        earlier = _with_result(earlier, *each)
     return earlier
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from skillian.data.comparison.engine import ComparisonEngine
@@ -12,7 +12,7 @@ from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.results import CountedSample, TableResult
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
-from skillian.history.store import open_history
+from skillian.history.store import History, open_history
 from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
 
 
@@ -29,25 +29,29 @@ async def tracked(
     Raises:
         UnavailableError: The history cannot be used.
     """
-    findings = [_named(outcome, await _findings(engine, outcome)) for outcome in outcomes]
+    records = [await recording(engine, outcome) for outcome in outcomes]
 
     def record() -> list[Standing]:
         with open_history(url) as history:
-            return [
-                history.record(
-                    outcome.comparison.name,
-                    outcome.verdict,
-                    own,
-                    _total(outcome),
-                )
-                for outcome, own in zip(outcomes, findings, strict=True)
-            ]
+            return [each(history) for each in records]
 
     standings = await asyncio.to_thread(record)
     return tuple(
         outcome if isinstance(outcome, Failed) else replace(outcome, standing=standing)
         for outcome, standing in zip(outcomes, standings, strict=True)
     )
+
+
+async def recording(engine: ComparisonEngine, outcome: Outcome) -> Callable[[History], Standing]:
+    """What records an outcome in a history; its findings are read before.
+
+    Args:
+        engine: Has made the comparison.
+        outcome: Its outcome.
+    """
+    findings = _named(outcome, await _findings(engine, outcome))
+    name, verdict, total = outcome.comparison.name, outcome.verdict, _total(outcome)
+    return lambda history: history.record(name, verdict, findings, total)
 
 
 def _named(outcome: Outcome, findings: Sequence[Finding]) -> tuple[Finding, ...]:

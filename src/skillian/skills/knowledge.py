@@ -15,7 +15,7 @@ LONGEST_PASSAGE = 1500
 LONGEST_QUERY = 1000
 MOST_WORDS = 32
 
-_HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
+_HEADING = re.compile(r"(#{1,6})\s+(\S.*)")
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _WORD = re.compile(r"\w+")
 # Words of questions that do not describe the subject.
@@ -68,7 +68,7 @@ def split_passages(skill: str, file: str, text: str) -> Iterator[Passage]:
         yield from passage()
         level = len(match[1])
         headings = [(each, title) for each, title in headings if each < level]
-        headings.append((level, match[2]))
+        headings.append((level, match[2].rstrip("#").rstrip() or match[2]))
     yield from passage()
 
 

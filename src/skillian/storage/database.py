@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import sqlite3
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
@@ -16,10 +15,11 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar, cast
 
 import stamina
-from sqlalchemy import URL, Connection, create_engine, event, extract, func, select
+from sqlalchemy import URL, Connection, create_engine, event, extract, func, select, text
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import create_async_engine
 
+from skillian.private_files import create_private
 from skillian.storage.errors import StorageError, StoreBusy, StoreUnavailable, StoreUrlError
 
 logger = logging.getLogger("skillian")
@@ -236,8 +236,8 @@ class SqliteDatabase(Database):
     def _check_file(self, *paths: str) -> None:
         """Raise `StoreUnavailable` if a file is missing, or the first was replaced."""
         try:
-            first, *_ = [Path(path).stat() for path in paths]
-            is_ours = _identity(first) == self._file
+            first, *_ = [_identity(Path(path)) for path in paths]
+            is_ours = first == self._file
         except OSError:
             is_ours = False
         if not is_ours:
@@ -263,7 +263,8 @@ class SqliteDatabase(Database):
         self._engine.dispose()
 
 
-def _identity(file: os.stat_result) -> tuple[int, int]:
+def _identity(path: Path) -> tuple[int, int]:
+    file = path.stat()
     return file.st_dev, file.st_ino
 
 
@@ -275,16 +276,14 @@ def _make_file(name: str) -> tuple[int, int]:
     """
     if name == ":memory:":
         raise StoreUrlError("the session store must be a file: write sqlite:///FILE")
+    path = Path(name)
     try:
-        descriptor = os.open(Path(name), os.O_CREAT | os.O_RDWR, 0o600)
+        create_private(path)
+        return _identity(path)
     except OSError as error:
         raise StoreUnavailable(
             f"the session store's file cannot be opened for writing: {error.strerror}"
         ) from None
-    try:
-        return _identity(os.fstat(descriptor))
-    finally:
-        os.close(descriptor)
 
 
 def _prepare(connection: Any, _record: object) -> None:
@@ -306,6 +305,8 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+_STATEMENT_SECONDS = 10.0
+_GRACE_SECONDS = 2.0
 _POSTGRES_OPTIONS = {
     "connect_timeout": 10,
     "keepalives_idle": 30,
@@ -337,10 +338,21 @@ class PostgresDatabase(Database):
         """Nothing needs preparing."""
 
     async def run(self, work: Work[T], kind: TransactionKind) -> T:  # noqa: ARG002 - all writes are lasting
-        """The result of `work` in a transaction."""
+        """The result of `work` in a transaction, within a deadline.
+
+        The server stops a statement that takes too long; a server that has stopped itself is given
+        up, and the connection is closed.
+        """
+        limit = text(f"SET LOCAL statement_timeout = {int(_STATEMENT_SECONDS * 1000)}")
         try:
-            async with self._engine.begin() as connection:
+            async with (
+                asyncio.timeout(_STATEMENT_SECONDS + _GRACE_SECONDS),
+                self._engine.begin() as connection,
+            ):
+                await connection.execute(limit)
                 return await connection.run_sync(work)
+        except TimeoutError:
+            raise unavailable(OSError("the server does not answer in time")) from None
         except (SQLAlchemyError, OSError) as error:
             raise unavailable(error) from None
 

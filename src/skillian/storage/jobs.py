@@ -11,9 +11,9 @@ from uuid import uuid4
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
 from skillian.storage.database import Database, as_text
+from skillian.storage.leases import LEASE_SECONDS, Leases
 from skillian.storage.schema import jobs
 
-LEASE_SECONDS = 10.0
 INTERRUPTED = "The server that worked on it has ended; ask again."
 LIVE = ("queued", "running")
 """The states of a job that has not ended."""
@@ -51,6 +51,7 @@ class JobStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._leases = Leases(LEASE_SECONDS)
 
     async def add(self, owner: str, title: str, most: int) -> JobRecord | None:
         """A new job, queued; None if `most` of the owner's jobs are queued already."""
@@ -78,7 +79,7 @@ class JobStore:
         def work(connection: Connection) -> JobRecord | None:
             query = select(jobs).where(jobs.c.id == job_id, jobs.c.owner == owner)
             row = connection.execute(query).one_or_none()
-            return None if row is None else _record(row, self._database.now(connection))
+            return None if row is None else self._record(row, self._database.now(connection))
 
         return await self._database.read(work)
 
@@ -89,7 +90,7 @@ class JobStore:
             query = select(jobs).where(jobs.c.owner == owner).limit(limit)
             rows = connection.execute(query.order_by(jobs.c.created.desc(), jobs.c.id))
             now = self._database.now(connection)
-            return [_record(row, now) for row in rows]
+            return [self._record(row, now) for row in rows]
 
         return await self._database.read(work)
 
@@ -139,6 +140,13 @@ class JobStore:
 
         return await self._database.write(work)
 
+    def _record(self, row: Row[Any], now: datetime) -> JobRecord:
+        state, error, updated = row.state, row.error, row.updated
+        if state in LIVE and self._leases.has_ended(row.id, row.lease_until, now):
+            state, error, updated = "interrupted", INTERRUPTED, row.lease_until
+        texts = row.progress, row.result, error
+        return JobRecord(row.id, row.owner, row.title, state, *texts, row.created, updated)
+
 
 def _is_live(now: datetime) -> tuple[Any, ...]:
     return jobs.c.state.in_(LIVE), jobs.c.lease_until >= as_text(now)
@@ -146,11 +154,3 @@ def _is_live(now: datetime) -> tuple[Any, ...]:
 
 def _lease(now: datetime) -> str:
     return as_text(now + timedelta(seconds=LEASE_SECONDS))
-
-
-def _record(row: Row[Any], now: datetime) -> JobRecord:
-    state, error, updated = row.state, row.error, row.updated
-    if state in LIVE and row.lease_until < as_text(now):
-        state, error, updated = "interrupted", INTERRUPTED, row.lease_until
-    texts = row.progress, row.result, error
-    return JobRecord(row.id, row.owner, row.title, state, *texts, row.created, updated)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, func, insert, or_, select, update
+from sqlalchemy import Connection, Delete, Row, Update, delete, func, insert, or_, select, update
 
-from skillian.storage.database import Database, as_text
+from skillian.storage.database import Database, T, Work, as_text
 from skillian.storage.schema import saved
 
 
@@ -40,6 +40,10 @@ class SavedRecord:
     def history_name(self) -> str:
         """Its name in the history, where names of other owners must not collide with it."""
         return f"{self.name} · {self.id}"
+
+
+def _nothing(_connection: Connection) -> None:
+    """The default of what a change does as well."""
 
 
 class SavedStore:
@@ -96,25 +100,47 @@ class SavedStore:
 
     async def share(self, owner: str, saved_id: str, *, is_shared: bool) -> bool:
         """Let every key open it, or only its owner; False if the owner has none of this id."""
-        return await self._change(owner, saved_id, {"shared": int(is_shared)})
+        own = update(saved).where(saved.c.id == saved_id, saved.c.owner == owner)
+        return await self._change(own.values(shared=int(is_shared)))
 
-    async def has_run(self, record: SavedRecord, key: str) -> None:
-        """Note the cache key of its last result."""
-        await self._change(record.owner, record.id, {"last_key": key})
+    async def has_run(self, record: SavedRecord, key: str, also: Work[object] = _nothing) -> bool:
+        """Note the cache key of its last result; False if it was deleted.
 
-    async def delete(self, owner: str, saved_id: str) -> bool:
-        """Delete it; False if the owner has none of this id."""
+        Args:
+            record: The saved comparison.
+            key: The cache key; empty if the run failed, and the result before stays.
+            also: Done in the same transaction, unless it was deleted.
+        """
+        values = {"last_key": key} if key else {"last_key": saved.c.last_key}
+        own = update(saved).where(saved.c.id == record.id).values(values)
+        return await self._change(own, also)
 
-        def work(connection: Connection) -> bool:
-            own = delete(saved).where(saved.c.id == saved_id, saved.c.owner == owner)
-            return connection.execute(own).rowcount == 1
+    async def delete(self, owner: str, saved_id: str, also: Work[object] = _nothing) -> bool:
+        """Delete it, and do `also` in the same transaction; False if the owner has none."""
+        own = delete(saved).where(saved.c.id == saved_id, saved.c.owner == owner)
+        return await self._change(own, also)
 
+    async def asking(self, text: str) -> Sequence[SavedRecord]:
+        """Those of all owners with this text in their question, such as the id of a file."""
+        query = select(saved).where(saved.c.question.contains(text, autoescape=True))
+
+        def work(connection: Connection) -> Sequence[SavedRecord]:
+            return [_record(row) for row in connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def transact(self, work: Work[T]) -> T:
+        """The result of `work` in a transaction of their database."""
         return await self._database.write(work)
 
-    async def _change(self, owner: str, saved_id: str, values: dict[str, Any]) -> bool:
+    async def _change(self, change: Update | Delete, also: Work[object] = _nothing) -> bool:
+        """Whether the statement changes a row; only then `also` is done."""
+
         def work(connection: Connection) -> bool:
-            own = update(saved).where(saved.c.id == saved_id, saved.c.owner == owner)
-            return connection.execute(own.values(**values)).rowcount == 1
+            if connection.execute(change).rowcount != 1:
+                return False
+            also(connection)
+            return True
 
         return await self._database.write(work)
 

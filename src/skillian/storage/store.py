@@ -17,6 +17,7 @@ from skillian.storage.comparisons import ComparisonStore
 from skillian.storage.database import Database, PostgresDatabase, SqliteDatabase, T, Work
 from skillian.storage.errors import SessionBusy, SessionNotFound, StoreUrlError
 from skillian.storage.jobs import JobStore
+from skillian.storage.leases import LEASE_SECONDS, UNTIL_TAKEN_OVER, Leases
 from skillian.storage.saved import SavedStore
 from skillian.storage.schema import events, migrate, sessions
 from skillian.storage.sessions import Sessions, record_of
@@ -29,13 +30,11 @@ from skillian.storage.turn_rows import (
     TurnEvent,
     event_of,
     events_of_turn,
-    is_stale,
     last_turn,
     readable_messages,
 )
 from skillian.storage.turns import (
     HANDED_OVER_SECONDS,
-    LEASE_SECONDS,
     HeldTurn,
     cancel_turn,
     mark_broken,
@@ -151,6 +150,7 @@ class SessionStore(Sessions):
         self.saved = SavedStore(database)
         self._waiting = Waiting()
         self._lease = lease_seconds
+        self._leases = Leases(lease_seconds)
         self._process = uuid4().hex
         self._held: WeakSet[HeldTurn] = WeakSet()
 
@@ -233,7 +233,7 @@ class SessionStore(Sessions):
 
         A block that ends without `finish` or `break_off` leaves it to be taken over again.
         """
-        turn = self._new_turn(session_id, HANDED_OVER_SECONDS)
+        turn = self._new_turn(session_id, HANDED_OVER_SECONDS, UNTIL_TAKEN_OVER)
         await turn.take_over(number, is_ours)
         keeper = asyncio.create_task(turn.keep())
         try:
@@ -284,8 +284,9 @@ class SessionStore(Sessions):
         del record["owner"]  # the digest of a key is not exported
         return {"session": record, "messages": await self.messages(session_id)}
 
-    def _new_turn(self, session_id: str, lease: float) -> HeldTurn:
-        turn = HeldTurn(self._database, session_id, f"{self._process}:{uuid4().hex}", lease)
+    def _new_turn(self, session_id: str, lease: float, kind: str = "") -> HeldTurn:
+        holder = f"{self._process}:{uuid4().hex}{kind}"
+        turn = HeldTurn(self._database, self._leases, session_id, holder, lease)
         turn.on_change = lambda: self._waiting.notify(session_id)
         self._held.add(turn)
         return turn
@@ -302,7 +303,7 @@ class SessionStore(Sessions):
         def look(connection: Connection) -> tuple[T | None, Row[Any] | None]:
             # The turn comes first: everything about a turn that has ended is read after its end.
             last = last_turn(connection, session_id)
-            if is_stale(last, self._database.now(connection)):
+            if self._leases.is_over(last, self._database.now(connection)):
                 return None, last
             return work(connection), last
 

@@ -50,6 +50,7 @@ _SHOWN_MESSAGES = (
         (turns.c.session_id == messages.c.session_id) & (turns.c.number == messages.c.turn),
     )
     .where(messages.c.session_id == bindparam("its_session"))
+    .where(messages.c.turn >= bindparam("first_turn"))
     .where((messages.c.shown == 1) | (turns.c.state == "done"))
     .order_by(messages.c.position)
 )
@@ -118,11 +119,6 @@ def broken(kind: str, reason: str) -> Change:
 def last_turn(connection: Connection, session_id: str) -> Row[Any] | None:
     """The row of the session's last turn."""
     return connection.execute(_LAST_TURN, {"its_session": session_id}).one_or_none()
-
-
-def is_stale(turn: Row[Any] | None, now: datetime) -> bool:
-    """Whether the turn runs according to its row, but its lease has run out."""
-    return turn is not None and turn.state == "running" and turn.lease_until < as_text(now)
 
 
 def change(
@@ -218,9 +214,12 @@ def readable_messages(connection: Connection, session_id: str) -> list[JsonObjec
     ]
 
 
-def shown_messages(connection: Connection, session_id: str) -> list[JsonObject]:
+def shown_messages(
+    connection: Connection, session_id: str, first_turn: int = 0
+) -> list[JsonObject]:
     """The shown messages of a session, oldest first; of a turn that is not done, its question."""
-    rows = connection.scalars(_SHOWN_MESSAGES, {"its_session": session_id})
+    values = {"its_session": session_id, "first_turn": first_turn}
+    rows = connection.scalars(_SHOWN_MESSAGES, values)
     return [json.loads(body) for body in rows]
 
 

@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Row, insert, select, update
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.errors import SessionNotFound, StoreUnavailable, TurnLost
+from skillian.storage.leases import HANDED_OVER, LEASE_SECONDS, Leases
 from skillian.storage.schema import messages, sessions, turns
 from skillian.storage.sessions import as_title
 from skillian.storage.turn_rows import (
@@ -34,15 +35,16 @@ from skillian.storage.turn_rows import (
     broken,
     change,
     events_of_turn,
-    is_stale,
     last_turn,
     pass_on,
     shown_messages,
 )
 
-LEASE_SECONDS = 10.0
 HANDED_OVER_SECONDS = 8 * 86400.0
 """How long a turn waits to be taken over, or for an answer; after that it counts as broken."""
+
+HISTORY_TURNS = 100
+"""How many turns before it a turn reads, so that those of a long session cost no more."""
 
 _RENEWED_AFTER = 0.3  # of the lease, but of no more than LEASE_SECONDS
 _AGAIN_SECONDS = 0.5
@@ -57,7 +59,7 @@ class HeldTurn:
         session_id: Whose turn it is.
         number: Which turn of the session it is, from 1; 0 before it is taken.
         question: Its message.
-        history: The messages before it.
+        history: The messages of the `HISTORY_TURNS` turns before it.
         stored: The events of it that were stored when it was taken or taken over.
         messages_stored: The number of its messages stored then, without its question.
         is_lost: Whether another process has taken or ended it: it can no longer be written.
@@ -65,7 +67,9 @@ class HeldTurn:
         on_change: Called when something was written.
     """
 
-    def __init__(self, database: Database, session_id: str, holder: str, lease: float) -> None:
+    def __init__(
+        self, database: Database, leases: Leases, session_id: str, holder: str, lease: float
+    ) -> None:
         self.number = 0
         self.question = ""
         self.history: list[JsonObject] = []
@@ -75,6 +79,7 @@ class HeldTurn:
         self.on_lost: Callable[[], object] = lambda: None
         self.on_change: Callable[[], object] = lambda: None
         self._database = database
+        self._leases = leases
         self.session_id = session_id
         self._holder = holder
         self._lease = timedelta(seconds=lease)
@@ -149,7 +154,7 @@ class HeldTurn:
 
         def work(connection: Connection) -> bool:
             until = as_text(self._database.now(connection) + timedelta(seconds=seconds))
-            return pass_on(connection, self._key, f"handed:{self._holder}", until)
+            return pass_on(connection, self._key, f"{HANDED_OVER}{self._holder}", until)
 
         # If it cannot be passed on, it has been taken over already.
         await self._database.write(work)
@@ -186,13 +191,13 @@ class HeldTurn:
             raise SessionNotFound
         before = last_turn(connection, self.session_id)
         now = self._database.now(connection)
-        if before is not None and is_stale(before, now):
+        if before is not None and self._leases.is_over(before, now):
             mark_broken(self._database, before, connection)
             before = last_turn(connection, self.session_id)
         if before is not None and before.state == "running":
             return False
-        self.history = shown_messages(connection, self.session_id)
         self.number = 1 if before is None else before.number + 1
+        self.history = self._before(connection)
         last_message, last_event = (
             (0, 0) if before is None else (before.last_message, before.last_event)
         )
@@ -240,9 +245,12 @@ class HeldTurn:
         flags = connection.scalars(query).all()
         # Of a running turn only the question is shown.
         self.messages_stored = len(flags) - sum(flags)
-        visible = shown_messages(connection, self.session_id)
+        visible = self._before(connection)
         self.history = visible[: len(visible) - sum(flags)]
         return True
+
+    def _before(self, connection: Connection) -> list[JsonObject]:
+        return shown_messages(connection, self.session_id, self.number - HISTORY_TURNS)
 
     async def _change(self, what: Change) -> tuple[TurnEvent, ...]:
         def work(connection: Connection) -> tuple[TurnEvent, ...]:

@@ -7,20 +7,23 @@ of a path comes from a client.
 from __future__ import annotations
 
 import asyncio
-import json
+import os
 import re
 from collections import Counter
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from shutil import disk_usage, rmtree
-from time import time
 from typing import Any
 from uuid import uuid4
+from weakref import WeakValueDictionary
 
 from skillian.connectors.files.options import check_taken, dict_of, read_options
+from skillian.fair_slots import FairSlots
+from skillian.uploads import folders
+from skillian.uploads.folders import ABOUT, TABLE, Upload, held, uploads
 from skillian.uploads.limits import (
     DiskFull,
     UploadError,
@@ -41,46 +44,11 @@ AT_ONCE = 4
 RESERVE_BYTES = 256 * 1024 * 1024
 """What stays free on the disk."""
 
-_READ_AT_ONCE = 2
+_READ_AT_ONCE, _READ_OF_OWNER = 2, 1
 _BUFFER = 4 * 1024 * 1024
 _MB = 1_000_000
-_ABANDONED_SECONDS = 6 * 3600
 _ID = re.compile(r"[0-9a-f]{32}")
 _ANYBODY = "local"
-_ABOUT, _TABLE = "about.json", "table.parquet"
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A file that somebody uploaded.
-
-    Attributes:
-        id: Its name in the service.
-        name: The name that it had on the owner's machine.
-        bytes: Its size.
-        created: When its upload began, in ISO 8601.
-        rows: How many rows its table has.
-        columns: The names and the types of its columns.
-        sheets: The names of the sheets of a workbook.
-        sheet: The one that is read; empty for another kind of file.
-        path: The Parquet file with its table.
-    """
-
-    id: str
-    name: str
-    bytes: int
-    created: str
-    rows: int
-    columns: tuple[tuple[str, str], ...]
-    sheets: tuple[str, ...]
-    sheet: str
-    path: Path = field(repr=False)
-
-    @property
-    def note(self) -> str:
-        """What was left out of the table; empty for nothing."""
-        number = len(self.sheets)
-        return f"Only 1 of {number} sheets is read: {self.sheet}." if number > 1 else ""
 
 
 class UploadStore:
@@ -95,8 +63,8 @@ class UploadStore:
         self._folder = folder.absolute()
         self.max_bytes = max_bytes
         self._sending: Counter[str] = Counter()
-        self._reading = asyncio.Semaphore(_READ_AT_ONCE)
-        self._storing = asyncio.Lock()
+        self._reading = FairSlots(_READ_AT_ONCE, _READ_OF_OWNER)
+        self._storing: WeakValueDictionary[str, asyncio.Lock] = WeakValueDictionary()
 
     async def receive(
         self,
@@ -123,26 +91,23 @@ class UploadStore:
         with self._one_more(owner):
             await asyncio.to_thread(self._check_room, owner, announced or 0)
             created = datetime.now(UTC)
-            upload_id = uuid4().hex
-            folder = self._owned(owner) / upload_id
-            try:
-                await asyncio.to_thread(_make_private, folder)
-                file = folder / f"upload{suffix}"
-                size = await self._write(file, chunks)
-                _check_complete(name, size, announced)
-                async with self._reading:
-                    table = await read_file(file, folder / _TABLE, name, options)
-                about = {"name": name, "bytes": size, "created": created.isoformat()}
-                async with self._storing:  # others may have been stored in the meantime
-                    await asyncio.to_thread(self._check_quota, owner, size)
-                    return await asyncio.to_thread(_describe, folder, {**about, **asdict(table)})
-            except BaseException:
-                rmtree(folder, ignore_errors=True)
-                raise
+            folder = self._owned(owner) / uuid4().hex
+            with held(folder):
+                try:
+                    file = folder / f"upload{suffix}"
+                    size = await self._write(file, chunks)
+                    _check_complete(name, size, announced)
+                    async with self._reading.taken(owner):
+                        table = await read_file(file, folder / TABLE, name, options)
+                    about = {"name": name, "bytes": size, "created": created.isoformat()}
+                    return await self._store(owner, folder, {**about, **asdict(table)})
+                except BaseException:
+                    rmtree(folder, ignore_errors=True)
+                    raise
 
     async def list(self, owner: str) -> Sequence[Upload]:
         """The files of an owner, the oldest first."""
-        return await asyncio.to_thread(lambda: [*self._uploads(owner)])
+        return await asyncio.to_thread(lambda: [*uploads(self._owned(owner))])
 
     async def get(self, owner: str, upload_id: str) -> Upload:
         """A file of an owner, which counts as a use of it.
@@ -154,18 +119,24 @@ class UploadStore:
         def read() -> Upload | None:
             folder = self._owned(owner) / upload_id
             with suppress(OSError):
-                (folder / _ABOUT).touch()
-            return _read(folder)
+                os.utime(folder / ABOUT)
+            return folders.read(folder)
 
         upload = await asyncio.to_thread(read) if _ID.fullmatch(upload_id) else None
         if upload is None:
-            raise UploadNotFound("there is no such file, or it was deleted; upload it again")
+            raise _unknown()
         return upload
 
+    async def has(self, owner: str, upload_id: str) -> bool:
+        """Whether the owner has this file; that does not count as a use of it."""
+        about = self._owned(owner) / upload_id / ABOUT
+        return bool(_ID.fullmatch(upload_id)) and await asyncio.to_thread(about.exists)
+
     async def delete(self, owner: str, upload_id: str) -> None:
-        """Delete a file of an owner; raises as `get` does."""
-        upload = await self.get(owner, upload_id)
-        await asyncio.to_thread(_delete, upload.path.parent)
+        """Delete a file of an owner, also a damaged one; raises as `get` does."""
+        if not await self.has(owner, upload_id):
+            raise _unknown()
+        await asyncio.to_thread(folders.delete, self._owned(owner) / upload_id)
 
     async def purge(self, unused: timedelta | None) -> int:
         """Delete what interrupted uploads have left, and files that were not used for this long.
@@ -174,6 +145,15 @@ class UploadStore:
             The number of files that were deleted.
         """
         return await asyncio.to_thread(self._purge, unused)
+
+    async def _store(self, owner: str, folder: Path, about: Mapping[str, Any]) -> Upload:
+        storing = self._storing.setdefault(owner, asyncio.Lock())
+        async with storing:  # others may have been stored in the meantime
+            await asyncio.to_thread(self._check_quota, owner, about["bytes"])
+            upload = await asyncio.to_thread(folders.describe, folder, about)
+        if upload is None:
+            raise DiskFull("the file was deleted while it was stored; upload it again")
+        return upload
 
     @contextmanager
     def _one_more(self, owner: str) -> Generator[None]:
@@ -194,11 +174,11 @@ class UploadStore:
         self._check_disk(2 * announced)  # the file, and its table
 
     def _check_quota(self, owner: str, size: int) -> None:
-        uploads = [*self._uploads(owner)]
-        total = size + sum(upload.bytes for upload in uploads)
-        if len(uploads) >= MAX_FILES or total > MAX_TOTAL * self.max_bytes:
+        stored = [*uploads(self._owned(owner))]
+        total = size + sum(upload.bytes for upload in stored)
+        if len(stored) >= MAX_FILES or total > MAX_TOTAL * self.max_bytes:
             raise UploadQuota(
-                f"{len(uploads)} files are stored, and there is room for {MAX_FILES} files with"
+                f"{len(stored)} files are stored, and there is room for {MAX_FILES} files with"
                 f" {MAX_TOTAL * self.max_bytes // _MB} MB in total; delete files first"
             )
 
@@ -236,17 +216,12 @@ class UploadStore:
     def _owned(self, owner: str) -> Path:
         return self._folder / (owner or _ANYBODY)
 
-    def _uploads(self, owner: str) -> Iterator[Upload]:
-        found = [_read(folder) for folder in _folders(self._owned(owner))]
-        uploads = [upload for upload in found if upload is not None]
-        yield from sorted(uploads, key=lambda upload: (upload.created, upload.id))
-
     def _purge(self, unused: timedelta | None) -> int:
         deleted = 0
-        for owned in _folders(self._folder):
-            for folder in _folders(owned):
-                if _is_over(folder, unused):
-                    _delete(folder)
+        for owned in folders.folders(self._folder):
+            for folder in folders.folders(owned):
+                if folders.is_over(folder, unused):
+                    folders.delete(folder)
                     deleted += 1
         return deleted
 
@@ -264,54 +239,5 @@ def _check_complete(name: str, size: int, announced: int | None) -> None:
         raise UploadIncomplete(f"{name}: {size} of {announced} bytes arrived; send it again")
 
 
-def _is_over(folder: Path, unused: timedelta | None) -> bool:
-    """Whether a file was not used for too long, or what is there belongs to no file."""
-    about = folder / _ABOUT
-    try:
-        if not about.exists():
-            return time() - folder.stat().st_mtime > _ABANDONED_SECONDS
-        return unused is not None and time() - about.stat().st_mtime > unused.total_seconds()
-    except OSError:  # just deleted
-        return False
-
-
-def _folders(folder: Path) -> Sequence[Path]:
-    try:
-        return [path for path in folder.iterdir() if path.is_dir() and not path.is_symlink()]
-    except OSError:
-        return []
-
-
-def _make_private(folder: Path) -> None:
-    folder.parent.mkdir(mode=0o700, exist_ok=True)
-    folder.mkdir(mode=0o700)
-
-
-def _describe(folder: Path, about: Mapping[str, Any]) -> Upload:
-    """Keep only the table and its description, which makes the file known."""
-    for path in folder.iterdir():
-        if path.name != _TABLE:
-            rmtree(path) if path.is_dir() else path.unlink()
-    written = folder / f"{_ABOUT}.new"
-    written.write_text(json.dumps(about), encoding="utf-8")
-    written.rename(folder / _ABOUT)
-    upload = _read(folder)
-    if upload is None:
-        raise DiskFull("the file was deleted while it was stored; upload it again")
-    return upload
-
-
-def _read(folder: Path) -> Upload | None:
-    try:
-        about: dict[str, Any] = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-    except OSError:
-        return None
-    columns = tuple((str(column), str(kind)) for column, kind in about.pop("columns"))
-    sheets = tuple(str(sheet) for sheet in about.pop("sheets"))
-    return Upload(id=folder.name, columns=columns, sheets=sheets, path=folder / _TABLE, **about)
-
-
-def _delete(folder: Path) -> None:
-    with suppress(OSError):
-        (folder / _ABOUT).unlink()  # from here on, nobody finds it
-    rmtree(folder, ignore_errors=True)
+def _unknown() -> UploadNotFound:
+    return UploadNotFound("there is no such file, or it was deleted; upload it again")

@@ -235,3 +235,6 @@ def main(path: Path, target: Path, written: str) -> Mapping[str, Any]:
 
 if __name__ == "__main__":
     sys.stdout.write(json.dumps(main(Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3])))
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(0)  # at an ordinary end, extensions report what an error still refers to

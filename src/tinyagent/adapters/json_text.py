@@ -11,7 +11,7 @@ from tinyagent.core.untrusted import as_object, without_thoughts
 
 _TAG = re.compile(r"<(/?)(tool_call|function_call|answer)>")
 _FENCED = re.compile(r"```[\w-]*[ \t]*\n(.*?)```", re.DOTALL)
-_STRING = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*(?:\1|$)""", re.DOTALL)
+_STRING = re.compile(r"""(["'])(?:\\.|(?!\1)[^\\])*+(?:\1|\\?$)""", re.DOTALL)
 _BRACE = re.compile("[{}]")
 _MAX_STARTS = 50
 _MAX_REPAIRED = 100_000

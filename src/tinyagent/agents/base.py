@@ -18,7 +18,7 @@ from typing import Any, ClassVar, cast
 from tinyagent.agents.options import AgentOptions, AgentSettings, with_default_layers
 from tinyagent.agents.output import output_reader
 from tinyagent.agents.start import D, M, R, S, Startable, T
-from tinyagent.core.context import RunControl
+from tinyagent.core.context import RunControl, delegation_of
 from tinyagent.core.errors import (
     AnswerCutOff,
     AnswerRefused,
@@ -42,7 +42,8 @@ from tinyagent.core.events import (
     StepStarted,
 )
 from tinyagent.core.logs import logger
-from tinyagent.core.messages import Content, Message, Task, as_content
+from tinyagent.core.messages import Labelled, Task, as_contents, words_of
+from tinyagent.core.provenance import Label
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.types import ModelRequest, ModelResponse
 from tinyagent.core.untrusted import cut_middle
@@ -107,8 +108,8 @@ class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
         return ""
 
     @abstractmethod
-    def begin(self, task: Content, memory: M | None, control: RunControl, *, streaming: bool) -> R:
-        """The state of a new run: the earlier conversation, if any, and the task."""
+    def begin(self, task: Labelled, memory: M | None, control: RunControl, *, streaming: bool) -> R:
+        """The state of a new run: the earlier conversation, if any, and the task, as messages."""
 
     @abstractmethod
     def request(self, run: R) -> ModelRequest:
@@ -224,13 +225,16 @@ class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
         settings = self._settings
         if max_steps is not None:
             settings = replace(settings, max_steps=max_steps)
-        content = as_content(task)
-        words = Message("user", content).text
+        words = words_of(task)
         control = RunControl(words, settings.max_steps, self._tool_map, self._model.name)
-        control.deps = deps
+        control.delegation, control.deps = delegation_of(words), deps
         if listener is not None:
             control.emit = listener
-        return self.begin(content, memory, control, streaming=listener is not None)
+        labelled = [
+            (content, Label(frozenset({source})) | control.given if source else control.task_label)
+            for content, source in as_contents(task)
+        ]
+        return self.begin(labelled, memory, control, streaming=listener is not None)
 
     def _count_cut_off(self, run: R, response: ModelResponse) -> None:
         """Count the rejected replies that were cut off; too many in one run end it.

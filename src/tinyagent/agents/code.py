@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable
 from copy import copy
 from dataclasses import replace
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, ClassVar, Unpack, cast
 
 from tinyagent.agents.base import LoopAgent
@@ -14,33 +13,25 @@ from tinyagent.agents.best_of import BestOf, Check, choose
 from tinyagent.agents.code_check.check import CodeCheck
 from tinyagent.agents.code_observation import observation, reminder, repeated
 from tinyagent.agents.code_prompt import HELPERS, describe_code_environment
-from tinyagent.agents.code_reply import read_code_reply, read_last_words, spoken_parts
+from tinyagent.agents.code_reply import read_last_words, spoken_parts
 from tinyagent.agents.code_run import TinyCodeRun, changes_code
 from tinyagent.agents.code_sealed import SEALED_HELPERS
-from tinyagent.agents.options import AgentOptions, CodeOptions, refuse_beside_executor
+from tinyagent.agents.options import AgentOptions, CodeOptions
 from tinyagent.agents.start import D, T
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import ConfigurationError, MalformedReply
 from tinyagent.core.events import ReplyRejected
 from tinyagent.core.execution import ExecutionResult
-from tinyagent.core.messages import Content, Task
+from tinyagent.core.messages import Labelled, Task
 from tinyagent.core.parts import Document, Image
-from tinyagent.core.provenance import OPERATOR, Label, task_label
+from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import ModelRequest, ModelResponse
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.hints import Available, instead
-from tinyagent.execution.packages.wanted import wanted_packages
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.sandbox.demands import ProcessOptions, read_level
 from tinyagent.execution.sandbox.executor import get_executor
-from tinyagent.execution.trust import (
-    ISOLATED_IMPORTS,
-    LOCAL_IMPORTS,
-    NETWORK_IMPORTS,
-    ExecutionLimits,
-    TrustLevel,
-    imports_at,
-)
+from tinyagent.execution.trust import ExecutionLimits
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import ActionStep, ScratchpadStep, TaskStep
 from tinyagent.models.base import Model, sees_images
@@ -66,19 +57,12 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         tools: `Tool` objects, or typed and documented functions; the code calls them as plain
             functions, and they run in this process.
         output_type: the type of the answer, default `str`: any type that Pydantic can read.
-        trust_level: how far the code is trusted: `"local"`, `"isolated"` (the default) or
-            `"sandboxed"`.
-        limits: what the code may use.
-        extra_imports: modules that the code may import in addition to the usual ones.
-        packages: packages of an index for the code, in place of those installed here.
-        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`.
-        secrets: keys that the host adds to requests, by the names of their hosts.
-        lock: a file with their versions and hashes; written if it does not exist.
-        files: copied into the code's working folder.
-        without: promises of the sandbox that need not be enforced, such as `"S1"`.
-        require: promises that must be enforced in addition to those of the trust level.
-        executor: replaces these six: an `Executor`, or a function that makes one for each run. An
-            `Executor` serves one run at a time and is not closed.
+        sandbox: where the code runs: its level, limits, imports, files, packages, hosts. What its
+            code changes in a workspace is in the events and results; to commit it, pass an
+            executor.
+        executor: runs the code in place of an executor of the sandbox for each run: an `Executor`,
+            or a function that makes one for each run. An `Executor` serves one run at a time and is
+            not closed. If it does not say what its sandbox is, `sandbox` says it to the model.
         memory_manager: steps with which each run starts.
         prune: a strategy that shortens the steps before each request.
         sealed: whether untrusted results of tools are kept out of the code and away from the model,
@@ -105,11 +89,8 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         deps_type: type[D] | None = None,
         **options: Unpack[CodeOptions],
     ) -> None:
-        refuse_beside_executor(options)
         self._code_options = options
-        self._extra = tuple(options.get("extra_imports", ()))
-        self._files = tuple(options.get("files", ()))
-        self._packages = (options.get("packages", ()), options.get("lock"))
+        self._sandbox = _sandbox_of(options)
         self._branch: Executor | None = None  # of a candidate, whose run leaves it as it is
         common = {name: options[name] for name in AgentOptions.__annotations__ if name in options}  # type: ignore[literal-required]
         settings = cast("AgentOptions", common)
@@ -162,41 +143,18 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
 
     def environment(self) -> str:
         """The tools, the helpers, the imports and the limits."""
-        tools = self._tool_map.values()
-        plots, sealed = self._shows_plots, self._is_sealed
-        if self._code_options.get("executor") is not None:  # its imports and hosts are unknown
-            return describe_code_environment(
-                tools, None, None, plots=plots, hosts=None, sealed=sealed
-            )
-        local = self._code_options.get("trust_level") == TrustLevel.LOCAL
-        imports = (LOCAL_IMPORTS if local else ISOLATED_IMPORTS) | set(self._extra)
-        wanted = wanted_packages(*self._packages)
-        packages = () if wanted is None else wanted.names
-        if wanted is not None:
-            imports = imports_at(TrustLevel.ISOLATED, self._extra, frozenset())
-        hosts = self._code_options.get("network", ())
-        imports = imports | NETWORK_IMPORTS if hosts else imports
-        names = [Path(file).name for file in self._files]
-        seconds = self._limits().timeout_seconds
-        return describe_code_environment(
-            tools,
-            imports,
-            seconds,
-            names,
-            plots=plots,
-            packages=packages,
-            hosts=hosts,
-            sealed=sealed,
-        )
+        tools, plots = self._tool_map.values(), self._shows_plots
+        return describe_code_environment(tools, self._sandbox, plots=plots, sealed=self._is_sealed)
 
     def begin(
-        self, task: Content, memory: MemoryManager | None, control: RunControl, *, streaming: bool
+        self, task: Labelled, memory: MemoryManager | None, control: RunControl, *, streaming: bool
     ) -> TinyCodeRun:
         """The earlier steps followed by the task, and a sandbox for this run."""
         earlier = self._code_options.get("memory_manager") if memory is None else memory
         conversation = MemoryManager() if earlier is None else earlier.copy()
         conversation.set_system(self._system_prompt)
-        conversation.add(TaskStep(task, task_label()))
+        for content, label in task:
+            conversation.add(TaskStep(content, label))
         control.material, control.sealed = self._material(), self._is_sealed
         executor, is_own = self._executor()
         model, tools, layers = self._model, self._tool_map, self._layers
@@ -232,9 +190,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
 
     async def act(self, run: TinyCodeRun, response: ModelResponse) -> None:
         """Run the first block of code of the reply, and remember the result."""
-        is_cut_off = response.finish_reason == "length"
-        reply = read_code_reply(response.content or "", is_cut_off=is_cut_off)
-        run.check.check(reply.tree, run.tools)
+        reply = await run.read(response)
         earlier = len(run.signals)
         attachments: tuple[Image | Document, ...] = ()
         observed, again, remind = "The run ended in the middle of this block.", "", ""
@@ -242,7 +198,6 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         try:
             result = await run.run_code(reply.code)
             label = result.label
-            run.label = label or run.label  # an answer may hold all that entered the sandbox
             attachments, note = run.attachments(result, plots=self._shows_plots)
             hint = instead(result.error or "", reply.code, self._available)
             returned = run.describe_calls(result)
@@ -318,10 +273,10 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
     def _available(self) -> Available:
         """What the code finds, for hints on what it can do instead of what failed."""
         functions = {tool.name: python_signature(tool) for tool in self._tool_map.values()}
-        if self._code_options.get("executor") is not None:  # its files and hosts are not known here
+        sandbox = self._sandbox
+        if sandbox is None or sandbox.workspace is not None:
             return Available(functions)
-        files = tuple(Path(file).name for file in self._files)
-        return Available(functions, files, bool(self._code_options.get("network")))
+        return Available(functions, sandbox.file_names, bool(sandbox.network))
 
     @property
     def _is_sealed(self) -> bool:
@@ -329,60 +284,31 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
 
     def _material(self) -> frozenset[str]:
         """What the code can read: files, hosts, and whatever a given executor holds."""
-        options = self._code_options
-        names = {f"file:{Path(file).name}" for file in self._files}
-        names |= {name for name in ("executor", "network") if options.get(name)}
-        return frozenset(names)
+        material = frozenset[str]() if self._sandbox is None else self._sandbox.material
+        return material | {"executor"} if self._code_options.get("executor") else material
 
     def _executor(self) -> tuple[Executor, bool]:
         """The executor of a new run, and whether this run must close it."""
-        options = self._code_options
         if self._branch is not None:
             return self._branch, False
-        executor = options.get("executor")
+        executor = self._code_options.get("executor")
         if executor is not None:
             return (executor(), True) if callable(executor) else (executor, False)
-        sandbox = self._sandbox_options()
-        sandbox |= {"files": self._files, "checkpoints": _CHECKPOINTS}
-        if network := options.get("network"):
-            sandbox["network"] = network
-        if secrets := options.get("secrets"):
-            sandbox["secrets"] = secrets
-        return get_executor(self._level, **sandbox), True
+        return get_executor(self._sandbox or Sandbox()), True
 
     def _check(self, run: TinyCodeRun) -> CodeCheck:
         """The check of the blocks of a run, by what is known of its sandbox."""
-        options, imports = self._code_options, None
+        sandbox, imports = self._sandbox, None
         helpers = {*HELPERS, *(SEALED_HELPERS if self._is_sealed else ())}
-        is_own = options.get("executor") is None
-        if is_own and not options.get("packages") and options.get("lock") is None:
-            imports = imports_at(self._level, self._extra)
-            imports |= NETWORK_IMPORTS if options.get("network") else frozenset()
+        is_own = self._code_options.get("executor") is None
+        if sandbox is not None and sandbox.wanted is None:
+            imports = sandbox.allowed_imports()
         knows_names = is_own and not changes_code(run.layers)
         return CodeCheck(helpers, imports, knows_names=knows_names, is_module=is_own)
 
     def _apart(self) -> Executor:
         """A sandbox without files and network, for one function of sealed code."""
-        options = self._sandbox_options()
-        options["checkpoints"] = 0
-        return get_executor(self._level, **options)
-
-    @property
-    def _level(self) -> TrustLevel:
-        return read_level(self._code_options.get("trust_level", TrustLevel.ISOLATED))
-
-    def _sandbox_options(self) -> ProcessOptions:
-        """The options of all sandboxes of the agent."""
-        options = self._code_options
-        sandbox: ProcessOptions = {"limits": self._limits(), "extra_imports": self._extra}
-        packages, lock = self._packages
-        if packages or lock is not None:
-            sandbox |= {"packages": packages, "lock": lock}
-        if without := options.get("without"):
-            sandbox["without"] = without
-        if require := options.get("require"):
-            sandbox["require"] = require
-        return sandbox
+        return get_executor((self._sandbox or Sandbox()).bare())
 
     async def _run_in(
         self, task: Task, temperature: float | None, deps: D | None, branch: Executor
@@ -392,8 +318,23 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         vars(candidate).update(_branch=branch, _settings=settings)
         return await candidate.run(task, return_result=True, deps=deps)
 
-    def _limits(self) -> ExecutionLimits:
-        return self._code_options.get("limits", _LIMITS)
+
+def _sandbox_of(options: CodeOptions) -> Sandbox | None:
+    """Where the code runs; None if it runs in an executor that does not say so.
+
+    Raises:
+        ConfigurationError: an executor that says so is given, and a sandbox.
+    """
+    sandbox, executor = options.get("sandbox"), options.get("executor")
+    if executor is None:
+        return (sandbox or Sandbox()).with_defaults(_LIMITS, _CHECKPOINTS)
+    own = None if callable(executor) else getattr(executor, "sandbox", None)
+    if own is not None and sandbox is not None:
+        raise ConfigurationError(
+            "executor and sandbox are both given: make the executor of the sandbox,"
+            " executor=get_executor(Sandbox(...))"
+        )
+    return own or sandbox
 
 
 def _lines(*texts: str) -> str:

@@ -18,7 +18,8 @@ from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import Document, Image
 from tinyagent.core.types import ToolResult
-from tinyagent.execution.trust import ISOLATED_IMPORTS
+from tinyagent.execution.definition import Sandbox
+from tinyagent.execution.trust import ISOLATED_IMPORTS, ExecutionLimits
 from tinyagent.memory.steps import ActionStep, Step
 from tinyagent.tools.signature import python_stub
 from tinyagent.tools.tool import Tool, bind_arguments
@@ -46,6 +47,13 @@ _LAST = (
 )
 _ONLY_FILES = "there are no files except those in the working folder: "
 _NO_FILES = "the working folder is empty"
+_NO_NETWORK = "There is no network, and "
+_KEYS = "Keys are added to requests for you; "
+_WORKSPACE = (
+    "your working folder is a copy of the user's folder. Read and change files there with relative"
+    " paths; the user reviews the changes before they are written back. Links and files that"
+    " usually hold secrets are not in the copy. There are no other programs."
+)
 _PLOTS = "After a block you see the Matplotlib figures that it left open, and its PNG files."
 _EXAMPLE = """
 {when}, you would send
@@ -100,48 +108,55 @@ CallTool = Callable[[ToolCall], Awaitable[ToolResult]]
 Attachments = tuple[Image | Document, ...]
 
 
-def describe_code_environment(  # noqa: PLR0913 - one for each part of the text
+def describe_code_environment(
     tools: Iterable[Tool],
-    imports: Iterable[str] | None,
-    seconds: float | None,
-    files: Iterable[str] = (),
+    sandbox: Sandbox | None,
     *,
     plots: bool = False,
-    packages: Iterable[str] = (),
-    hosts: Iterable[object] | None = (),
     sealed: bool = False,
 ) -> str:
     """The part of the system prompt that depends on the agent.
 
     Args:
         tools: shown as functions.
-        imports: modules that may be imported; None does not mention them.
-        seconds: how long a block may run; None does not mention it.
-        files: the names of the files in the working folder.
+        sandbox: where the code runs; None says nothing of it.
         plots: whether the model is shown the images that its code makes.
-        packages: the names of the code's own packages, whose modules may be imported as well.
-        hosts: the hosts or rules of its network; None does not mention network and files.
         sealed: whether the code works with stand-ins.
     """
-    tools, files = tuple(tools), tuple(files)
+    tools, files = tuple(tools), () if sandbox is None else sandbox.file_names
     stubs = "\n".join(_describe(tool) for tool in tools)
     described = [*HELPERS.values(), *(SEALED_HELPERS.values() if sealed else ())]
     helpers = "\n".join(f"- {line}" for line in described)
-    present = f"{_ONLY_FILES}{', '.join(files)}" if files else _NO_FILES
-    own = ", ".join(packages)
-    added = f", and the modules of these packages: {own}" if own else ""
     parts = [
         f"{_THERE}\n{stubs}\n" if stubs else "",
         f"{_examples(tools, files)}\n",
         f"These helpers are available. Most blocks need only the first:\n{helpers}\n",
         f"{SEALED_RULES}\n" if sealed else "",
-        "" if imports is None else f"You may import {_list_imports(frozenset(imports))}{added}.",
-        "" if seconds is None else f"A block may run for {seconds:g} s.",
-        "" if hosts is None else f"{_describe_network(hosts)}{present}.",
+        "" if sandbox is None else _describe_sandbox(sandbox),
         _PLOTS if plots else "",
         f"\n{_LAST}",
     ]
     return "\n".join(part for part in parts if part)
+
+
+def _describe_sandbox(sandbox: Sandbox) -> str:
+    """What may be imported, for how long a block may run, hosts and files."""
+    wanted, limits = sandbox.wanted, sandbox.limits or ExecutionLimits()
+    own = "" if wanted is None else ", ".join(wanted.names)
+    added = f", and the modules of these packages: {own}" if own else ""
+    listed = ", ".join(
+        host if isinstance(host, str) else f"{host.method} {host.url}" for host in sandbox.network
+    )
+    reached = f"Only these hosts can be reached: {listed}. {_KEYS}" if listed else _NO_NETWORK
+    names = ", ".join(sandbox.file_names)
+    present = f"{_ONLY_FILES}{names}." if names else f"{_NO_FILES}."
+    return "\n".join(
+        [
+            f"You may import {_list_imports(sandbox.allowed_imports())}{added}.",
+            f"A block may run for {limits.timeout_seconds:g} s.",
+            f"{reached}{present}" if sandbox.workspace is None else f"{reached}{_WORKSPACE}",
+        ]
+    )
 
 
 def _examples(tools: Sequence[Tool], files: Sequence[str]) -> str:
@@ -175,20 +190,6 @@ def _call(tool: Tool) -> str:
 def _placeholder(schema: Mapping[str, Any]) -> str:
     values = schema.get("enum")
     return repr(values[0]) if values else _PLACEHOLDERS.get(str(schema.get("type")), '"..."')
-
-
-def _describe_network(hosts: Iterable[object]) -> str:
-    """Which hosts can be reached, as the beginning of a sentence on files."""
-    allowed = [hosts] if isinstance(hosts, str) else hosts
-    listed = ", ".join(
-        item
-        if isinstance(item, str)
-        else f"{getattr(item, 'method', '')} {getattr(item, 'url', item)}"
-        for item in allowed
-    )
-    if not listed:
-        return "There is no network, and "
-    return f"Only these hosts can be reached: {listed}. Keys are added to requests for you; "
 
 
 def _describe(tool: Tool) -> str:

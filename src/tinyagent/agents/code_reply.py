@@ -50,8 +50,8 @@ _TOO_DEEP = "it is nested or chained too deeply; give its parts names"
 _BAD_CHARACTER = "it contains a character that code cannot contain: a null, or half of a pair"
 
 _FENCE = re.compile(r"^[ \t]*+(?P<fence>`{3,}+|~{3,}+)(?P<info>[^\n`]*+)$", re.MULTILINE)
-_PYTHON = re.compile(r"[ \t]*\{?\.?(?:i?python|py)[\d.]*\b(?P<rest>[^\n]*)", re.IGNORECASE)
-_ATTRIBUTES = re.compile(r"[ \t]*(?:[{:}].*|[\w-]+=[\"'{].*|[\w./-]+)?[ \t]*")
+_PYTHON = re.compile(r"[ \t]*+\{?\.?(?:i?python|py)[\d.]*\b(?s:(?P<rest>.*))", re.IGNORECASE)
+_ATTRIBUTES = re.compile(r"[ \t]*+(?:[{:}].*|[\w-]++=[\"'{].*|[\w./-]++[ \t]*+)?")
 _LONGEST_FENCE = 8  # to count each length would take quadratic time
 _ENDS_TRIED = 6
 _COMMAND = re.compile(

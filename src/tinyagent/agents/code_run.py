@@ -10,6 +10,7 @@ from typing import Any
 from tinyagent.agents.code_check.check import CodeCheck
 from tinyagent.agents.code_observation import describe_calls
 from tinyagent.agents.code_prompt import HELPERS, code_tool, shown_to_model
+from tinyagent.agents.code_reply import CodeReply, read_code_reply
 from tinyagent.agents.code_sealed import SealedHelpers
 from tinyagent.agents.run import ResultStore, Run, chain
 from tinyagent.core.errors import MalformedReply, RunEnded, TinyAgentError
@@ -26,7 +27,8 @@ from tinyagent.core.parts import Document, Image
 from tinyagent.core.provenance import join
 from tinyagent.core.results import RunResult, RunState
 from tinyagent.core.signals import Signal, signal_functions
-from tinyagent.core.types import ToolResult
+from tinyagent.core.threads import run_in_thread
+from tinyagent.core.types import ModelResponse, ToolResult
 from tinyagent.execution.protocol import Executor
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.scratchpad import AgentMemory
@@ -35,6 +37,7 @@ from tinyagent.middleware.base import Middleware
 from tinyagent.tools.tool import Tool
 
 _OBSERVATION_CHARS = 10_000
+_SMALL = 8_000  # characters of a reply that takes less time to read than a thread to start
 
 
 class TinyCodeRun(Run[MemoryManager]):
@@ -84,6 +87,21 @@ class TinyCodeRun(Run[MemoryManager]):
             for name, helper in sealed.helpers.items():
                 executor.inject(name, helper)
 
+    async def read(self, response: ModelResponse) -> CodeReply:
+        """The code of a reply, checked; a long one is read in a thread.
+
+        Raises:
+            MalformedReply: there is no code, or it would certainly fail.
+        """
+        text = response.content or ""
+
+        def work() -> CodeReply:
+            reply = read_code_reply(text, is_cut_off=response.finish_reason == "length")
+            self.check.check(reply.tree, self.tools)
+            return reply
+
+        return work() if len(text) <= _SMALL else await run_in_thread(work)
+
     async def run_code(self, code: str) -> ExecutionResult:
         """Run one block, through the middleware.
 
@@ -97,7 +115,11 @@ class TinyCodeRun(Run[MemoryManager]):
         self.calls.clear()
         self._code = code
         self.control.emit(CodeStarted(self.control.step, code))
-        result = await self._code_run(code)
+        try:
+            result = await self._code_run(code)
+        finally:
+            if self.control.label is not None:  # an answer may hold all that entered the sandbox
+                self.label = self.control.label(None)
         self.notice(code, result.output, result.value_text, result.error or "")
         self.artifacts += result.artifacts
         self.control.emit(CodeFinished(self.control.step, result))

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
-from tinyagent.core.context import RunContext
+from tinyagent.core.context import DELEGATION, RunContext
 from tinyagent.core.errors import ToolDefinitionError, ToolRetry
-from tinyagent.core.provenance import DELEGATION, UNKNOWN
+from tinyagent.core.provenance import UNKNOWN
 from tinyagent.core.results import RunResult
 from tinyagent.tools.tool import Tool
 

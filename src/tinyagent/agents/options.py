@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, TypedDict, cast
+from typing import TypedDict, cast
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.types import ReasoningWish
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.protocol import Executor
-from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 from tinyagent.memory.memory import MemoryManager
 from tinyagent.memory.steps import Step
 from tinyagent.middleware.approval import Approval
@@ -19,10 +19,6 @@ from tinyagent.middleware.limits import UsageLimits
 from tinyagent.models.provider import check_reasoning
 from tinyagent.options import require_least
 from tinyagent.tools.tool import Tool
-
-if TYPE_CHECKING:
-    from tinyagent.execution.network.rules import Allow
-    from tinyagent.execution.network.secrets import ApiKey, Bearer
 
 Prune = Callable[[Sequence[Step]], Iterable[Step] | Awaitable[Iterable[Step]]]
 """A strategy for steps, synchronous or asynchronous."""
@@ -45,17 +41,8 @@ class AgentOptions(TypedDict, total=False):
 class CodeOptions(AgentOptions, total=False):
     """The options of `TinyCodeAgent`."""
 
+    sandbox: Sandbox | None
     executor: Executor | Callable[[], Executor] | None
-    trust_level: TrustLevel | str
-    limits: ExecutionLimits
-    extra_imports: Iterable[str]
-    files: Iterable[str | Path]
-    without: Iterable[str]
-    require: Iterable[str]
-    packages: Iterable[str]
-    network: Iterable[str | Allow]
-    secrets: Mapping[str, Bearer | ApiKey]
-    lock: str | Path | None
     memory_manager: MemoryManager | None
     prune: Prune | None
     sealed: bool
@@ -84,27 +71,6 @@ class AgentSettings:
         require_least(1, max_steps=self.max_steps, max_tokens=self.max_tokens)
         require_least(0, temperature=self.temperature, output_retries=self.output_retries)
         check_reasoning(self.reasoning)
-
-
-_OF_EXECUTOR = ("files", "network", "secrets")
-_OF_SANDBOX = ("trust_level", "limits", "extra_imports", "without", "require", "packages", "lock")
-"""Those of every sandbox of an agent; a sealed one has others besides its executor."""
-
-
-def refuse_beside_executor(options: CodeOptions) -> None:
-    """Refuse options of a sandbox if an executor is given, which has its own.
-
-    Raises:
-        ConfigurationError: it names one.
-    """
-    if options.get("executor") is None:
-        return
-    for name in (*_OF_EXECUTOR, *(() if options.get("sealed") else _OF_SANDBOX)):
-        if options.get(name):
-            raise ConfigurationError(
-                f"executor and {name} are both given: give {name} to the executor, such as"
-                f" executor=ProcessExecutor({name}=...)"
-            )
 
 
 def with_default_layers(

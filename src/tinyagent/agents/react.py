@@ -25,9 +25,9 @@ from tinyagent.agents.run import Run
 from tinyagent.agents.start import D, T
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import MalformedReply, ModelFormatRefused
-from tinyagent.core.messages import Content, Message, ToolCall
+from tinyagent.core.messages import Content, Labelled, Message, ToolCall
 from tinyagent.core.parts import Text
-from tinyagent.core.provenance import OPERATOR, Label, task_label
+from tinyagent.core.provenance import OPERATOR, Label
 from tinyagent.core.results import ReactStep
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, remembered
 from tinyagent.memory.memory import Memory
@@ -108,12 +108,13 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
         )
 
     def begin(
-        self, task: Content, memory: Memory | None, control: RunControl, *, streaming: bool
+        self, task: Labelled, memory: Memory | None, control: RunControl, *, streaming: bool
     ) -> ReactRun:
         """The conversation so far, followed by the task."""
         conversation = Memory() if memory is None else memory.copy()
         conversation.set_system(self._system_prompt)
-        conversation.add("user", task, label=task_label())
+        for content, label in task:
+            conversation.add("user", content, label=label)
         model, tools, layers = self._model, self._tool_map, self._layers
         return ReactRun(model, tools, layers, control, conversation, streaming=streaming)
 
@@ -160,6 +161,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
             run.memory.add("assistant", remembered(response, text, ()), label=response.label)
             return
         done: dict[str, ToolResult] = {}
+        run.control.reply = calls
         try:
             await _run_calls(run, calls, done)
         finally:

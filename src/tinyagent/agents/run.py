@@ -20,7 +20,7 @@ from tinyagent.core.events import (
 )
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.provenance import Label
+from tinyagent.core.provenance import Label, Mark
 from tinyagent.core.results import RunResult, RunState, long_result_handle
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult
 from tinyagent.memory.memory import BaseMemory
@@ -149,7 +149,14 @@ class Run(Generic[M]):
             uses=tuple(control.uses),
             label=self.label,
             calls=tuple(self.labelled_calls),
+            marks=self._marks(),
         )
+
+    def _marks(self) -> tuple[Mark, ...]:
+        """What in the answer repeats what untrusted sources wrote."""
+        if self.finalizer.answer is None or self.control.mark is None:
+            return ()
+        return self.control.mark(str(self.output))
 
     def _checked(self, call: ToolCall) -> ToolCall | ToolResult:
         """The call with the arguments that its tool reads, or why it is not made.
@@ -190,10 +197,13 @@ def bind_all(layers: Sequence[Middleware], run: RunControl) -> list[Middleware]:
     innermost = INNERMOST.get()
     last = [] if innermost is None else [innermost.steer(run)]  # first: it may prepare the run
     view = run.context
-    return [
+    bound = [
         layer.steer(run) if isinstance(layer, SteeringMiddleware) else layer.bind(view)
         for layer in layers
-    ] + last
+    ]
+    if run.delegation is not None and run.label is None:
+        bound.insert(0, run.delegation.guard(run))
+    return bound + last
 
 
 def with_listeners(

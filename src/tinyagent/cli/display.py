@@ -11,7 +11,7 @@ import typer
 from rich.status import Status
 from rich.text import Text
 
-from tinyagent.cli.shell import notes, printable
+from tinyagent.cli.shell import notes, print_doubt, printable
 from tinyagent.core.cost import has_prices
 from tinyagent.core.events import (
     CodeFinished,
@@ -228,11 +228,13 @@ async def ask_person(call: ToolCall) -> Decision:
 
 
 async def _ask_now(call: ToolCall) -> Decision:
-    notes.print(printable(f"? {_as_code(call)}"), style="bold yellow")
-    if call.doubt:
-        notes.print(printable(f"  {call.doubt}"), style="yellow")
-    notes.print("  Allow it? Enter y, n, or a reason to refuse: ", end="")
+    for each in (call, *call.beside):
+        notes.print(printable(f"? {_as_code(each)}"), style="bold yellow")
+        if each.doubt:
+            print_doubt(each.doubt, [origin.describe() for origin in each.origins])
+    what = f"all {1 + len(call.beside)} calls" if call.beside else "it"
+    notes.print(f"  Allow {what}? Enter y, n, or a reason to refuse: ", end="")
     answer = str(await run_in_thread(sys.stdin.readline)).strip()
     if answer.lower() in {"y", "yes"}:
-        return Decision(approved=True)
+        return Decision(approved=True, beside=True)
     return Decision(approved=False, reason="" if answer.lower() in {"", "n", "no"} else answer)

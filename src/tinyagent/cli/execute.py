@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,8 +16,8 @@ from tinyagent.core.errors import ArtifactError, CallerError, SandboxUnavailable
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 if TYPE_CHECKING:
+    from tinyagent.execution.definition import Sandbox
     from tinyagent.execution.protocol import ExecutionResult
-    from tinyagent.execution.sandbox.demands import ProcessOptions
 
 _MAX_OUTPUT_BYTES = 1_000_000
 _MAX_ARTIFACT_NAMES = 1_000
@@ -103,13 +105,16 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     screen = _Screen()
     try:
         code = _read(script)
-        options = _options(timeout, memory, engine)
-        options |= {"checkpoints": 0, "without": without or (), "require": require or ()}
-        options |= {"extra_imports": allow or (), "packages": package or (), "lock": lock}
-        options["network"] = network or ()
-        if file:
-            options["files"] = file
-        result = tinyagent_commands.run(_execute(code, trust, options, screen))
+        lists = {"without": without, "require": require, "packages": package, "network": network}
+        sandbox = replace(
+            sandbox_of(trust, lists, lock=lock),
+            limits=_limits(timeout, memory),
+            imports=allow or (),
+            files=file or (),
+            checkpoints=0,
+            engine=engine,
+        )
+        result = tinyagent_commands.run(_execute(code, sandbox, screen))
     except (CallerError, SandboxUnavailable) as error:
         notes.print(printable(f"error: {error}"), style="red")
         raise typer.Exit(ExitStatus.BAD_USAGE) from None
@@ -121,25 +126,40 @@ def execute(  # noqa: PLR0913 - one for each option of the command
     raise typer.Exit(_exit_code(result))
 
 
-def _options(timeout: float, memory: int | None, engine: str | None) -> ProcessOptions:
-    from dataclasses import replace
+def sandbox_of(
+    trust: TrustLevel,
+    lists: Mapping[str, list[str] | None],
+    *,
+    lock: Path | None,
+    workspace: Path | None = None,
+) -> Sandbox:
+    """The sandbox that the options of `exec` and `run --code` describe.
 
+    Args:
+        trust: its level.
+        lists: the options that may be repeated, by the names that `Sandbox` has for them.
+        lock: the file with the versions of its packages.
+        workspace: a folder that its code works on.
+
+    Raises:
+        ConfigurationError: an option is wrong, or two do not go together.
+    """
+    from tinyagent.execution.definition import Sandbox
+
+    given: dict[str, Any] = {name: values or () for name, values in lists.items()}
+    return Sandbox(trust, workspace=workspace, lock=lock, **given)
+
+
+def _limits(timeout: float, memory: int | None) -> ExecutionLimits:
     limits = ExecutionLimits(timeout_seconds=timeout, max_output_bytes=_MAX_OUTPUT_BYTES)
-    if memory is not None:
-        limits = replace(limits, max_memory_bytes=memory * 2**20)
-    options: ProcessOptions = {"limits": limits}
-    if engine is not None:
-        options["engine"] = engine
-    return options
+    return limits if memory is None else replace(limits, max_memory_bytes=memory * 2**20)
 
 
-async def _execute(
-    code: str, trust: TrustLevel, options: ProcessOptions, screen: _Screen
-) -> ExecutionResult:
+async def _execute(code: str, sandbox: Sandbox, screen: _Screen) -> ExecutionResult:
     from tinyagent.cli.display import show_request
     from tinyagent.execution.sandbox.executor import get_executor
 
-    async with get_executor(trust, **options) as executor:
+    async with get_executor(sandbox) as executor:
         return await executor.run(code, on_output=screen.show, on_request=show_request)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import aclosing
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 import tinyagent_commands
-from tinyagent.cli.execute import Lock, Network, Packages, Require, Without
+from tinyagent.cli.execute import Lock, Network, Packages, Require, Without, sandbox_of
 from tinyagent.cli.shell import ExitStatus, load, notes, printable
 from tinyagent.core.errors import (
     ArtifactError,
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from tinyagent.core.events import Event
     from tinyagent.core.messages import Task
     from tinyagent.core.results import RunResult
+    from tinyagent.execution.definition import Sandbox
     from tinyagent.middleware.base import Middleware
     from tinyagent.tools.tool import Tool
 
@@ -95,9 +96,11 @@ def run(  # noqa: PLR0913 - one for each option of the command
     try:
         prompt: Task = [task, *map(attachment, image)] if image else task
         options: CodeOptions = {"max_steps": max_steps, "middleware": _layers(provenance)}
-        options |= _sandbox((without, require, package, lock, network), trust, code=code)
         options["sealed"] = _is_sealed(sealed=sealed, is_possible=code and provenance is not None)
-        review = _review(workspace, options, code=code)
+        lists = {"without": without, "require": require, "packages": package, "network": network}
+        _refuse((*lists.values(), lock), trust, workspace, code=code)
+        sandbox = sandbox_of(trust, lists, lock=lock, workspace=workspace)
+        review = _run_in(sandbox, options) if code else None
         agent = _agent(model, _load_tools(tools or []), options, code=code)
         show = Display(stream=stream, quiet=as_json, code=code)
         result = tinyagent_commands.run(_run(agent, prompt, show.show, review))
@@ -121,34 +124,26 @@ def _is_sealed(*, sealed: bool, is_possible: bool) -> bool:
     return sealed
 
 
-def _sandbox(
-    options: tuple[Without, Require, Packages, Lock, Network], trust: TrustLevel, *, code: bool
-) -> CodeOptions:
-    """The options of the sandbox of an agent that writes code."""
-    if any(options) and not (code and trust is not TrustLevel.LOCAL):
+def _refuse(
+    of_locks: Iterable[object], trust: TrustLevel, workspace: Path | None, *, code: bool
+) -> None:
+    """Refuse options that need locks, or code, where there are none."""
+    if any(of_locks) and not (code and trust is not TrustLevel.LOCAL):
         raise typer.BadParameter(_NEEDS_LOCKS)
-    if not code:
-        return {}
-    without, require, packages, lock, network = options
-    return {
-        "trust_level": trust,
-        "without": without or (),
-        "require": require or (),
-        "packages": packages or (),
-        "lock": lock,
-        "network": network or (),
-    }
-
-
-def _review(folder: Path | None, options: CodeOptions, *, code: bool) -> WorkspaceReview | None:
-    """The workspace, if there is one; its executor is put into the options."""
-    if folder is None:
-        return None
-    if not code:
+    if workspace is not None and not code:
         raise typer.BadParameter("--workspace needs --code")
+
+
+def _run_in(sandbox: Sandbox, options: CodeOptions) -> WorkspaceReview | None:
+    """Let the agent's code run in the sandbox; gives its workspace, if it has one."""
+    if sandbox.workspace is None:
+        options["sandbox"] = sandbox
+        return None
     from tinyagent.cli.workspace import WorkspaceReview
 
-    return WorkspaceReview(folder, options)
+    review = WorkspaceReview(sandbox)
+    options["executor"] = review.executor
+    return review
 
 
 def _agent(

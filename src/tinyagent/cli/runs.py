@@ -13,12 +13,12 @@ from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 
 from tinyagent.cli.durable import DEFAULT_DATABASE, Database, complete, opened
-from tinyagent.cli.shell import ExitStatus, notes, printable
+from tinyagent.cli.shell import ExitStatus, notes, print_doubt, printable
 from tinyagent.core.errors import ConfigurationError, RunConflict
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, RunRecord
-    from tinyagent.durable.questions import Choice
+    from tinyagent.durable.states import Choice
 
 app = typer.Typer(
     help="Durable runs: start, list, show, resume, approve and cancel them.", no_args_is_help=True
@@ -233,7 +233,7 @@ def _print_questions(record: RunRecord) -> None:
         arguments = json.dumps(dict(question.arguments), ensure_ascii=False)
         notes.print(printable(f"{question.kind}: {question.tool} {arguments}"), style="yellow")
         if question.doubt:
-            notes.print(printable(f"  {question.doubt}"), style="yellow")
+            print_doubt(question.doubt, question.origins)
         call = f"--call {shlex.quote(question.place)}"
         ways = _APPROVAL if question.kind == "approval" else _DOUBT
         for way, effect in ways.items():

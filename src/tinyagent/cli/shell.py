@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import sys
+from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,13 @@ class ExitStatus(IntEnum):
 def printable(text: str) -> str:
     """The text without control characters: models and tools may send anything."""
     return text.translate(_CONTROLS)
+
+
+def print_doubt(doubt: str, origins: Sequence[str]) -> None:
+    """Print why a call is asked about, and where its values come from."""
+    notes.print(printable(f"  {doubt}"), style="yellow")
+    for origin in origins:
+        notes.print(printable(f"    {origin}"), style="dim")
 
 
 def load(reference: str, option: str, example: str) -> Any:

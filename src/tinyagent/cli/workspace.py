@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from tinyagent.cli.shell import notes, printable
@@ -12,49 +12,26 @@ from tinyagent.core.events import CodeFinished
 from tinyagent.core.threads import run_in_thread
 
 if TYPE_CHECKING:
-    from tinyagent.agents.options import CodeOptions
     from tinyagent.core.events import Event
     from tinyagent.core.execution import Change
-
-_SUFFIX = (
-    "Your working folder is a copy of the user's folder. Read and change files there with relative"
-    " paths; the user reviews the changes before they are written back. Links and files that"
-    " usually hold secrets are not in the copy. There are no other programs."
-)
+    from tinyagent.execution.definition import Sandbox
 
 
 class WorkspaceReview:
     """The workspace of one run.
 
     Args:
-        folder: what the code works on.
-        sandbox: the options of the agent; gets the executor.
+        sandbox: of its code, with a workspace.
 
     Raises:
         ConfigurationError: the folder does not exist.
     """
 
-    def __init__(self, folder: Path, sandbox: CodeOptions) -> None:
+    def __init__(self, sandbox: Sandbox) -> None:
         from tinyagent.execution.sandbox.executor import ProcessExecutor
 
-        self._folder = folder
-        hosts = sandbox.pop("network", ())
-        self._executor = ProcessExecutor(
-            sandbox.pop("trust_level", "isolated"),
-            without=sandbox.pop("without", ()),
-            require=sandbox.pop("require", ()),
-            packages=sandbox.pop("packages", ()),
-            lock=sandbox.pop("lock", None),
-            network=hosts,
-            checkpoints=1,
-            workspace=folder,
-        )
-        sandbox["executor"] = self._executor
-        reached = ", ".join(map(str, hosts))
-        network = (
-            f"Only these hosts can be reached: {reached}." if hosts else "There is no network."
-        )
-        sandbox["instructions"] = f"{_SUFFIX} {network}"
+        self.executor = ProcessExecutor(replace(sandbox, checkpoints=1))
+        self._folder = sandbox.workspace
         self.changes: tuple[Change, ...] = ()
 
     def note(self, event: Event) -> None:
@@ -73,7 +50,7 @@ class WorkspaceReview:
                 return await self._review()
             return True
         finally:
-            await self._executor.aclose()
+            await self.executor.aclose()
 
     async def _review(self) -> bool:
         from tinyagent.execution.workspace.texts import describe_changes
@@ -91,7 +68,7 @@ class WorkspaceReview:
             notes.print("Nothing is committed.")
             return True
         try:
-            written = await self._executor.commit()
+            written = await self.executor.commit()
         except (CallerError, WorkspaceConflict) as error:
             notes.print(printable(f"error: {error}"), style="red")
             return False

@@ -1,24 +1,28 @@
 """The state of a run and its answer, as tools, middleware and the agent see it.
 
 `RunContext` is a read-only view for tools and ordinary middleware. `RunControl` is the state
-itself, for middleware that steers a run: limits, approval, durable runs. `Finalizer` takes the
-answer.
+itself, for middleware that steers a run: limits, approval, durable runs. `Delegation` is what
+passes between a call and a run that starts in it. `Finalizer` takes the answer.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Generic, Protocol, cast
 
 from tinyagent.core.cost import ModelUse
-from tinyagent.core.errors import MultipleFinalAnswers
+from tinyagent.core.errors import ConfigurationError, MultipleFinalAnswers
 from tinyagent.core.events import Event
 from tinyagent.core.messages import ToolCall
-from tinyagent.core.provenance import Label
+from tinyagent.core.provenance import OUTER, UNKNOWN, USER, Label, Mark
 from tinyagent.core.results import FinalAnswer
 from tinyagent.core.types import ToolResult, ToolSpec, Usage
 
@@ -41,6 +45,104 @@ class Decision:
 
     approved: bool
     reason: str = ""
+    beside: bool = False
+    """Whether a yes also holds for the calls `beside` the one that was asked about."""
+
+
+class Caller(Protocol):
+    """The policy of a run that calls a tool, for the runs that start in the call."""
+
+    def trusts(self, source: str) -> bool:
+        """Whether the caller trusts one of its own sources."""
+        ...
+
+    def guard(self, run: Any) -> Any:
+        """A middleware that holds a run without a policy of its own to the caller's."""
+        ...
+
+
+@dataclass(slots=True)
+class Delegation:
+    """What passes between a call and a run that starts in it: labels both ways, and the policy.
+
+    Attributes:
+        context: the label of all that the call was made of.
+        task: the same for the run that starts in it, where the caller's sources begin with `../`.
+        answer: the label of its answer, as the run names the sources.
+        caller: the policy; None where only the label is known.
+    """
+
+    context: Label
+    task: Label
+    answer: Label = UNKNOWN
+    caller: Caller | None = None
+
+    def trusts(self, source: str) -> bool:
+        """Whether the caller trusts a source that begins with `../`."""
+        return self.caller is not None and self.caller.trusts(source.removeprefix(OUTER))
+
+    def guard(self, run: Any) -> Any:
+        """The middleware that holds a run without a policy of its own to the caller's.
+
+        Raises:
+            ConfigurationError: the caller's policy is not known here.
+        """
+        if self.caller is None:
+            raise ConfigurationError(
+                "the task was written by another run, whose policy is not known here: give the"
+                " agent a Provenance in middleware=[...]"
+            )
+        return self.caller.guard(run)
+
+    def note(self, texts: Iterable[str]) -> None:
+        """Remember texts of the call, for runs that start with them in another thread or task."""
+        with _LOCK:
+            for text in texts:
+                start = text[:_MAX_CHARACTERS]
+                if len(start.split()) >= _MIN_WORDS:
+                    _WRITTEN[start] = self
+                    _WRITTEN.move_to_end(start)
+            while len(_WRITTEN) > _MAX_WRITTEN:
+                _WRITTEN.popitem(last=False)
+
+
+DELEGATION: ContextVar[Delegation | None] = ContextVar("DELEGATION", default=None)
+"""Set while a labelled run calls a tool, for the runs that start in it."""
+
+
+@contextmanager
+def delegated(delegation: Delegation | None) -> Generator[None]:
+    """Let the runs that start in the block be those of a call."""
+    token = DELEGATION.set(delegation)
+    try:
+        yield
+    finally:
+        DELEGATION.reset(token)
+
+
+_LOCK = Lock()
+_WRITTEN: OrderedDict[str, Delegation] = OrderedDict()
+"""The beginnings of texts that labelled runs passed to tools, the latest last.
+
+A context variable does not reach a thread or a queue that a tool passes a task to; the text of the
+task does.
+"""
+_MAX_WRITTEN = 256
+_MAX_CHARACTERS = 2_000
+_MIN_WORDS = 2
+
+
+def delegation_of(words: str) -> Delegation | None:
+    """The call that a run with this task starts in, or that wrote its task; None for a user's."""
+    delegation = DELEGATION.get()
+    if delegation is not None or not _WRITTEN:
+        return delegation
+    with _LOCK:
+        if words in _WRITTEN:
+            return _WRITTEN[words]
+        held = (text for text in reversed(_WRITTEN) if text in words and text.count(" ") > 1)
+        text = next(held, None)
+        return None if text is None else _WRITTEN[text]
 
 
 def _ignore(_event: Event) -> None:
@@ -112,6 +214,9 @@ class RunControl:
         vault: where they are then; None if the run has no `Provenance`.
         approve: asks a person about a call, as the run's `Approval` does; None if it has none.
         clean_answer: removes from an answer with this label what the policy does not allow in it.
+        mark: the spans of the text of an answer that untrusted sources wrote.
+        reply: the calls of the reply that are being made.
+        delegation: the call of another run in which this one was started; None for a user's.
         forget_variables: clears the variables of a code agent's sandbox; None for other agents.
         deps: what the caller gave the run for its tools and middleware; never shown or stored.
     """
@@ -136,8 +241,21 @@ class RunControl:
     vault: SealedValues | None = None
     approve: Callable[[ToolCall], Awaitable[Decision]] | None = None
     clean_answer: Callable[[Any, Label | None], Any] | None = None
+    mark: Callable[[str], tuple[Mark, ...]] | None = None
+    reply: Sequence[ToolCall] = ()
+    delegation: Delegation | None = None
     forget_variables: Callable[[], Awaitable[None]] | None = None
     deps: Any = field(default=None, repr=False)
+
+    @property
+    def given(self) -> Label:
+        """The label of what came with the task: that of the call that delegates it, if any."""
+        return Label() if self.delegation is None else self.delegation.task
+
+    @property
+    def task_label(self) -> Label:
+        """The label of the task: the user's, or that of the call that delegates it."""
+        return USER if self.delegation is None else self.given
 
     @property
     def seconds(self) -> float:

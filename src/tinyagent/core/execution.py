@@ -146,7 +146,7 @@ class ExecutionResult:
         undone: whether the variables are as they were before this step.
         changes: how the workspace differs from its folder after this step, if there is one.
         label: where all this comes from; None if that is not known.
-        requests: what it asked of the network; the first 1,000.
+        requests: what it asked of the network: all that was allowed, and the first 1,000 refusals.
         note: what the model is shown besides, such as a warning of the limits.
     """
 

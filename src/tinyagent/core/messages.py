@@ -19,11 +19,13 @@ from tinyagent.core.parts import (
     read_opaque,
 )
 from tinyagent.core.provenance import Label, label_from_dict, label_to_dict
-from tinyagent.core.untrusted import as_array, as_object, describe
+from tinyagent.core.untrusted import as_array, as_object, cut_middle, describe, one_line, take
 
 _to_json = json.JSONEncoder(default=str).encode
 _to_plain_json = json.JSONEncoder(ensure_ascii=False).encode
 Role = Literal["system", "user", "assistant", "tool"]
+MATERIAL = "material:"
+_VALUE_CHARS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,13 @@ class ArgumentOrigin:
     vouched_by: str = ""
     fault: str = ""
 
+    def describe(self) -> str:
+        """The argument, its value and where that comes from, in one printable line."""
+        value = self.value
+        shown = ascii(cut_middle(value, _VALUE_CHARS)) if isinstance(value, str) else repr(value)
+        by = f"vouched for by {self.vouched_by}" if self.vouched_by else "allowed by its rule"
+        return f"{one_line(self.path)} = {shown}: {self.fault or by}"
+
 
 @dataclass(frozen=True, slots=True)
 class ToolCall:
@@ -50,8 +59,7 @@ class ToolCall:
     `fault` says why the call cannot be run (cut-off JSON, for example); it is written for the
     model. A faulty call keeps the text of the model in its only argument, `_unreadable`, so a
     conversation never holds arguments that are not JSON. `opaque` is data that the provider wants
-    back with the call: a signature or an id. `origins` say where its values come from, and `doubt`
-    why a person is asked about it, if the agent has a `Provenance`.
+    XX
     """
 
     id: str
@@ -61,6 +69,7 @@ class ToolCall:
     opaque: Opaque | None = None
     origins: tuple[ArgumentOrigin, ...] = field(default=(), compare=False, repr=False)
     doubt: str = field(default="", compare=False)
+    beside: tuple[ToolCall, ...] = field(default=(), compare=False, repr=False)
     _json: str = field(default="", init=False, compare=False, repr=False)
 
     @property
@@ -106,8 +115,41 @@ class ToolCall:
 
 Part = Text | Image | Document | Reasoning | ToolCall
 Content = str | tuple[Part, ...]
-Task = str | Sequence[str | ContentPart]
-"""A task: words, or words, images and documents in their order."""
+Labelled = Sequence[tuple[Content, Label]]
+"""Contents of messages, each with its label."""
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """A part of a task that its user hands over and did not write: see `untrusted`."""
+
+    part: ContentPart
+    name: str = "text"
+
+    @property
+    def source(self) -> str:
+        """Its name as a source of labels."""
+        return f"{MATERIAL}{self.name}"
+
+
+Task = str | Sequence[str | ContentPart | Material]
+"""A task: words, or words, images, documents and material of others in their order."""
+
+
+def untrusted(material: str | ContentPart, name: str = "text") -> Material:
+    """A part of a task that others wrote: a mail, a page, a document.
+
+    Where the agent has a `Provenance`, the user did not write it: it vouches for nothing, and from
+    then on calls must follow their rules.
+
+    Args:
+        material: a text, an image or a document.
+        name: its source is `material:NAME`.
+
+    Example:
+        `agent.run(["Summarize this mail:", untrusted(mail, "mail")])`
+    """
+    return Material(Text(material) if isinstance(material, str) else material, name)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,37 +258,66 @@ def parts_from_list(data: object) -> tuple[Part, ...]:
     return tuple(_part_from_dict(entry) for entry in entries)
 
 
-def as_content(task: Task) -> Content:
-    """A task as the content of a message.
+def as_contents(task: Task) -> tuple[tuple[Content, str], ...]:
+    """A task as the contents of messages, each with its source if others wrote it.
+
+    What the user wrote is the last.
 
     Raises:
-        ConfigurationError: an item is not a string, text, image or document, or there is none.
+        ConfigurationError: an item is not a string, text, image, document or `untrusted` material,
+            or there is none.
     """
     if isinstance(task, str):
-        return task
-    parts = tuple(Text(item) if isinstance(item, str) else item for item in task)
-    for part in parts:
+        return ((task, ""),)
+    parts = _parts(task)
+    material = tuple(((part,), source) for part, source in parts if source)
+    own = tuple(part for part, source in parts if not source)
+    return (*material, (own, "")) if own else material
+
+
+def _parts(task: Sequence[str | ContentPart | Material]) -> list[tuple[ContentPart, str]]:
+    """The parts of a task, each with its source if others wrote it."""
+    parts: list[tuple[ContentPart, str]] = []
+    for item in task:
+        part = item.part if isinstance(item, Material) else item
+        part = Text(part) if isinstance(part, str) else part
         if not isinstance(part, ContentPart):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ConfigurationError(
-                f"a task has {type(part).__name__!r} among its parts; pass strings, Text, Image"
-                " and Document"
+                f"a task has {type(part).__name__!r} among its parts; pass strings, Text, Image,"
+                " Document and untrusted(...)"
             )
+        parts.append((part, item.source if isinstance(item, Material) else ""))
     if not parts:
         raise ConfigurationError("the task has no parts; say what to do")
     return parts
 
 
 def task_to_json(task: Task) -> str | list[dict[str, Any]]:
-    """The JSON form of a task: words, or a list of parts; raises like `as_content`."""
-    content = as_content(task)
-    return content if isinstance(content, str) else [_part_to_dict(part) for part in content]
+    """The JSON form of a task: words, or a list of parts; raises like `as_contents`."""
+    if isinstance(task, str):
+        return task
+    return [
+        part.to_dict() | ({"material": source.removeprefix(MATERIAL)} if source else {})
+        for part, source in _parts(task)
+    ]
+
+
+def words_of(task: Task) -> str:
+    """The words of a task that its user wrote."""
+    contents = as_contents(task)
+    return "".join(Message("user", content).text for content, source in contents if not source)
 
 
 def task_from_json(data: object) -> Task:
     """Read a task from its JSON form; raises KeyError or ValueError for a wrong part."""
     if isinstance(data, str):
         return data
-    return [part for part in parts_from_list(data) if isinstance(part, ContentPart)]
+    task: list[ContentPart | Material] = []
+    for entry, part in zip(as_array(data) or [], parts_from_list(data), strict=True):
+        if isinstance(part, ContentPart):
+            is_material = "material" in entry
+            task.append(Material(part, take(entry, "material", str)) if is_material else part)
+    return task
 
 
 def plain_content(parts: Iterable[Part]) -> Content:

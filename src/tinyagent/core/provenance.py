@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from contextvars import ContextVar
 from dataclasses import dataclass
+from datetime import datetime
 from functools import lru_cache, reduce
 from types import MappingProxyType
 from typing import Any, Literal
@@ -20,6 +20,8 @@ from urllib.parse import urlsplit
 from tinyagent.core.untrusted import as_array, as_object
 
 MAX_SOURCES = 64
+OUTER = "../"
+"""Begins the sources of a run's caller."""
 _MAX_NAME = 200
 _MAX_NAMES = 256
 
@@ -98,6 +100,8 @@ def label_from_dict(data: Mapping[str, Any]) -> Label | None:
     return Label.from_dict(data["label"]) if "label" in data else None
 
 
+COMMON = frozenset({"user", "operator"})
+"""The sources that mean the same in all runs, and that all of them trust."""
 USER = Label(frozenset({"user"}))
 OPERATOR = Label(frozenset({"operator"}))
 UNKNOWN = Label(frozenset({"unknown"}), frozenset({"user"}))
@@ -108,22 +112,19 @@ def join(labels: Iterable[Label | None]) -> Label:
     return reduce(Label.__or__, (label or UNKNOWN for label in labels), Label())
 
 
-@dataclass(slots=True)
-class Delegation:
-    """What passes between a call and a run that starts in it: labels both ways."""
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A span of an answer that repeats what an untrusted source wrote.
 
-    task: Label
-    answer: Label = UNKNOWN
+    Attributes:
+        start: where it begins in `str(result)`.
+        end: where it ends.
+        sources: which wrote it.
+    """
 
-
-DELEGATION: ContextVar[Delegation | None] = ContextVar("DELEGATION", default=None)
-"""Set while a labelled run calls a tool, for the runs that start in it."""
-
-
-def task_label() -> Label:
-    """The label of a task that starts here: the user's, or that of the call that delegates it."""
-    delegation = DELEGATION.get()
-    return USER if delegation is None else delegation.task
+    start: int
+    end: int
+    sources: frozenset[str]
 
 
 Word = Literal["any", "own_words", "readable"]
@@ -179,17 +180,28 @@ class Domains:
 
 
 FORMS: Mapping[str, re.Pattern[str]] = {
-    "date": re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?"),
+    "date": re.compile(
+        r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
+    ),
     "email": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,8}", re.ASCII),
     "url": re.compile(
         r"(https?://)?[\w-]{1,63}(\.[\w-]{1,63}){1,8}(:\d{1,5})?([/?#]\S*)?", re.ASCII
     ),
 }
+_OPEN: Mapping[str, re.Pattern[str]] = {
+    "date": re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::00(?:\.0{1,9})?(?![\d.]))?", re.ASCII),
+    "email": re.compile(r"@[\w.-]+", re.ASCII),
+    "url": re.compile(r"\b(?:http|HTTP)[sS]?://[^\s/?#]+", re.ASCII),
+}
+"""What may be spelled in several ways without meaning anything else."""
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """Each text of the argument must have a form, and one of the sources must vouch for it.
+
+    What a form leaves open is not compared: the case of a domain, and how the time of a date is
+    written.
 
     Attributes:
         name: `"date"` (ISO 8601, with or without a time), `"email"` or `"url"`.
@@ -201,7 +213,26 @@ class Form:
 
     def accepts(self, value: object) -> bool:
         """Whether the value is a text of this form."""
-        return isinstance(value, str) and FORMS[self.name].fullmatch(value) is not None
+        if not isinstance(value, str) or FORMS[self.name].fullmatch(value) is None:
+            return False
+        try:
+            return self.name != "date" or bool(datetime.fromisoformat(value))
+        except ValueError:
+            return False
+
+
+def normal(text: str, form: str) -> str:
+    """The text with one spelling for all that means the same in what has the form.
+
+    Args:
+        text: any text.
+        form: a name of `FORMS`; every text is its own spelling without one.
+    """
+    if not form:
+        return text
+    if form == "date":
+        return _OPEN[form].sub(r"\1 \2", text)
+    return _OPEN[form].sub(lambda found: found[0].lower(), text)
 
 
 Rule = Sequence[str] | Word | OneOf | Between | Domains | Form
@@ -224,7 +255,9 @@ class Sink:
             one is `"own_words"`.
         control: `"trusted"` if the call may only be made while the model has read nothing
             untrusted, whatever its arguments are.
-        readers: the argument that names who receives the others, or `"public"` (the default).
+        readers: the argument that names who receives the others, or all that do; `"public"` (the
+            default) for anybody, which also holds for a call that names nobody; `"nobody"` for a
+            tool that sends nothing.
 
     Example:
         `Sink(to=["user", "contacts.email"], body="readable", readers="to")`
@@ -238,12 +271,19 @@ class Sink:
         /,
         *,
         control: Literal["any", "trusted"] = "any",
-        readers: str = "public",
+        readers: str | Sequence[str] = "public",
         **rules: Rule,
     ) -> None:
         self.rules: Mapping[str, Rule] = {**arguments, **rules}
-        self.control = control
-        self.readers = readers
+        self.control: Literal["any", "trusted"] = control
+        self.readers = readers if isinstance(readers, str) else tuple(readers)
+
+    @property
+    def receivers(self) -> tuple[str, ...]:
+        """The arguments that name who receives the others."""
+        if isinstance(self.readers, str):
+            return () if self.readers in {"public", "nobody"} else (self.readers,)
+        return self.readers
 
     def rule(self, argument: str) -> Rule:
         """The rule of an argument."""

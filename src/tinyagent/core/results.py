@@ -11,7 +11,7 @@ from tinyagent.core.cost import Cost, ModelUse, cost_of
 from tinyagent.core.errors import TinyAgentError
 from tinyagent.core.execution import Artifact
 from tinyagent.core.messages import Message
-from tinyagent.core.provenance import Label
+from tinyagent.core.provenance import Label, Mark
 from tinyagent.core.signals import Signal
 from tinyagent.core.types import ToolResult, Usage
 
@@ -113,6 +113,8 @@ class RunResult(PartlySubscripted, Generic[T_co, M_co, S_co]):
         error: why there is no answer.
         uses: the tokens of each model request.
         label: where the answer comes from; None if that is not known.
+        marks: the spans of `str(result)` that repeat what untrusted sources wrote, if the run has a
+            `Provenance`: addresses, links, long numbers, and runs of several words.
         calls: the calls of a run with a `Provenance`, each with the origins of its arguments.
     """
 
@@ -130,6 +132,7 @@ class RunResult(PartlySubscripted, Generic[T_co, M_co, S_co]):
     uses: tuple[ModelUse, ...] = ()
     label: Label | None = None
     calls: tuple[ToolResult, ...] = ()
+    marks: tuple[Mark, ...] = ()
 
     @property
     def messages(self) -> tuple[Message, ...]:

@@ -77,6 +77,11 @@ class ToolSpec(Protocol):
         ...
 
     @property
+    def described_by(self) -> str:
+        """The source of its description; empty for the operator."""
+        ...
+
+    @property
     def returns(self) -> Any:
         """The type of its results; None if it is not known."""
         ...
@@ -195,16 +200,14 @@ class ModelResponse:
 
     `parts` are its parts in the order in which they were sent. They are only present if `content`
     and `tool_calls` are not everything: if there is reasoning, opaque data, or text after a call.
-    If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the provider
-    that served it, by the prefix of its models' names (`anthropic`). `label` is that
-    of its request.
+    If `content` or `tool_calls` are replaced, the parts are updated. `provider` is the one that
+    served it, by the prefix of its models' names (`anthropic`). `label` is that of its request.
 
     `finish_reason` is why the answer ended: `stop`, `tool_calls`, `length` (it is cut off),
     `refusal` (the model declines) or `content_filter` (the provider withholds it, or the rest of
     it); any other end keeps the provider's own word. `refusal` holds the provider's words for the
-    last two, in at most 500 characters; it is empty if there are none.
-
-    `cost` is the cost in US dollars if the provider itself reports it.
+    last two, in at most 500 characters; it is empty if there are none. `cost` is what
+    the provider itself reports, in US dollars.
     """
 
     content: str | None

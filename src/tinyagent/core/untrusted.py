@@ -105,6 +105,13 @@ def short_repr(value: Any, max_chars: int) -> str:
     return text if len(text) <= max_chars else f"{text[:max_chars]}… ({len(text)} characters)"
 
 
+def one_line(text: str) -> str:
+    """The text with all that could move or hide what stands around it as escapes."""
+    if text.isprintable():
+        return text
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+
+
 def _notice(missing: int, hint: str) -> str:
     return f"\n[... {missing:,} characters are left out here{hint} ...]\n"
 

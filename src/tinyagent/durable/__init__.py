@@ -8,10 +8,9 @@ if find_spec("dbos") is None:
     raise ModuleNotFoundError(missing_extra("tinyagent.durable", "durable"), name="dbos")
 
 from tinyagent.core.errors import ReplayDiverged, RunAborted, RunConflict, UnknownRun
-from tinyagent.durable.questions import Question
 from tinyagent.durable.queues import QueueOptions
 from tinyagent.durable.runs import DurableRuns
-from tinyagent.durable.states import DurableState, RunRecord, StepRecord
+from tinyagent.durable.states import DurableState, Question, RunRecord, StepRecord
 
 __all__ = [
     "DurableRuns",

@@ -18,13 +18,15 @@ from tinyagent.core.execution import ExecutionResult
 from tinyagent.core.logs import logger
 from tinyagent.core.provenance import UNKNOWN
 from tinyagent.durable.cursor import Cursor
-from tinyagent.durable.questions import Suspended
+from tinyagent.durable.journal import Suspended
 from tinyagent.durable.records import execution_from_dict, execution_to_dict
 from tinyagent.middleware.base import CodeRun
 
 
 async def run_block(cursor: Cursor, place: str, code: str, call_next: CodeRun) -> ExecutionResult:
     """Run one block, for the first time or again.
+
+    A block without a record may have been interrupted: its recorded calls are made again, too.
 
     Raises:
         ReplayDiverged: It does not make the same calls, or does not end as it did before.
@@ -34,6 +36,7 @@ async def run_block(cursor: Cursor, place: str, code: str, call_next: CodeRun) -
         result = await call_next(code)
         if cursor.journal.questions:  # the run is suspended
             raise Suspended
+        _expect_all_calls(cursor, place)
         if cursor.run.label is not None:
             result = replace(result, label=cursor.run.label(None))
         record = {**execution_to_dict(result), **cursor.now()}
@@ -58,15 +61,18 @@ def _has_left_variables(recorded: ExecutionResult) -> bool:
     return not recorded.undone and not (recorded.state_lost and recorded.error is not None)
 
 
+def _expect_all_calls(cursor: Cursor, place: str) -> None:
+    for missed in cursor.journal.unread(("tool", "begin"), cursor.step):
+        raise ReplayDiverged(
+            f"the block of code at {place} does not make the same calls again: it leaves out"
+            f" {missed.name!r} (record {missed.number})"
+        )
+
+
 def _compare(
     cursor: Cursor, place: str, recorded: ExecutionResult, result: ExecutionResult
 ) -> None:
-    missed = cursor.journal.unread("tool", cursor.step)
-    if missed:
-        raise ReplayDiverged(
-            f"the block of code at {place} does not make the same calls again: it leaves out"
-            f" {missed[0].name!r} (record {missed[0].number})"
-        )
+    _expect_all_calls(cursor, place)
     ends = [(one.error is None, one.is_final) for one in (recorded, result)]
     if ends[0] != ends[1]:
         raise ReplayDiverged(

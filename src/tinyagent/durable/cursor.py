@@ -60,12 +60,12 @@ class Cursor:
         self._counts[f"turn {self.step}"] += 1
         return self._counts[f"turn {self.step}"]
 
-    def tries(self, place: str) -> int:
-        """How often earlier executions began the call at this place."""
-        tries = 0
-        while self.journal.find("begin", f"{place}#{tries + 1}"):
-            tries += 1
-        return tries
+    def begun(self, place: str) -> list[Entry]:
+        """The records of earlier executions that began the call at this place."""
+        begun: list[Entry] = []
+        while (entry := self.journal.find("begin", f"{place}#{len(begun) + 1}")) is not None:
+            begun.append(entry)
+        return begun
 
     def now(self) -> Record:
         """The run's own time, as part of a record."""
@@ -89,22 +89,35 @@ class Cursor:
         """From now on in this block, a call without a record is a divergence."""
         self._is_known_block = True
 
-    def expect_new(self, place: str, call: ToolCall, turn: int = 0) -> None:
-        """Check that code makes a call without a record only after all recorded calls.
+    def expect_new(self, place: str, call: ToolCall, turn: int | None = None) -> None:
+        """Check that code makes a call, which is about to be made, only after all recorded calls.
 
         Args:
             place: Of the call.
             call: The call.
-            turn: The index of the call within this step; 0 if it is not counted yet.
+            turn: Recorded calls up to this index must have come before it; by default, up to that
+                of the next call.
 
         Raises:
             ReplayDiverged: An earlier execution did something else.
         """
-        turn = turn or self._counts[f"turn {self.step}"] + 1
-        recorded = self.journal.unread("tool", self.step) + self.journal.unread("begin", self.step)
+        turn = self._counts[f"turn {self.step}"] + 1 if turn is None else turn
+        recorded = self.journal.unread(("tool", "begin"), self.step)
         missed = [entry for entry in recorded if entry.value.get("turn", turn + 1) <= turn]
         if self._in_block and (self._is_known_block or missed):
             raise ReplayDiverged(_divergence(place, call, missed))
+
+    def expect_begun_calls(self) -> None:
+        """Check that the run has come again to each call that it began and may not repeat.
+
+        Raises:
+            ReplayDiverged: It has gone past one: its tool may have another name now.
+        """
+        for entry in self.journal.unread(("begin",), self._prefix, with_agents=True):
+            raise ReplayDiverged(
+                f"the run does not make the same calls again: it leaves out {entry.name!r}"
+                f" (record {entry.number}). Resume it with the tools and rules that it began with"
+            )
 
     def read(self, entry: Entry, reader: Callable[[Mapping[str, Any]], T]) -> T:
         """The value of a record, read strictly.

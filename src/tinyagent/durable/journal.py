@@ -28,8 +28,8 @@ from dbos import DBOS
 from dbos import error as dbos_error
 
 from tinyagent.core.events import Event
-from tinyagent.durable.questions import Question, Suspended
 from tinyagent.durable.records import Record
+from tinyagent.durable.states import Question
 
 # The number of a record has another name, or another record, by now.
 _TAKEN = (dbos_error.DBOSUnexpectedStepError, dbos_error.DBOSStepNondeterminismError)
@@ -52,6 +52,10 @@ class Entry:
     def kind(self) -> str:
         """`model`, `begin`, `tool`, `ask`, `code` or `end`."""
         return [*self.name.split(" ", 2), ""][1]
+
+
+class Suspended(BaseException):
+    """The run is suspended until its questions are answered; only the execution catches this."""
 
 
 class CallGate:
@@ -151,18 +155,24 @@ class Journal:
         self._unread.discard((kind, place))
         return self._entries.get((kind, place))
 
-    def unread(self, kind: str, prefix: str) -> list[Entry]:
-        """The unread records of one step of a run.
+    def unread(
+        self, kinds: tuple[str, ...], prefix: str, *, with_agents: bool = False
+    ) -> list[Entry]:
+        """The unread records of a run, or of one of its steps, in their order.
 
         Args:
-            kind: Of the records.
-            prefix: How the places of the step begin.
+            kinds: Of the records.
+            prefix: How the places of the run or step begin.
+            with_agents: Whether to include those of agents as tools.
         """
-        return [
+        entries = [
             self._entries[key]
             for key in self._unread
-            if key[0] == kind and key[1].startswith(prefix) and "/" not in key[1][len(prefix) :]
+            if key[0] in kinds
+            and key[1].startswith(prefix)
+            and (with_agents or "/" not in key[1][len(prefix) :])
         ]
+        return sorted(entries, key=lambda entry: entry.number)
 
     def pass_over(self, prefix: str) -> None:
         """Count the records as read whose places begin so."""

@@ -21,7 +21,6 @@ from tinyagent.core.untrusted import take
 from tinyagent.durable.blocks import run_block
 from tinyagent.durable.cursor import Cursor, digest
 from tinyagent.durable.journal import Entry, Journal
-from tinyagent.durable.questions import question
 from tinyagent.durable.records import (
     refusal_from_dict,
     refusal_to_dict,
@@ -31,6 +30,7 @@ from tinyagent.durable.records import (
     tool_result_to_dict,
     value_or_text,
 )
+from tinyagent.durable.states import question
 from tinyagent.middleware.approval import Decision, nobody
 from tinyagent.middleware.base import (
     CodeRun,
@@ -86,6 +86,7 @@ class _RecordedRun(Middleware):
             ModelFormatRefused: The recorded answer is to a request that offered its tools in
                 another form; an agent steps down to it, as it did before.
             ModelError: The server failed.
+            ReplayDiverged: The run has left out a call that it began before.
         """
         cursor, form = self._cursor, _form(request)
         place = cursor.place("model")
@@ -96,6 +97,7 @@ class _RecordedRun(Middleware):
             if isinstance(refused, ModelContextTooLong) or entry.value.get("form") == form:
                 raise refused
             place = cursor.place("model")  # a form that this process has learned not to use
+        cursor.expect_begun_calls()
         async with self._journal.calling():
             try:
                 response = await call_next(request)
@@ -119,12 +121,13 @@ class _RecordedRun(Middleware):
         if tool.is_agent:
             return await _call_agent(place, call, call_next)
         turn = cursor.next_turn()
-        tries = cursor.tries(place)
+        begun = cursor.begun(place)
+        tries = len(begun)
         entry = self._journal.find("tool", place)
         if entry is not None:
             return self._recorded_result(entry, call)
-        if not tries:
-            cursor.expect_new(place, call, turn)
+        # A call in doubt has its turn on record, and comes after those of earlier turns.
+        cursor.expect_new(place, call, begun[0].value.get("turn", turn) - 1 if begun else turn)
         about = {"arguments": value_or_text(dict(call.arguments)), "turn": turn}
         if tool.idempotent:
             async with self._journal.calling():
@@ -163,6 +166,8 @@ class _RecordedRun(Middleware):
                     answer = await ask(call)
                 decision = answer if isinstance(answer, Decision) else Decision(answer is True)
             record = {"approved": decision.approved, "reason": decision.reason}
+            if decision.beside:
+                record["beside"] = True
             await journal.record("ask", place, call.name, record)
             return decision
 
@@ -222,7 +227,8 @@ async def _call_agent(place: str, call: ToolCall, call_next: ToolCallHandler) ->
 
 
 def _decision(data: Mapping[str, Any]) -> Decision:
-    return Decision(take(data, "approved", bool), take(data, "reason", str))
+    beside = data.get("beside") is True
+    return Decision(take(data, "approved", bool), take(data, "reason", str), beside)
 
 
 def _form(request: ModelRequest) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
 import uuid
 from collections.abc import Mapping, Sequence
@@ -14,6 +15,7 @@ from typing import Any, Self, cast
 
 import psycopg
 from dbos import DBOS, DBOSClient, DBOSConfig
+from dbos import error as dbos_error
 from sqlalchemy import make_url
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -27,6 +29,7 @@ from tinyagent.durable.store import NAME, RunStore
 from tinyagent.durable.workflow import AnyAgent, Executions, Listener, serve
 
 _TEND_SECONDS = 5.0
+_CANCELLED = (dbos_error.DBOSAwaitedWorkflowCancelledError, dbos_error.DBOSWorkflowCancelledError)
 
 
 class DurableRuns(RunStore):
@@ -131,6 +134,7 @@ class DurableRuns(RunStore):
         self._liveness = Liveness(self._url, self.executor_id, self._executing)
         await asyncio.to_thread(self._liveness.start)
         self._dbos = DBOS(config=self._config())
+        logging.getLogger("dbos").addFilter(_is_unexpected)
         DBOS.listen_queues(list(self._queues))
         # On this thread, so that DBOS runs the agents on its loop. Nothing is awaited before
         # everything is ready, because runs may be waiting.
@@ -199,6 +203,12 @@ def _deps_of(agents: Mapping[str, AnyAgent], deps: Mapping[str, Any]) -> Mapping
         known = ", ".join(sorted(agents)) or "none"
         raise ConfigurationError(f"deps: there is no agent {unknown[0]!r}, only: {known}")
     return deps
+
+
+def _is_unexpected(record: logging.LogRecord) -> bool:
+    """Whether DBOS logs something other than the traceback of a run that was cancelled."""
+    error = record.exc_info[1] if record.exc_info else None
+    return not isinstance(error, _CANCELLED)
 
 
 def _checked(database: str) -> str:

@@ -1,4 +1,9 @@
-"""RunRecord and StepRecord: what callers see of a run and of its journal."""
+"""RunRecord, StepRecord and Question: what callers see of a run, its journal, and its waits.
+
+A suspended run has no execution and holds nothing. The answer to a question is written to the run,
+which is then enqueued; the next execution goes through its journal to the same call and finds the
+answer.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,17 @@ from typing import Any, Literal, cast
 from dbos import StepInfo, WorkflowStatus
 
 from tinyagent.core.errors import RunConflict
+from tinyagent.core.messages import ToolCall
 from tinyagent.core.types import Usage
-from tinyagent.core.untrusted import as_array, as_object, take, take_list, take_object
-from tinyagent.durable.questions import Question
-from tinyagent.durable.records import Record
+from tinyagent.core.untrusted import (
+    as_array,
+    as_object,
+    take,
+    take_list,
+    take_object,
+    take_optional,
+)
+from tinyagent.durable.records import Record, value_from_dict, value_or_text
 
 DurableState = Literal[
     "queued",
@@ -38,8 +50,62 @@ _STATE_OF: dict[str, DurableState] = {
     "PENDING": "running",
     "CANCELLED": "cancelled",
     "ERROR": "error",
-    "MAX_RECOVERY_ATTEMPTS_EXCEEDED": "lost",
 }
+Choice = Literal["retry", "skip", "abort"]
+"""What to do about a call in doubt: make it again, continue without it, end the run."""
+QuestionKind = Literal["approval", "in_doubt"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a run waits for.
+
+    `place` names the call within the run. `kind` is `"approval"`, or `"in_doubt"` for a call that
+    was started and whose result is not known. `doubt` says why a `Provenance` asks, and `origins`
+    where each value comes from, in a line each.
+    """
+
+    place: str
+    kind: QuestionKind
+    tool: str
+    arguments: Mapping[str, Any]
+    asked: datetime
+    doubt: str = ""
+    origins: tuple[str, ...] = ()
+
+    def to_dict(self) -> Record:
+        """The JSON form."""
+        return {
+            "place": self.place,
+            "kind": self.kind,
+            "tool": self.tool,
+            "arguments": value_or_text(dict(self.arguments)),
+            "asked": self.asked.isoformat(),
+            **({"doubt": self.doubt, "origins": list(self.origins)} if self.doubt else {}),
+        }
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> Question:
+        """Read the JSON form; raises ValueError."""
+        arguments = value_from_dict(take_object(data, "arguments"))
+        return cls(
+            take(data, "place", str),
+            "approval" if take(data, "kind", str) == "approval" else "in_doubt",
+            take(data, "tool", str),
+            cast("Record", arguments) if isinstance(arguments, dict) else {},
+            datetime.fromisoformat(take(data, "asked", str)),
+            take_optional(data, "doubt", str) or "",
+            tuple(str(line) for line in as_array(data.get("origins")) or ()),
+        )
+
+
+def question(kind: QuestionKind, place: str, call: ToolCall) -> Question:
+    """A question about a call, asked now."""
+    origins = tuple(origin.describe() for origin in call.origins)
+    now = datetime.now(UTC)
+    return Question(place, kind, call.name, dict(call.arguments), now, call.doubt, origins)
+
+
 TAG = "tag:"
 """How the names of workflow attributes begin that are tags of the run."""
 
@@ -49,7 +115,7 @@ class RunRecord:
     """A run and its state in the database.
 
     `state` is `"queued"`, `"running"`, `"waiting"` (for an approval), `"needs_decision"` (about a
-    call in doubt), `"lost"` (its process died 100 times), or how the run ended. `output` is the
+    call in doubt), `"lost"` (it kept ending its process), or how the run ended. `output` is the
     answer as JSON, `error` a message and `error_kind` its class. `questions` are what it waits for.
     """
 

@@ -12,10 +12,11 @@ from typing import Unpack
 from dbos import DBOSClient, WorkflowStatus
 from dbos import error as dbos_error
 
-from tinyagent.core.errors import RunConflict, UnknownRun
+from tinyagent.core.context import delegation_of
+from tinyagent.core.errors import ConfigurationError, RunConflict, UnknownRun
 from tinyagent.core.execution import Artifact
-from tinyagent.core.messages import Task, task_to_json
-from tinyagent.durable.questions import Choice
+from tinyagent.core.messages import Task, task_to_json, words_of
+from tinyagent.core.provenance import COMMON
 from tinyagent.durable.queues import (
     NO_KEY,
     StartOptions,
@@ -26,6 +27,7 @@ from tinyagent.durable.queues import (
 from tinyagent.durable.records import Record, execution_from_dict
 from tinyagent.durable.states import (
     WAITS,
+    Choice,
     DurableState,
     RunRecord,
     StepRecord,
@@ -34,6 +36,7 @@ from tinyagent.durable.states import (
     spec_of,
     step_record,
 )
+from tinyagent.durable.suspects import LIVES
 from tinyagent.durable.workflow import ANSWER, WORKFLOW
 from tinyagent.memory.memory import Memory, MemoryManager
 
@@ -42,6 +45,7 @@ NAME = "tinyagent"
 
 _KEEP_ALL = 2**31 - 1
 _PAGE = 100
+_MAX_ID = 200
 _NAMED = 5
 _POLL_SECONDS = (0.02, 0.5)
 _SETTLE_SECONDS = 10.0
@@ -50,11 +54,10 @@ _STATUSES: dict[str, tuple[str, ...]] = {
     "queued": ("ENQUEUED", "DELAYED"),
     "running": ("PENDING",),
     "cancelled": ("CANCELLED",),
-    "lost": ("MAX_RECOVERY_ATTEMPTS_EXCEEDED",),
     "error": ("SUCCESS", "ERROR"),
 }
 _IN_PROGRESS = (*_STATUSES["queued"], *_STATUSES["running"])
-_ENDED = ["SUCCESS", "ERROR", "CANCELLED", "MAX_RECOVERY_ATTEMPTS_EXCEEDED"]
+_ENDED = ["SUCCESS", "ERROR", "CANCELLED"]
 
 
 class RunStore:
@@ -78,16 +81,25 @@ class RunStore:
 
         Raises:
             RunConflict: The id is that of a run of another agent or task.
-            ConfigurationError: The task has parts other than text, images and documents.
+            ConfigurationError: The task has parts other than text, images and documents, or the id
+                is not a printable text.
         """
+        if run_id is not None and not _is_id(run_id):
+            raise ConfigurationError(
+                f"run_id {run_id[:_MAX_ID]!r} cannot name a run: use 1 to {_MAX_ID} printable"
+                " characters, without spaces around them"
+            )
         memory = options.get("memory")
         task_json = task_to_json(task)
-        spec = {
+        spec: Record = {
             "agent": agent,
             "task": task_json,
             "max_steps": options.get("max_steps"),
             "memory": memory.to_list() if isinstance(memory, Memory | MemoryManager) else memory,
         }
+        delegation = delegation_of(words_of(task))
+        if delegation is not None and not delegation.task.sources <= COMMON:
+            spec["label"] = delegation.task.to_dict()
         new_id = run_id or uuid.uuid4().hex
         await self._client.enqueue_async(enqueue_options(new_id, agent, options), spec)
         if run_id is not None:
@@ -212,6 +224,7 @@ class RunStore:
             raise RunConflict(f"run {run_id!r} cannot be resumed: it is {record.state}")
         steps = await self._client.list_workflow_steps_async(run_id, load_output=False)
         ends = [step["function_id"] for step in steps if step["function_name"] == "end end"]
+        await self._client.update_workflow_attributes_async(run_id, {LIVES: None}, merge=True)
         await self._wake(run_id, ends[0] if ends else _KEEP_ALL)
 
     async def approve(
@@ -326,9 +339,14 @@ class RunStore:
         return True
 
     async def _status(self, run_id: str) -> WorkflowStatus:
-        statuses = await self._client.list_workflows_async(workflow_ids=[run_id], name=WORKFLOW)
+        # Some databases refuse to look up some texts.
+        statuses = (
+            await self._client.list_workflows_async(workflow_ids=[run_id], name=WORKFLOW)
+            if _is_id(run_id)
+            else []
+        )
         if not statuses:
-            raise UnknownRun(f"there is no run {run_id!r}")
+            raise UnknownRun(f"there is no run {run_id[:_MAX_ID]!r}")
         return statuses[0]
 
     async def _all(
@@ -362,3 +380,8 @@ class RunStore:
         if not ids:
             return []
         return await self._client.list_workflows_async(workflow_ids=ids, sort_desc=True)
+
+
+def _is_id(text: str) -> bool:
+    """Whether a text can be the id of a run."""
+    return 0 < len(text) <= _MAX_ID and text.isprintable() and text == text.strip()

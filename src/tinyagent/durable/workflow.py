@@ -9,23 +9,25 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
 from functools import partial
 from typing import Any, Protocol, cast
 
-from dbos import DBOS, DBOSClient
+from dbos import DBOS, DBOSClient, WorkflowStatus
 
 from tinyagent.agents.code import TinyCodeAgent
+from tinyagent.core.context import Delegation, delegated
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.events import Event, RunFinished
-from tinyagent.core.messages import task_from_json
+from tinyagent.core.messages import Task, task_from_json
+from tinyagent.core.provenance import Label
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import Usage
-from tinyagent.durable.journal import CallGate, Entry, Journal
-from tinyagent.durable.questions import Suspended
+from tinyagent.durable.journal import CallGate, Entry, Journal, Suspended
 from tinyagent.durable.recorder import Recorder
 from tinyagent.durable.records import Record
+from tinyagent.durable.suspects import Lives, Room
 from tinyagent.memory.memory import Memory, MemoryManager
 from tinyagent.middleware.base import INNERMOST
 
@@ -76,6 +78,7 @@ class Executions:
         self._listener = listener
         self._deps = deps
         self._tasks: dict[asyncio.Task[Any], str] = {}
+        self._room = Room()
 
     def run_ids(self) -> set[str]:
         """The runs that are being executed."""
@@ -97,7 +100,13 @@ class Executions:
         task = cast("asyncio.Task[Any]", asyncio.current_task())
         self._tasks[task] = run_id
         try:
-            return await self._execute(agent, run_id, spec)
+            lives = await self._lives(run_id)
+            async with self._room.entered(is_suspect=lives.is_suspect):
+                if lives.begun > 1:
+                    await self._note(run_id, lives.to_attributes())
+                if lives.are_over:
+                    return _outcome("lost", error=lives.obituary())
+                return await self._execute(agent, run_id, spec)
         finally:
             del self._tasks[task]
 
@@ -128,6 +137,14 @@ class Executions:
                 kinds = {question.kind for question in questions}
                 state = "needs_decision" if "in_doubt" in kinds else "waiting"
                 return _outcome(state, questions=[one.to_dict() for one in questions])
+
+    async def _lives(self, run_id: str) -> Lives:
+        (status,) = await self._statuses(run_id)
+        attempts = status.recovery_attempts or 0
+        if attempts <= 1:
+            return Lives(0, 1)
+        read = partial(self._client.list_workflow_steps_async, load_output=False)
+        return Lives.after_death(status.attributes or {}, len(await _apart(read, run_id)))
 
     async def _journal(self, run_id: str) -> Journal:
         # Outside the workflow's context, because DBOS would make a step of reading.
@@ -161,6 +178,14 @@ class Executions:
         if spec["agent"] in self._deps:
             options["deps"] = self._deps[spec["agent"]]
         task = task_from_json(spec["task"])
+        label = None if "label" not in spec else Label.from_dict(spec["label"])
+        with delegated(None if label is None else Delegation(Label(), label)):
+            return await self._observed(agent, journal, task, options)
+
+    async def _observed(
+        self, agent: AnyAgent, journal: Journal, task: Task, options: Mapping[str, Any]
+    ) -> RunResult[Any]:
+        """Run the agent; the listener, if there is one, gets its events."""
         if self._listener is None:
             return await agent.run(task, return_result=True, **options)
         last = cast("RunFinished", None)  # every run has one
@@ -174,17 +199,19 @@ class Executions:
         return last.result
 
     async def _answers(self, run_id: str) -> Mapping[str, Any]:
-        (status,) = await _apart(
-            partial(self._client.list_workflows_async, load_input=False, load_output=False),
-            workflow_ids=[run_id],
-        )
+        (status,) = await self._statuses(run_id)
         attributes: Record = status.attributes or {}
         return {
             key[len(ANSWER) :]: value for key, value in attributes.items() if key.startswith(ANSWER)
         }
 
+    async def _statuses(self, run_id: str) -> Sequence[WorkflowStatus]:
+        read = partial(self._client.list_workflows_async, load_input=False, load_output=False)
+        statuses: Sequence[WorkflowStatus] = await _apart(read, workflow_ids=[run_id])
+        return statuses
+
     async def _note(self, run_id: str, attributes: Record) -> None:
-        """Mark the run as suspended or not, for searches; the outcome is what counts."""
+        """Write attributes of the run's workflow."""
         update = self._client.update_workflow_attributes_async
         await _apart(update, run_id, attributes, merge=True)
 
@@ -235,7 +262,7 @@ def serve(executions: Executions | None) -> None:
 WORKFLOW = "tinyagent.run"
 
 
-@DBOS.workflow(name=WORKFLOW)
+@DBOS.workflow(name=WORKFLOW, max_recovery_attempts=None)
 async def run_agent(spec: Record) -> Record:
     """Execute the run of this workflow."""
     if _serving is None or DBOS.workflow_id is None:

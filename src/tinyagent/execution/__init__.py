@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from tinyagent.execution.definition import Sandbox
     from tinyagent.execution.network.rules import Allow
     from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.protocol import Executor, Guarantee
@@ -16,6 +17,7 @@ else:
     __getattr__, __dir__ = lazy_names(
         __name__,
         {
+            "definition": "Sandbox",
             "network.rules": "Allow",
             "network.secrets": "ApiKey Bearer",
             "protocol": "Executor Guarantee",
@@ -35,6 +37,7 @@ __all__ = [
     "Guarantee",
     "ProcessExecutor",
     "Refusal",
+    "Sandbox",
     "Snapshot",
     "TrustLevel",
     "Workspace",

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from tinyagent.core.execution import Artifact, ExecutionResult, NetworkRequest
+
+if TYPE_CHECKING:
+    from tinyagent.execution.definition import Sandbox
 
 __all__ = ["Artifact", "ExecutionResult", "Executor", "Guarantee"]
 
@@ -36,6 +39,11 @@ class Guarantee:
 
 class Executor(Protocol):
     """Runs code step by step; variables live on from step to step."""
+
+    @property
+    def sandbox(self) -> Sandbox | None:
+        """What the code may use, as the prompt of an agent says it; None says nothing."""
+        ...
 
     @property
     def guarantees(self) -> Sequence[Guarantee]:

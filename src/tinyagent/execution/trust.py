@@ -148,7 +148,7 @@ def imports_at(
         return ISOLATED_IMPORTS | names
     if "*" in names:
         raise ConfigurationError(
-            "extra_imports=\"*\" would undo trust level 'local': name the modules, or use"
+            "imports=\"*\" would undo trust level 'local': name the modules, or use"
             " TrustLevel.ISOLATED"
         )
     if "pandas" in names:
@@ -221,7 +221,7 @@ def promise_ids(names: Iterable[str]) -> frozenset[str]:
 
 
 def needed_promises(
-    level: TrustLevel, without: Iterable[str], require: Iterable[str], checkpoints: int
+    level: TrustLevel, without: Iterable[str], require: Iterable[str], *, keeps_states: bool
 ) -> frozenset[str]:
     """The ids of the promises that must be enforced for code to run.
 
@@ -229,7 +229,7 @@ def needed_promises(
         level: decides which promises are needed by default.
         without: promises that may be missing.
         require: promises that are needed in addition.
-        checkpoints: how many earlier states the caller wants to keep.
+        keeps_states: whether the caller wants earlier states.
 
     Raises:
         ConfigurationError: no promise has such a name, or one is in both lists.
@@ -239,7 +239,7 @@ def needed_promises(
         TrustLevel.ISOLATED: _AT_ISOLATED,
         TrustLevel.SANDBOXED: frozenset(PROMISES),
     }[level]
-    if not checkpoints:
+    if not keeps_states:
         needed -= {_OF_CHECKPOINTS}
     dropped, required = promise_ids(without), promise_ids(require)
     both = sorted(dropped & required)

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from tinyagent.core.errors import ConfigurationError, missing_extra
 from tinyagent.core.logs import logger
 from tinyagent.core.parts import Document, Image
-from tinyagent.core.provenance import Sink
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from tinyagent.mcp.connection import Connection
 
 _NAME_CHARS = 64
+_QUOTES = "'\""
 
 
 @asynccontextmanager
@@ -35,8 +35,9 @@ async def mcp_tools(
 
     Use it as `async with mcp_tools("http://127.0.0.1:8000/mcp") as tools` and give `tools` to an
     agent that runs inside the block. Names that a model could not call are changed, and all names
-    are made unique. Descriptions are shortened, but they are the server's text: connect only to
-    servers that you would allow to instruct the model.
+    are made unique. Descriptions are shortened, but they are the server's text, and the model reads
+    them: where the agent has a `Provenance`, their source is `mcp:SERVER`, and what a server says
+    of its tools ("only reads") loosens no rule.
 
     Args:
         servers: each a URL (streamable HTTP), a command as a list (stdio; it gets PATH, HOME and
@@ -89,19 +90,8 @@ def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | No
         return result_content(await connection.call(listed.name, arguments))
 
     doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)
-    return Tool(name, call, doc, schema, argument_check(schema), sink=_sink(listed))
-
-
-def _sink(listed: types.Tool) -> Sink | None:
-    """The rules of a tool for a `Provenance`; None, the strictest, unless it is only read from.
-
-    A server's hints are its own words. Whoever runs it reads all arguments, so even a tool that
-    only reads may be sent nothing but what everybody may read.
-    """
-    hints = listed.annotations
-    if hints is None or hints.read_only_hint is not True or hints.destructive_hint is True:
-        return None
-    return Sink(dict.fromkeys(listed.input_schema.get("properties", {}), "readable"))
+    source = f"mcp:{connection.label.strip(_QUOTES)}"
+    return Tool(name, call, doc, schema, argument_check(schema), described_by=source)
 
 
 def _callable(name: str) -> str:

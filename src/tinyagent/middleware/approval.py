@@ -37,6 +37,9 @@ class Approval(SteeringMiddleware):
     A refusal becomes the result of the call, with its reason. The same call is not asked about
     again, and more than 10 refused calls end the run. Agents without an `Approval` refuse all such
     calls.
+
+    A call that a `Provenance` asks about has a `doubt` and `origins`. The calls `beside` it are in
+    the same reply and break a rule, too: `Decision(approved=True, beside=True)` approves them all.
     """
 
     def __init__(self, ask: Ask = nobody) -> None:
@@ -55,6 +58,7 @@ class _Gate(Middleware):
         self._run = run
         self._questions = 0
         self._refused: dict[str, Decision] = {}
+        self._count = 0  # of the refused ones, without those that break a rule
         self._approved: set[str] = set()
 
     @contextmanager
@@ -85,10 +89,12 @@ class _Gate(Middleware):
         wish = _wish(call)
         decision = self._refused.get(wish) or await self._decide(call)
         if decision.approved:
-            self._approved.add(wish)
+            self._approved |= {wish, *map(_wish, call.beside if decision.beside else ())}
             return decision
+        if wish not in self._refused and not call.doubt:  # an attacker may want many of those
+            self._count += 1
         self._refused[wish] = decision
-        if len(self._refused) > _MAX_REFUSED:
+        if self._count > _MAX_REFUSED:
             raise UsageLimitReached(
                 f"{_MAX_REFUSED} calls were refused; the run does not ask again"
             )

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from tinyagent.core.messages import Message, ToolCall
-from tinyagent.core.provenance import USER, Label
+from tinyagent.core.messages import MATERIAL, Message, ToolCall
+from tinyagent.core.provenance import COMMON, USER, Label
 from tinyagent.core.results import long_result_handle
-from tinyagent.provenance.policy import ALWAYS_TRUSTED, parse_source
+from tinyagent.provenance.policy import parse_source
 from tinyagent.provenance.vouching import (
     Record,
     Scalar,
     as_json,
-    echoes_of,
+    has_words,
     is_said_in,
-    normal,
+    leaves,
     times_in,
 )
 
@@ -34,7 +34,7 @@ class Evidence:
         self._words: dict[str, int] = {}  # how often they are in one request, at most
         self._said = Counter[str]()  # how often they are in this one
         self._records: dict[str, Record] = {}
-        self._earlier: dict[str, tuple[ToolCall, str]] = {}  # results that no rule has needed yet
+        self._earlier: dict[str, tuple[ToolCall, Message]] = {}  # results that no rule has needed
         self._long: dict[str, Label] = {}
         self._calls: dict[str, ToolCall] = {}
 
@@ -48,47 +48,61 @@ class Evidence:
         if not goes_on:
             self._said.clear()
         for message in messages:
-            if self._is_users(message):
-                self._said[message.text] += 1
-                self._words[message.text] = max(
-                    self._said[message.text], self._words.get(message.text, 0)
-                )
             for made in message.tool_calls:
                 self._calls[made.id] = made
-            if message.role == "user" or message.is_error:
+            if message.role == "user":
+                self._read_user(message)
                 continue
             call = self._calls.get(message.tool_call_id or "")
             if call is not None and call.id not in self._records:
-                self._earlier.setdefault(call.id, (call, message.text))
+                self._earlier.setdefault(call.id, (call, message))
 
-    def _is_users(self, message: Message) -> bool:
-        """Whether the user wrote it. What code printed has the role of the user, too."""
-        if message.role != "user" or message.label is None:
-            return False
-        sources = message.label.sources
-        return sources <= USER.sources or (sources <= ALWAYS_TRUSTED and message.text == self._task)
+    def _read_user(self, message: Message) -> None:
+        """Take what the user wrote, or handed over."""
+        if message.label is None:
+            return
+        sources, text = message.label.sources, message.text
+        # What code printed has the role of the user, too.
+        if sources <= USER.sources or (sources <= COMMON and text == self._task):
+            self._said[text] += 1
+            self._words[text] = max(self._said[text], self._words.get(text, 0))
+        elif len(sources) == 1 and (name := next(iter(sources))).startswith(MATERIAL):
+            self._records[f"{name} {hash(text)}"] = Record(
+                name, text, vouches=False, own=message.label
+            )
 
-    def _echoes(self, call: ToolCall) -> frozenset[str]:
-        """What an earlier run's call may have put into its result, the user's words apart."""
-        return frozenset(
-            echo for echo in echoes_of(call.arguments, ()) if not self.vouches("user", echo)
-        )
+    def _records_of(self, tool: str) -> Iterator[Record]:
+        """The results of a tool."""
+        if any(call.name == tool for call, _ in self._earlier.values()):
+            self._read_earlier()
+        return (one for one in self._records.values() if one.vouches and one.tool == tool)
 
-    def _records_of(self, tool: str | None) -> list[Record]:
-        """The results of a tool; None is all tools."""
-        for key, (call, text) in list(self._earlier.items()):
-            if tool in (None, call.name):
-                del self._earlier[key]
-                self._records[key] = Record(call.name, as_json(None, text), self._echoes(call))
-        return [record for record in self._records.values() if tool in (None, record.tool)]
+    def _read_earlier(self) -> None:
+        """Make records of the results of earlier runs; what the user said may be repeated."""
+        for key, (call, message) in self._earlier.items():
+            text, own = message.text, Label(frozenset({call.name}))
+            value, is_result = as_json(None, text), not message.is_error
+            said = frozenset(
+                leaf.path
+                for name, argument in call.arguments.items()
+                for leaf in leaves(argument, name)
+                if isinstance(leaf.value, str) and self.vouches("user", leaf.value)
+            )
+            self._records[key] = Record(call.name, value, call.arguments, said, is_result, own)
+        self._earlier.clear()
 
-    def add(
-        self, call: ToolCall, value: object, text: str, label: Label, echoes: frozenset[str]
-    ) -> None:
-        """Add a result of this run."""
+    def add(self, call: ToolCall, record: Record, text: str, label: Label) -> None:
+        """Add a result of this run.
+
+        Args:
+            call: its call.
+            record: what it may vouch for.
+            text: what the model is shown.
+            label: what it was made of.
+        """
         is_new = call.id not in self._records and call.id not in self._earlier
         key = call.id if is_new else f"{call.id} {len(self._records) + len(self._earlier)}"
-        self._records[key] = Record(call.name, value, echoes)
+        self._records[key] = record
         if len(text) > LONG:
             self._long[long_result_handle(text)] = label
 
@@ -97,25 +111,43 @@ class Evidence:
         handle = call.arguments.get("handle")
         return self._long.get(handle, Label()) if isinstance(handle, str) else Label()
 
-    def vouches(self, source: str, value: Scalar) -> bool:
-        """Whether a source of a rule vouches for a value."""
+    def vouches(self, source: str, value: object, form: str = "") -> bool:
+        """Whether a source of a rule vouches for a value.
+
+        Args:
+            source: as in a list of sources.
+            value: a value of an argument.
+            form: whose spellings mean the same, if the rule is a `Form`.
+        """
         if source == "user":
-            return isinstance(value, str) and any(is_said_in(value, words) for words in self._words)
+            return isinstance(value, str) and any(
+                is_said_in(value, words, form) for words in self._words
+            )
         inside, tool, name = parse_source(source)
         records = self._records_of(tool)
         if inside:
-            return isinstance(value, str) and any(each.contains(value, name) for each in records)
-        return any(each.holds(value, name) for each in records)
+            return isinstance(value, str) and any(
+                each.contains(value, name, form) for each in records
+            )
+        return isinstance(value, str | int | float) and any(
+            each.holds(value, name, form) for each in records
+        )
 
     def times_said(self, value: str) -> int:
         """How often the user's request contains a text."""
         return sum(count * times_in(value, words) for words, count in self._words.items())
 
-    def sources_of(self, value: str) -> tuple[str, ...]:
+    def sources_of(self, value: Scalar) -> tuple[str, ...]:
         """Where a text is found verbatim, for the words of a question or a refusal."""
+        if not isinstance(value, str) or not value:
+            return ()
         found = ["user"] if self.vouches("user", value) else []
-        wanted = normal(value)
-        for record in self._records_of(None):
-            if record.tool not in found and wanted and record.contains(value, None):
+        for record in self.records():
+            if record.tool not in found and has_words(value, record.text()):
                 found.append(record.tool)
         return tuple(found)
+
+    def records(self) -> Sequence[Record]:
+        """All that was read, also in earlier runs of the conversation."""
+        self._read_earlier()
+        return tuple(self._records.values())

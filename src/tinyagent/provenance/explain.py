@@ -5,13 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tinyagent.core.messages import ArgumentOrigin
 from tinyagent.core.provenance import UNKNOWN, Label
 from tinyagent.core.results import RunResult
 from tinyagent.core.types import ToolResult
-from tinyagent.core.untrusted import cut_middle
-
-_VALUE_CHARS = 200
 
 
 def explain(result: RunResult[Any]) -> str:
@@ -28,20 +24,9 @@ def _call(number: int, called: ToolResult) -> Iterator[str]:
     refused = " (refused)" if isinstance(called.error, PermissionError) else ""
     yield f"{number}. {called.call.name}{refused}"
     for origin in called.call.origins:
-        yield f"   {origin.path} = {_shown(origin.value)}: {_reason(origin)}"
+        yield f"   {origin.describe()}"
     yield f"   result: from {_sources(called.label)}"
 
 
 def _sources(label: Label | None) -> str:
     return ", ".join(sorted((label or UNKNOWN).sources))
-
-
-def _reason(origin: ArgumentOrigin) -> str:
-    if origin.fault:
-        return origin.fault
-    return f"vouched for by {origin.vouched_by}" if origin.vouched_by else "allowed by its rule"
-
-
-def _shown(value: object) -> str:
-    """The value in one printable line."""
-    return ascii(cut_middle(str(value), _VALUE_CHARS)) if isinstance(value, str) else repr(value)

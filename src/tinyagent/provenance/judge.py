@@ -4,28 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from tinyagent.core.messages import ArgumentOrigin
 from tinyagent.core.provenance import Between, Domains, Form, Label, OneOf, Rule, Sink
+from tinyagent.core.untrusted import as_object, one_line
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.policy import sources_of
 from tinyagent.provenance.vault import Opened
-from tinyagent.provenance.vouching import Leaf, leaves, normal
+from tinyagent.provenance.vouching import Leaf, leaves
 
+PUBLIC = frozenset({"public"})
 _NAMED = 5
 _SHOWN = 200
+MAX_FAULTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """Why a call is not allowed (empty if it is), and where each value comes from.
 
-    `vouched` are the paths of the values that the user's request or a result vouches for.
+    `vouched` are the paths of the values that the user's request or a result vouches for. Nobody
+    is asked about a call with more faults than a person reads.
     """
 
     reason: str
     origins: tuple[ArgumentOrigin, ...]
     vouched: frozenset[str] = field(default_factory=frozenset[str])
+    can_be_asked: bool = True
 
 
 def judge(
@@ -33,6 +39,7 @@ def judge(
     sinks: Sequence[Sink],
     evidence: Evidence,
     context: Label,
+    parameters: Mapping[str, Any],
     *,
     is_trusted: Callable[[Label], bool],
 ) -> Verdict:
@@ -44,6 +51,7 @@ def judge(
         sinks: all must allow it; without one it is allowed.
         evidence: what may vouch for its values.
         context: the label of all that the model had read when it wrote the call.
+        parameters: the JSON Schema of each argument of the tool.
         is_trusted: whether all sources of a label are.
 
     Raises:
@@ -57,11 +65,11 @@ def judge(
             read = ", ".join(sorted(context.sources)[:_NAMED])
             reasons.append(f"it may only be called before anything untrusted is read ({read})")
         readers = _readers(sink, opened.value)
-        for name, argument in opened.value.items():
+        for name, argument in _passed(opened.value, sink, parameters):
             rule = sink.rule(name)
-            receives = frozenset[str]() if name == sink.readers else readers
+            receives = frozenset[str]() if name in sink.receivers else readers
             for leaf in leaves(argument, name):
-                own, is_tainted, place = context, tainted, leaf.path[:_SHOWN]
+                own, is_tainted, place = context, tainted, one_line(leaf.path[:_SHOWN])
                 if opened.labels:
                     own, place = context | opened.label_at(leaf.path), name
                     is_tainted = not is_trusted(own)
@@ -71,9 +79,36 @@ def judge(
                 origins.append(origin)
                 if origin.fault:
                     reasons.append(origin.fault)
-    reasons += _overused(origins, evidence)
+    reasons = list(dict.fromkeys([*reasons, *_overused(origins, evidence)]))
     vouched = frozenset(origin.path for origin in origins if origin.vouched_by)
-    return Verdict("; ".join(dict.fromkeys(reasons[:_NAMED])), tuple(origins), vouched)
+    shown = reasons[:MAX_FAULTS]
+    if len(reasons) > MAX_FAULTS:
+        shown.append(f"{len(reasons) - MAX_FAULTS} more faults")
+    return Verdict("; ".join(shown), tuple(origins), vouched, len(reasons) <= MAX_FAULTS)
+
+
+def _passed(
+    arguments: Mapping[str, Any], sink: Sink, parameters: Mapping[str, Any]
+) -> Iterator[tuple[str, Any]]:
+    """The arguments as the tool takes them: one that is empty or left out is its default."""
+    for name, argument in arguments.items():
+        yield name, _default(parameters, name, argument) if _is_empty(argument) else argument
+    for name in sink.rules.keys() - arguments.keys():
+        if (default := _default(parameters, name, None)) is not None:
+            yield name, default
+
+
+def _default(parameters: Mapping[str, Any], name: str, argument: object) -> object:
+    """What an empty argument stands for; None for nothing."""
+    schema = as_object(parameters.get(name)) or {}
+    default = schema.get("default", argument if name in parameters else None)
+    return None if default == argument and "default" in schema else default
+
+
+def _is_empty(argument: object) -> bool:
+    if isinstance(argument, str | int | float):
+        return argument == ""
+    return all(leaf.value in (None, "") for leaf in leaves(argument, ""))
 
 
 def _origin(  # noqa: PLR0913 - what a rule may ask about
@@ -91,12 +126,11 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     A fault names the `place`, never the value: a sealed agent's model may read it.
     """
     value = leaf.value
-    if value is None or value == "" or rule == "any":
-        return ArgumentOrigin(leaf.path, value)
-    if isinstance(rule, OneOf | Between | Domains | Form):
+    fault = ""
+    if isinstance(rule, OneOf | Between | Domains | Form) and value is not None:
         fault = "" if rule.accepts(value) else f"`{place}` is not {_described(rule)}"
-        if fault or isinstance(rule, OneOf | Between):
-            return ArgumentOrigin(leaf.path, value, fault=fault)
+    if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between):
+        return ArgumentOrigin(leaf.path, value, fault=fault)
     said = ""
     if not context.allows(readers):  # then only what the user said may go out
         if not evidence.vouches("user", value):
@@ -105,10 +139,11 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     sources = sources_of(rule)
     if not tainted or not sources:
         return ArgumentOrigin(leaf.path, value, said)
-    by = next((source for source in sources if evidence.vouches(source, value)), "")
+    form = rule.name if isinstance(rule, Form) else ""
+    by = next((source for source in sources if evidence.vouches(source, value, form)), "")
     if by:
         return ArgumentOrigin(leaf.path, value, by)
-    found = evidence.sources_of(value) if isinstance(value, str) else ()
+    found = evidence.sources_of(value)
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join("the user's request" if name == "user" else name for name in sources)
     return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; it may come from {may}")
@@ -120,7 +155,7 @@ def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator
     for origin in origins:
         if origin.vouched_by == "user" and isinstance(origin.value, str):
             argument = origin.path.partition(".")[0].partition("[")[0]
-            users.setdefault(normal(origin.value), set()).add(argument)
+            users.setdefault(origin.value, set()).add(argument)
     for value, arguments in users.items():
         if len(arguments) > 1 and len(arguments) > evidence.times_said(value):
             names = " and ".join(f"`{name}`" for name in sorted(arguments))
@@ -128,11 +163,11 @@ def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator
 
 
 def _readers(sink: Sink, arguments: Mapping[str, object]) -> frozenset[str]:
-    """Who receives what a sink carries out."""
-    if sink.readers == "public":
-        return frozenset({"public"})
-    named = leaves(arguments.get(sink.readers), sink.readers)
-    return frozenset(normal(str(leaf.value)) for leaf in named if leaf.value not in (None, ""))
+    """Who receives what a sink carries out; anybody, if the call does not say who."""
+    if sink.readers == "nobody":
+        return frozenset()
+    named = (leaf for name in sink.receivers for leaf in leaves(arguments.get(name), name))
+    return frozenset(str(leaf.value) for leaf in named if leaf.value not in (None, "")) or PUBLIC
 
 
 def _unreadable(place: str, context: Label) -> str:

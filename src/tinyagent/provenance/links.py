@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 _WORD = r"""[^\s<>"'`()\[\]{}|]+"""
 _LINK = re.compile(
-    rf"(?:\b[a-z][a-z0-9+.\-]{{1,20}}:)?[/\\]{{2}}(?:\[[^\s\]]*\]{_WORD}|{_WORD})|\bwww\.{_WORD}",
+    rf"(?:\b[a-z][a-z0-9+.\-]{{1,20}}:)?[/\\]{{2}}(?:\[[^\s\[\]]*\]{_WORD}|{_WORD})|\bwww\.{_WORD}",
     re.IGNORECASE,
 )
 

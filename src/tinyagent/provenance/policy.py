@@ -6,12 +6,14 @@ is an error that names it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, cast, get_args
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.provenance import (
+    COMMON,
     FORMS,
     UNDECLARED,
     Between,
@@ -28,8 +30,11 @@ from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.options import refuse_unknown
 
 WORDS = frozenset(get_args(Word))
-ALWAYS_TRUSTED = frozenset({"user", "operator"})
 _KEYS = ("trusted", "private", "free", "sinks", "reveal_bits", "links")
+_OTHERS = COMMON | {"unknown"}
+"""Sources that are no tools."""
+_HOST = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
+_COPIES = ("cc", "bcc")
 _CHECKS: Mapping[str, Callable[..., Rule]] = {
     "one_of": lambda *values: OneOf(values),
     "between": Between,
@@ -55,6 +60,9 @@ class Policy:
     def __post_init__(self) -> None:
         if self.reveal_bits < 0:
             raise ConfigurationError(f"reveal_bits must be 0 or more, got {self.reveal_bits}")
+        for host in self.links or ():
+            if not _HOST.fullmatch(host.lower().removeprefix("*.")):
+                raise ConfigurationError(f"links: {host!r} is not a host such as '*.example.com'")
         for name, sink in cast("Mapping[str, object]", self.sinks).items():
             if not isinstance(sink, Sink):
                 raise ConfigurationError(
@@ -69,15 +77,15 @@ class Policy:
 
     def source(self, tool: str) -> str:
         """The name of a tool as a source; those of the user and the operator stay theirs."""
-        return f"tool:{tool}" if tool in ALWAYS_TRUSTED | {"unknown"} else tool
+        return f"tool:{tool}" if tool in _OTHERS else tool
 
-    def trusts(self, label: Label, tools: Mapping[str, ToolSpec]) -> bool:
-        """Whether all sources of a label are trusted."""
-        return all(
-            source in ALWAYS_TRUSTED
+    def trusts(self, source: str, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether a source is trusted; `agent/tool` also if the agent is."""
+        return (
+            source in COMMON
             or source in self.trusted
             or (source in tools and tools[source].results == "trusted")
-            for source in label.sources
+            or ("/" in source and source.partition("/")[0] in self.trusted)
         )
 
     def label(self, tool: ToolSpec, value: object) -> Label:
@@ -96,18 +104,60 @@ class Policy:
             return (declared,)
         return () if own == "free" or tool.name in self.free else (UNDECLARED,)
 
-    def check(self, tools: Mapping[str, ToolSpec]) -> None:
+    def within(self, agent: str, shared: Collection[str]) -> Policy:
+        """What the policy says of the tools of an agent that is a tool.
+
+        Args:
+            agent: the name of the tool; rules for what it calls are those of `agent/tool`.
+            shared: the names of tools that both agents have, for which the rules hold as well.
+        """
+        inner = f"{agent}/"
+
+        def own(names: Iterable[str]) -> dict[str, str]:
+            held = {name: name for name in names if name.partition(".")[0] in shared}
+            named = {name.removeprefix(inner): name for name in names if name.startswith(inner)}
+            return held | named
+
+        sinks = {
+            new: self.sinks[old] if old.startswith(inner) else _only(self.sinks[old], shared)
+            for new, old in own(self.sinks).items()
+        }
+        return Policy(
+            frozenset(own(self.trusted)),
+            {new: self.private[old] for new, old in own(self.private).items()},
+            frozenset(own(self.free)) - sinks.keys(),
+            sinks,
+        )
+
+    def check(self, tools: Mapping[str, ToolSpec], *, sealed: bool = False) -> None:
         """Check that all that the policy names exists.
+
+        Args:
+            tools: of the agent.
+            sealed: whether it keeps the fields of untrusted results apart.
 
         Raises:
             ConfigurationError: it names what does not.
         """
-        named = {name.partition(".")[0] for name in self.trusted if not _is_material(name)}
-        for name in sorted(named | self.private.keys() | self.free | self.sinks.keys()):
+        for name in sorted(self.trusted):
+            _check_trusted(name, tools, sealed=sealed)
+        for name in sorted(self.private.keys() | self.free | self.sinks.keys()):
             _require(name, tools, "the policy")
         for tool in tools.values():
             for sink in self.sinks_of(tool):
                 _check_sink(tool, sink, tools)
+
+
+def _only(sink: Sink, shared: Collection[str]) -> Sink:
+    """A sink whose rules name no sources but the user and the tools that are shared."""
+    rules: dict[str, Rule] = {}
+    for name, rule in sink.rules.items():
+        sources = () if isinstance(rule, str) else sources_of(rule)
+        left = [each for each in sources if each == "user" or parse_source(each)[1] in shared]
+        if sources and not left:
+            return UNDECLARED
+        rules[name] = replace(rule, sources=left) if isinstance(rule, Form) else left or rule
+    return Sink(rules, control=sink.control, readers=sink.readers)
 
 
 def names_of(names: Iterable[str], where: str) -> frozenset[str]:
@@ -127,11 +177,10 @@ def check_rule(rule: object, where: str) -> None:
     Raises:
         ConfigurationError: it is not a rule.
     """
-    if isinstance(rule, Form) and rule.name not in FORMS:
-        raise ConfigurationError(f"{where}: no form is {rule.name!r}; forms: {', '.join(FORMS)}")
-    if isinstance(rule, OneOf | Between | Domains | Form) or (
-        isinstance(rule, str) and rule in WORDS
-    ):
+    if isinstance(rule, OneOf | Between | Domains | Form):
+        _check_check(rule, where)
+        return
+    if isinstance(rule, str) and rule in WORDS:
         return
     if isinstance(rule, list | tuple):
         names = list(cast("Iterable[object]", rule))
@@ -142,6 +191,28 @@ def check_rule(rule: object, where: str) -> None:
         f"{where}: {rule!r} is not a rule; write a list of sources such as ['user', 'contacts'],"
         f" or one of: {known}, OneOf(...), Between(...), Domains(...), Form(...)"
     )
+
+
+def _check_check(rule: OneOf | Between | Domains | Form, where: str) -> None:
+    """Refuse a narrow check that accepts nothing, or not what it seems to."""
+    fault = ""
+    match rule:
+        case Form(name, sources):
+            if name not in FORMS:
+                raise ConfigurationError(f"{where}: no form is {name!r}; forms: {', '.join(FORMS)}")
+            fault = "its sources are a text" if isinstance(sources, str) else ""
+        case Between(low, high):
+            numbers = all(type(each) in (int, float) for each in (low, high))
+            fault = "" if numbers and low <= high else f"{low!r} to {high!r} is not a range"
+        case OneOf(values):
+            fault = "write a list of values" if isinstance(values, str) or not values else ""
+        case Domains(hosts):
+            names = [] if isinstance(hosts, str) else list(hosts)
+            bad = [host for host in names if not _HOST.fullmatch(host)]
+            fault = "" if names and not bad else "write a list of hosts"
+            fault += f" such as 'www.example.com', not {bad[0]!r}" if bad else ""
+    if fault:
+        raise ConfigurationError(f"{where}: {type(rule).__name__}: {fault}")
 
 
 def parse_source(text: str) -> tuple[bool, str, str | None]:
@@ -194,7 +265,7 @@ def _sink(data: object, name: str) -> Sink:
         raise ConfigurationError(f"sinks.{name}.control is {control!r}, not 'any' or 'trusted'")
     readers = rest.pop("readers", "public")
     if not isinstance(readers, str):
-        raise ConfigurationError(f"sinks.{name}.readers is {describe(readers)}, not a name")
+        readers = _texts(readers, f"sinks.{name}.readers")
     rules = {str(key): _rule(rule, f"sinks.{name}.{key}") for key, rule in rest.items()}
     return Sink(rules, control=control, readers=readers)
 
@@ -237,19 +308,42 @@ def _check_sink(tool: ToolSpec, sink: Sink, tools: Mapping[str, ToolSpec]) -> No
         for source in sources_of(rule):
             if source != "user":
                 _require(parse_source(source)[1], tools, f"{where}.{argument}")
-    if sink.readers != "public" and sink.readers not in arguments:
-        raise ConfigurationError(f"{where}: readers names no argument: {sink.readers!r}")
+    missing = [name for name in sink.receivers if name not in arguments]
+    if missing or not (sink.receivers or isinstance(sink.readers, str)):
+        names = ", ".join(missing)
+        raise ConfigurationError(f"{where}: readers names no argument: {names or sink.readers!r}")
+    unnamed = [name for name in _COPIES if name in arguments and name not in sink.receivers]
+    if sink.receivers and unnamed:
+        every = ", ".join([*sink.receivers, *unnamed])
+        raise ConfigurationError(f"{where}: {unnamed[0]} names receivers too: readers: [{every}]")
 
 
-def _is_material(name: str) -> bool:
-    """Whether a source is something that code reads without a tool."""
-    return name.startswith("file:") or name in {"executor", "network"}
+def _check_trusted(name: str, tools: Mapping[str, ToolSpec], *, sealed: bool) -> None:
+    """Check a trusted source: a tool, its field, an agent's tool, or what is read without one."""
+    if name.startswith("file:") or name in {"executor", "host", "network"}:
+        return
+    if name.startswith("mcp:"):
+        servers = sorted({tool.described_by for tool in tools.values() if tool.described_by})
+        if name not in servers:
+            known = ", ".join(servers) or "none"
+            raise ConfigurationError(f"the policy trusts {name!r}; servers of tools: {known}")
+        return
+    tool, dot, _ = name.partition(".")
+    _require(tool, tools, "the policy")
+    if dot and not sealed:
+        raise ConfigurationError(
+            f"the policy trusts {name!r}: only TinyCodeAgent(sealed=True) keeps fields apart; trust"
+            f" {tool!r}, or none of it"
+        )
 
 
 def _require(name: str, tools: Mapping[str, ToolSpec], where: str) -> None:
-    if name not in tools:
+    agent, inner, _ = name.partition("/")
+    if agent not in tools:
         known = ", ".join(sorted(tools)) or "none"
         raise ConfigurationError(f"{where} names {name!r}, which is not a tool; tools: {known}")
+    if inner and not tools[agent].is_agent:
+        raise ConfigurationError(f"{where} names {name!r}, but {agent!r} is not an agent")
 
 
 def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -2,9 +2,8 @@
 
 Vouching is a membership test, which is weaker than following the flow of data: whoever wrote the
 text that a model has read may still choose among the values that are vouched for. So values of
-fewer than three characters and bare numbers are never vouched for by a text, and nothing is matched
-approximately. Only Unicode normalization (NFC), case and blanks are ignored, and the date and the
-time of an ISO timestamp may stand apart.
+fewer than three characters and bare numbers are never vouched for by a text, and every character
+counts. Only a `Form` says what may be spelled otherwise.
 """
 
 from __future__ import annotations
@@ -14,36 +13,37 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any, cast
 
+from tinyagent.core.provenance import Label, normal
 from tinyagent.core.untrusted import as_array, as_object
 
 MIN_CHARACTERS = 3
 _MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
+_MAX_PLACES = 1_000
+_WINDOW = 300
 
-_ISO_TIME = re.compile(r"(\d{4}-\d\d-\d\d)t(\d\d:\d\d)")
-_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)")
-_ZERO_SECONDS = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d):00(?:\.0+)?(?![\d.])")
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)", re.ASCII)
 _NUMBER = re.compile(r"[+-]?[\d.,]+%?")
+_POSSESSIVE = re.compile("['\u2019]s(?!\\w)")
 Scalar = str | float | bool
 """A value that holds no others."""
 
-_JOINS = r"@.+\-_/:#?=&%~"
+_JOINS = "@.+-_/:#?=&%~'\u2019!*$^|\\`{}"
 """Characters that make one word of what stands on both sides of them: addresses, names, URLs."""
+_URL_JOINS = _JOINS + ",;()[]"
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value inside an argument or a result; `path` is the way to it, `key` its field."""
+    """A value inside an argument; `path` is the way to it."""
 
     path: str
     value: Scalar | None
-    key: str = ""
 
 
-def leaves(value: object, path: str, key: str = "", depth: int = 0) -> Iterator[Leaf]:
+def leaves(value: object, path: str, depth: int = 0) -> Iterator[Leaf]:
     """All values inside a JSON value, the keys of objects among them.
 
     Raises:
@@ -52,26 +52,17 @@ def leaves(value: object, path: str, key: str = "", depth: int = 0) -> Iterator[
     if depth > _MAX_DEPTH:
         raise ValueError(f"{path}: nested more than {_MAX_DEPTH} levels deep")
     if value is None or isinstance(value, str | float | int | bool):
-        yield Leaf(path, value, key)
-        return
-    if isinstance(value, Mapping):
+        yield Leaf(path, value)
+    elif isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
         for name, item in entries.items():
-            yield Leaf(f"{path}: key", str(name), key="*")
-            yield from leaves(item, f"{path}.{name}", str(name), depth + 1)
-        return
-    if isinstance(value, list | tuple | set | frozenset):
+            yield Leaf(f"{path}: key", str(name))
+            yield from leaves(item, f"{path}.{name}", depth + 1)
+    elif isinstance(value, list | tuple | set | frozenset):
         for at, item in enumerate(cast("Iterable[Any]", value)):
-            yield from leaves(item, f"{path}[{at}]", key, depth + 1)
-        return
-    yield Leaf(path, str(value), key)
-
-
-@lru_cache(maxsize=512)
-def normal(text: str) -> str:
-    """The text as it is compared."""
-    folded = " ".join(unicodedata.normalize("NFC", text).casefold().split())
-    return _ZERO_SECONDS.sub(r"\1", _ISO_TIME.sub(r"\1 \2", folded))
+            yield from leaves(item, f"{path}[{at}]", depth + 1)
+    else:
+        yield Leaf(path, str(value))
 
 
 def can_be_vouched_for(value: str) -> bool:
@@ -79,95 +70,172 @@ def can_be_vouched_for(value: str) -> bool:
     return len(value) >= MIN_CHARACTERS and _NUMBER.fullmatch(value) is None
 
 
-def is_said_in(value: str, text: str) -> bool:
-    """Whether the value is in the text as whole words; both are normalized here."""
-    wanted, given = normal(value), normal(text)
+def is_said_in(value: str, text: str, form: str = "") -> bool:
+    """Whether the value is in the text as whole words.
+
+    Args:
+        value: it counts with all its characters.
+        text: where it must be.
+        form: of the value, whose spellings mean the same; see `Form`.
+    """
+    wanted, given = normal(value, form), normal(text, form)
     if not can_be_vouched_for(wanted):
         return False
-    moment = _MOMENT.fullmatch(wanted)
+    moment = _MOMENT.fullmatch(wanted) if form == "date" else None
     if moment:  # "at 10:00 on 2024-05-20" names the moment 2024-05-20 10:00
-        return all(_has_words(part, given) for part in moment.groups())
-    return _has_words(wanted, given)
+        return all(has_words(part, given) for part in moment.groups())
+    return has_words(wanted, given)
 
 
-def _has_words(wanted: str, given: str) -> bool:
+def has_words(wanted: str, given: str) -> bool:
+    """Whether a text contains another one as whole words."""
     return next(_places(wanted, given), None) is not None
 
 
 def times_in(value: str, text: str) -> int:
     """How often the value is in the text, as whole words."""
-    return sum(1 for _ in _places(normal(value), normal(text)))
+    return sum(1 for _ in _places(value, text))
 
 
-def _places(wanted: str, given: str) -> Iterator[re.Match[str]]:
-    pattern = rf"(?<![\w])(?<![\w][{_JOINS}]){re.escape(wanted)}(?![\w])(?![{_JOINS}]+[\w])"
-    return re.finditer(pattern, given)
+def _places(wanted: str, given: str) -> Iterator[int]:
+    """Where it stands as whole words, of its first 1,000 places."""
+    at = given.find(wanted)
+    for _ in range(_MAX_PLACES):
+        if at < 0:
+            return
+        end = at + len(wanted)
+        if not _is_part(wanted, given[max(at - _WINDOW, 0) : at], given[end : end + _WINDOW]):
+            yield at
+        at = given.find(wanted, at + 1)
+
+
+def _is_part(wanted: str, before: str, after: str) -> bool:
+    """Whether a value is only a part of a longer word."""
+    left = "" if not before or before[-1].isspace() else before.rsplit(maxsplit=1)[-1]
+    right = "" if not after or after[0].isspace() else after.split(maxsplit=1)[0]
+    if not left and not right:
+        return False
+    is_url = "/" in left or "/" in wanted or "/" in right
+    if not is_url and "@" not in wanted and _POSSESSIVE.match(right):
+        right = right[2:]
+    joins = _URL_JOINS if is_url else _JOINS
+    left, right = left.rstrip(joins), right.lstrip(joins)
+    return (left != "" and _is_in_word(left[-1])) or (right != "" and _is_in_word(right[0]))
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or unicodedata.category(character) in {"Mn", "Mc", "Me", "Cf"}
 
 
 @dataclass(slots=True)
 class Record:
-    """One result of a tool: its value, and the arguments of its call that nobody vouched for."""
+    """What a model has read: one result of a tool, or a text of the task that others wrote.
+
+    Attributes:
+        tool: its source.
+        value: the result as JSON.
+        arguments: of its call, as far as others may have written them.
+        known: the paths of those that somebody vouched for; a result may repeat the other ones.
+        vouches: whether it may vouch for values; errors do not.
+        own: its label, without what its arguments were made of.
+    """
 
     tool: str
     value: Any
-    echoes: frozenset[str] = frozenset()
-    _whole: dict[str, set[str]] | None = field(default=None, repr=False)
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    known: frozenset[str] = frozenset()
+    vouches: bool = True
+    own: Label = field(default_factory=Label)
+    _whole: dict[tuple[str, str], frozenset[str]] = field(
+        default_factory=dict[tuple[str, str], frozenset[str]], repr=False
+    )
+    _echoes: list[str] | None = field(default=None, repr=False)
+    _entries: list[tuple[str, Scalar]] | None = field(default=None, repr=False)
+    _texts: dict[str | None, str] = field(default_factory=dict[str | None, str], repr=False)
 
-    def holds(self, value: Scalar, field_name: str | None) -> bool:
+    def holds(self, value: Scalar, field_name: str | None, form: str = "") -> bool:
         """Whether the value is a whole value of the result, or of one of its fields."""
-        whole = self._values()
-        if isinstance(value, str):
-            wanted = normal(value)
-            if not can_be_vouched_for(wanted) and field_name is None:
-                return False
-        else:
-            wanted = f"#{value!r}"
+        if not isinstance(value, str):
             if isinstance(value, bool) or field_name is None:
                 return False
-        if wanted in self.echoes or self._is_assembled(wanted):
+            wanted = f"#{value!r}"
+        elif field_name is None and not can_be_vouched_for(value):
             return False
-        return wanted in whole.get("" if field_name is None else field_name, ())
+        else:
+            wanted = normal(value, form)
+        return wanted in self._values(field_name or "", form) and not self._is_echo(value)
 
-    def contains(self, value: str, field_name: str | None) -> bool:
+    def contains(self, value: str, field_name: str | None, form: str = "") -> bool:
         """Whether the value is in a text of the result, as whole words."""
-        wanted = normal(value)
-        if any(wanted in echo for echo in self.echoes) or self._is_assembled(wanted):
-            return False
-        return any(
-            is_said_in(value, leaf.value)
-            for leaf in _bounded(self.value)
-            if isinstance(leaf.value, str) and field_name in (None, leaf.key)
+        wanted = normal(value, form)
+        return (
+            can_be_vouched_for(wanted)
+            and has_words(wanted, normal(self.text(field_name), form))
+            and not self._is_echo(value)
         )
 
-    def _is_assembled(self, wanted: str) -> bool:
-        """Whether nothing but echoes makes up the value, as when a tool joins its arguments."""
+    def text(self, field_name: str | None = None) -> str:
+        """All texts of the result, or of one of its fields, one after the other."""
+        if field_name not in self._texts:
+            self._texts[field_name] = "\0".join(
+                value
+                for name, value in self._all()
+                if isinstance(value, str) and field_name in (None, name)
+            )
+        return self._texts[field_name]
+
+    def _is_echo(self, value: Scalar) -> bool:
+        """Whether the call may have put the value into its result.
+
+        It is a part of an argument, or is put together of nothing but arguments.
+        """
+        wanted = str(value).casefold()
+        is_number = not isinstance(value, str)
         rest = wanted
-        for echo in sorted(self.echoes, key=len, reverse=True):
+        if self._echoes is None:
+            self._echoes = sorted(echoes_of(self.arguments, self.known), key=len, reverse=True)
+        for echo in self._echoes:
+            if has_words(wanted, echo) if is_number else wanted in echo:
+                return True
             rest = rest.replace(echo, " ")
         return rest != wanted and not any(map(str.isalnum, rest))
 
-    def _values(self) -> dict[str, set[str]]:
-        """Its whole values by field; under the empty name, of all fields."""
-        if self._whole is None:
-            self._whole = {"": set()}
-            for leaf in _bounded(self.value):
-                if leaf.value is None or leaf.key == "*":
-                    continue
-                entry = normal(leaf.value) if isinstance(leaf.value, str) else f"#{leaf.value!r}"
-                self._whole[""].add(entry)
-                self._whole.setdefault(leaf.key, set()).add(entry)
-        return self._whole
+    def _values(self, name: str, form: str) -> frozenset[str]:
+        """Its whole values in one spelling; those of all fields for the empty name."""
+        key = (name, form)
+        if key not in self._whole:
+            self._whole[key] = frozenset(
+                normal(value, form) if isinstance(value, str) else f"#{value!r}"
+                for field_name, value in self._all()
+                if name in ("", field_name)
+            )
+        return self._whole[key]
+
+    def _all(self) -> list[tuple[str, Scalar]]:
+        """Its values with their fields, at most 100,000; too deep ones vouch for nothing."""
+        if self._entries is None:
+            self._entries = _entries(self.value)
+        return self._entries
 
 
-def _bounded(value: object) -> Iterator[Leaf]:
-    """The leaves of a result, at most 100,000; what is nested too deeply vouches for nothing."""
-    try:
-        for count, leaf in enumerate(leaves(value, "")):
-            if count >= _MAX_LEAVES:
-                return
-            yield leaf
-    except ValueError:
-        return
+def _entries(value: object) -> list[tuple[str, Scalar]]:
+    """The values of a result with their fields; this is called with all of a large result."""
+    found: list[tuple[str, Scalar]] = []
+    waiting: list[tuple[str, object, int]] = [("", value, 0)]
+    while waiting and len(found) < _MAX_LEAVES:
+        name, item, depth = waiting.pop()
+        if isinstance(item, str | float | int):
+            found.append((name, item))
+        elif depth >= _MAX_DEPTH or item is None:
+            continue
+        elif isinstance(item, dict):
+            entries = cast("dict[object, object]", item)
+            waiting += [(str(key), each, depth + 1) for key, each in entries.items()]
+        elif isinstance(item, list | tuple | set | frozenset):
+            waiting += [(name, each, depth + 1) for each in cast("Iterable[object]", item)]
+        else:
+            found.append((name, str(item)))
+    return found
 
 
 def as_json(value: object, text: str) -> object:
@@ -186,7 +254,7 @@ def as_json(value: object, text: str) -> object:
         return text
 
 
-def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str]) -> frozenset[str]:
+def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str] = ()) -> frozenset[str]:
     """The values of the arguments that nobody vouched for: a result that repeats them does not.
 
     Args:
@@ -194,13 +262,9 @@ def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str]) -> frozenset
         vouched: the paths of the arguments that somebody vouched for.
     """
     known = set(vouched)
-    found: set[str] = set()
-    for name, argument in arguments.items():
-        for leaf in leaves(argument, name):
-            if leaf.path in known or leaf.value is None:
-                continue
-            if not isinstance(leaf.value, str):
-                found.add(f"#{leaf.value!r}")
-            elif wanted := normal(leaf.value):
-                found.add(wanted)
-    return frozenset(found)
+    return frozenset(
+        str(leaf.value).casefold()
+        for name, argument in arguments.items()
+        for leaf in leaves(argument, name)
+        if leaf.path not in known and leaf.value not in (None, "")
+    )

@@ -79,6 +79,8 @@ class Tool:
         sink: for a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
             nothing and sends nothing.
         is_agent: each call is a run of another agent.
+        described_by: the source of its name, description and schema, which models read; empty for
+            the operator.
         returns: the type of its results, whose declared fields a sealed agent may tell apart.
     """
 
@@ -97,6 +99,7 @@ class Tool:
     results: Trust = "untrusted"
     sink: Sink | Literal["free"] | None = None
     is_agent: bool = False
+    described_by: str = ""
     returns: Any = None
 
     def __post_init__(self) -> None:

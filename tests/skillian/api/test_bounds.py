@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import time
+import tracemalloc
 from contextlib import suppress
 
 import pytest
@@ -58,6 +59,7 @@ def test_a_head_out_of_its_bounds_is_refused(given: dict[str, object], code: str
     [
         (b"[" + b"1," * MAX_VALUES + b"1]", "too_many_values"),
         (b"[]," * MAX_VALUES, "too_many_values"),
+        (b'"' * (5 * MAX_VALUES), "too_many_values"),
         (b'{"' + b'":{},"' * MAX_VALUES, "too_many_values"),
         (b"[" * (MAX_DEPTH + 1), "too_deep"),
         (b'{"a":' * (MAX_DEPTH + 1), "too_deep"),
@@ -99,3 +101,15 @@ async def test_a_request_out_of_its_bounds_is_refused(serve: Serve) -> None:
             assert (answer.status, (await answer.json())["code"]) == (414, "address_too_long")
         async with client.get("/health", headers={f"x-{n}": "1" for n in range(101)}) as answer:
             assert (answer.status, (await answer.json())["code"]) == (431, "headers_too_large")
+
+
+@pytest.mark.parametrize("part", [b'"a",', b'"', b"[],", b'{"a":1},', b'"\\"",', b"[[["])
+def test_checking_takes_little_memory(part: bytes) -> None:
+    body = part * (1_000_000 // len(part))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ProblemError):
+            check_json(body)
+        assert tracemalloc.get_traced_memory()[1] < len(body)
+    finally:
+        tracemalloc.stop()

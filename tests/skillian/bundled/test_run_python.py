@@ -22,7 +22,7 @@ from skillian.demo.ledger import write_demo
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
-from tinyagent import ScriptedModel, scripted_call
+from tinyagent import Sandbox, ScriptedModel, scripted_call
 from tinyagent.execution import ProcessExecutor
 
 HUGE = 2**60 + 1
@@ -207,7 +207,7 @@ async def test_decimals_and_large_integers_arrive_exactly() -> None:
         group({"id": HUGE, "day": date(2024, 1, 2)}, LONG, Decimal("-0.10"), "major_diff"),
         group({"id": None, "day": None}, None, Decimal(HUGE), "missing_in_a"),
     ]
-    async with ProcessExecutor(extra_imports=["pandas"]) as executor:
+    async with ProcessExecutor(Sandbox(imports=["pandas"])) as executor:
         executor.inject("comparison", make_frame(("id", "day"), ("amount",), rows))
         result = await executor.run(
             "[str(v) for v in [*comparison.id, *comparison.day, *comparison.amount_a,"
@@ -221,7 +221,7 @@ async def test_decimals_and_large_integers_arrive_exactly() -> None:
 
 
 async def test_no_groups_are_an_empty_frame() -> None:
-    async with ProcessExecutor(extra_imports=["pandas"]) as executor:
+    async with ProcessExecutor(Sandbox(imports=["pandas"])) as executor:
         executor.inject("comparison", make_frame(("id",), ("amount",), []))
         result = await executor.run("len(comparison), list(comparison.columns)[:6]")
     assert result.error is None

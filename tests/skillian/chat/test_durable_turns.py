@@ -127,7 +127,9 @@ async def test_leaving_a_durable_turn_leaves_it_running(store: SessionStore, ope
     assert stored[-2].data["content"] == "Re: Hello"
 
 
-async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, opened: Open) -> None:
+async def test_a_cancelled_turn_ends_and_its_tool_stops(
+    store: SessionStore, opened: Open, caplog: pytest.LogCaptureFixture
+) -> None:
     session = (await store.create("me")).id
     hanging = Hanging(idempotent=True)
     async with opened(ToolAgent(hanging.tool)) as turns:
@@ -141,6 +143,7 @@ async def test_a_cancelled_turn_ends_and_its_tool_stops(store: SessionStore, ope
         await turns.cancel(session)  # there is nothing any more
         after = await all_of(turns.run(session, "me", "Again"))
     assert after[-2].data["content"] == "Re: Again"
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == []
     assert said(await store.messages(session)) == ["Hello", CANCELLED, "Again", "", "Re: Again"]
 
 

@@ -25,19 +25,18 @@ def finding(number: int, kind: str = "major_diff", subject: str = "amount") -> F
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def history(request: pytest.FixtureRequest, tmp_path: Path) -> Generator[History]:
-    with history_in(request, tmp_path) as opened:
+    with url_of(request.param, request, tmp_path) as url, open_history(url) as opened:
         yield opened
 
 
 @contextmanager
-def history_in(request: pytest.FixtureRequest, folder: Path) -> Generator[History]:
-    if request.param == "sqlite":
-        with open_history(f"sqlite:///{folder}/history.db") as opened:
-            yield opened
+def url_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> Generator[str]:
+    if kind == "sqlite":
+        yield f"sqlite:///{folder}/history.db"
     else:
         server: Server = request.getfixturevalue("postgres_server")
-        with server.database() as database, open_history(database.url) as opened:
-            yield opened
+        with server.database() as database:
+            yield database.url
 
 
 def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
@@ -151,16 +150,23 @@ def test_texts_that_a_database_cannot_store_are_stored_readably(history: History
     assert history.record("daily", "findings", [odd], 1, START).new[0].since == tracked.since
 
 
-def test_runs_at_the_same_time_lose_nothing(history: History) -> None:
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_runs_at_the_same_time_lose_nothing(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     findings = [finding(number) for number in range(50)]
+    with url_of(kind, request, tmp_path) as url:
 
-    def run(_: int) -> None:
-        history.record("daily", "findings", findings, 50, START)
+        def run(_: int) -> None:
+            with open_history(url) as history:
+                history.record("daily", "findings", findings, 50, START)
 
-    with ThreadPoolExecutor(8) as pool:
-        list(pool.map(run, range(16)))
-    assert len(history.runs("daily", 100)) == 16
-    assert len(history.findings("daily")) == len(findings)
+        run(0)
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(run, range(15)))
+        with open_history(url) as history:
+            assert len(history.runs("daily", 100)) == 16
+            assert len(history.findings("daily")) == len(findings)
 
 
 def test_old_runs_are_forgotten(tmp_path: Path) -> None:
@@ -198,10 +204,10 @@ def test_a_file_that_another_process_holds_is_reported(
 ) -> None:
     monkeypatch.setattr("skillian.history.store._BUSY_SECONDS", 0.1)
     path = tmp_path / "history.db"
-    with open_history(f"sqlite:///{path}") as history, closing(sqlite3.connect(path)) as other:
+    with closing(sqlite3.connect(path)) as other:
         other.execute("BEGIN EXCLUSIVE")
-        with pytest.raises(UnavailableError, match="locked"):
-            history.latest()
+        with pytest.raises(UnavailableError, match="locked"), open_history(f"sqlite:///{path}"):
+            pass
 
 
 @settings(max_examples=30, deadline=None)

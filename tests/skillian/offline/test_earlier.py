@@ -3,6 +3,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from skillian.offline import earlier as earlier_module
 from skillian.offline.earlier import Earlier, read_earlier
 from tinyagent import Message, ToolCall
 
@@ -64,3 +67,17 @@ def test_a_query_is_the_last_call_and_the_comparison_stays_known() -> None:
 
 def test_an_empty_conversation() -> None:
     assert read_earlier([Message("user", "Hello")]) == Earlier()
+
+
+def test_what_is_before_the_last_comparison_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read: list[str] = []
+    as_object = earlier_module.as_object
+
+    def counted(text: str) -> dict[str, Any]:
+        read.append(text)
+        return as_object(text)
+
+    monkeypatch.setattr(earlier_module, "as_object", counted)
+    long = [message for _ in range(200) for message in compared()]
+    assert read_earlier(long) == read_earlier(compared())
+    assert len(read) <= 4

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,39 @@ async def test_a_server_that_comes_back_is_used_again() -> None:
                 await store.ping()
             server.start()
             await store.ping()
+
+
+async def test_a_server_that_stands_still_is_given_up(
+    postgres_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(postgres_database.url) as store:
+        pids: list[int] = []
+
+        def frozen(connection: Connection) -> None:
+            pids.append(int(connection.scalar(text("SELECT pg_backend_pid()")) or 0))
+            os.kill(pids[0], signal.SIGSTOP)
+            connection.execute(text("SELECT 1"))
+
+        with monkeypatch.context() as impatient:
+            impatient.setattr("skillian.storage.database._GRACE_SECONDS", -9.8)
+            try:
+                with pytest.raises(StoreUnavailable):
+                    await store._database.read(frozen)
+            finally:
+                os.kill(pids[0], signal.SIGCONT)
+        await store.ping()
+
+
+async def test_a_statement_that_takes_too_long_is_stopped(
+    postgres_database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with open_store(postgres_database.url) as store:
+        endless = text("SELECT pg_sleep(3600)")
+        monkeypatch.setattr("skillian.storage.database._STATEMENT_SECONDS", 0.1)
+        monkeypatch.setattr("skillian.storage.database._GRACE_SECONDS", 60.0)
+        with pytest.raises(StoreUnavailable):
+            await store._database.read(lambda connection: connection.execute(endless))
+        assert postgres_database.active() == 0
 
 
 async def test_a_write_is_whole_although_its_caller_is_cancelled(store: SessionStore) -> None:

@@ -79,7 +79,8 @@ class Machine(RuleBasedStateMachine):
         target=held, session=sessions, store=STORES, message=TEXTS, kinds=KINDS, dies=st.booleans()
     )
     def take(self, session: str, store: int, message: str, kinds: list[str], *, dies: bool) -> Held:
-        turn = HeldTurn(self.stores[store]._database, session, f"{store}", -1 if dies else 3600)
+        opened, lease = self.stores[store], -1 if dies else 3600
+        turn = HeldTurn(opened._database, opened._leases, session, f"{store}", lease)
         asked = {"role": "user", "content": message}
         opening = Change([asked], [Draft(one, {}) for one in kinds])
         expected = self.expected.get(session)

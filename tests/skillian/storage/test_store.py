@@ -15,7 +15,9 @@ from skillian.storage import (
     SessionNotFound,
     SessionStore,
     TurnLost,
+    leases,
 )
+from skillian.storage.leases import LEASE_SECONDS, UNTIL_TAKEN_OVER
 from skillian.storage.store import Waiting
 from skillian.storage.turn_rows import MAX_BYTES, Change
 from skillian.storage.turns import HeldTurn
@@ -27,7 +29,7 @@ ANSWERED = {"role": "assistant", "content": "So."}
 
 async def dead_turn(store: SessionStore, session_id: str) -> HeldTurn:
     """A turn whose holder is not heard of any more."""
-    turn = HeldTurn(store._database, session_id, "dead", -1)
+    turn = HeldTurn(store._database, store._leases, session_id, "dead", -1)
     assert await turn.take(Change([ASKED], [Draft("turn_started", {})]))
     return turn
 
@@ -162,13 +164,32 @@ async def test_a_turn_that_writes_in_time_is_not_taken(
     store: SessionStore, other: SessionStore
 ) -> None:
     session = await store.create("me")
-    turn = HeldTurn(store._database, session.id, "slow", -1)
+    turn = HeldTurn(store._database, store._leases, session.id, "slow", -1)
     assert await turn.take(Change([ASKED]))
     turn._lease = -turn._lease * 60  # heard of again
     await turn.write()
     assert await other.messages(session.id) == [ASKED]
     await turn.finish([ANSWERED])
     assert await other.messages(session.id) == [ASKED, ANSWERED]
+
+
+@pytest.mark.parametrize("kind", ["", UNTIL_TAKEN_OVER])
+async def test_a_holder_that_died_before_the_clock_was_put_back_is_found(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    passed = [0.0]
+    monkeypatch.setattr(leases, "monotonic", lambda: passed[0])
+    session = await store.create("me")
+    turn = HeldTurn(store._database, store._leases, session.id, f"other{kind}", 3600)
+    assert await turn.take(Change([ASKED]))
+    for _ in range(3):  # it lives: it renews its lease
+        passed[0] += LEASE_SECONDS
+        assert await store.messages(session.id) == [ASKED]
+        await turn.write()
+    assert await store.messages(session.id) == [ASKED]
+    passed[0] += LEASE_SECONDS + 1
+    assert len(await store.messages(session.id)) == (1 if kind else 2)
+    assert (await store.running_turn(session.id) is None) == (not kind)
 
 
 async def test_a_deleted_session_ends_its_turn(store: SessionStore, other: SessionStore) -> None:
@@ -244,3 +265,16 @@ async def test_an_alarm_is_set_once_for_all_its_holders() -> None:
     assert not waiting.alarm("a").is_set()
     gc.collect()
     assert len(waiting._alarms) == 0
+
+
+async def test_a_turn_reads_a_bounded_number_of_turns(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("skillian.storage.turns.HISTORY_TURNS", 2)
+    session = await store.create("me")
+    for number in range(4):
+        async with store.turn(session.id, [{"role": "user", "content": f"{number}"}]) as turn:
+            read = [each["content"] for each in turn.history if each["role"] == "user"]
+            assert read == ["0", "1", "2"][max(0, number - 2) : number]
+            await turn.finish([ANSWERED])
+    assert len(await store.messages(session.id)) == 8

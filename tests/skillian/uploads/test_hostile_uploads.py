@@ -23,8 +23,9 @@ from tests.support.waits import until
 
 from skillian.data.declare.sources import registry_of
 from skillian.data.tables.engine import TableQuestion
+from skillian.uploads.folders import Upload
 from skillian.uploads.limits import UploadError
-from skillian.uploads.store import Upload, UploadStore
+from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import opened
 
 arrow: Any = pa

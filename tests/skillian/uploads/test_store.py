@@ -15,6 +15,7 @@ from tests.support.uploads import LEDGER, bomb, with_sheet, workbook
 from tests.support.waits import soon
 
 from skillian.uploads import store, workbooks
+from skillian.uploads.folders import Upload
 from skillian.uploads.limits import (
     DiskFull,
     UploadError,
@@ -23,7 +24,7 @@ from skillian.uploads.limits import (
     UploadQuota,
     UploadTooLarge,
 )
-from skillian.uploads.store import Upload, UploadStore
+from skillian.uploads.store import UploadStore
 
 ROWS: list[list[object]] = [["id", "amount"], [1, 1.5], [2, 2.25]]
 
@@ -129,11 +130,17 @@ KEYS = json.dumps(dict.fromkeys(WIDE, 1))
         pytest.param("a.jsonl", '{"id": 1}\n{"id": \n', "line 2", id="json"),
     ],
 )  # fmt: skip
-async def test_a_file_is_refused_with_the_reason(
-    files: UploadStore, tmp_path: Path, name: str, content: str | bytes, reason: str
+async def test_a_file_is_refused_with_the_reason(  # noqa: PLR0917 - a case
+    files: UploadStore,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+    content: str | bytes,
+    reason: str,
 ) -> None:
     with pytest.raises(UploadError, match=reason) as refused:
         await sent(files, name, content)
+    assert "leaked" not in caplog.text
     assert str(tmp_path) not in str(refused.value)
     assert left(tmp_path) == []
 
@@ -231,13 +238,13 @@ async def test_a_disk_without_room_is_said(
 
 async def test_what_is_not_used_is_deleted(files: UploadStore, tmp_path: Path) -> None:
     old, new = [await sent(files, f"{name}.csv", LEDGER) for name in ("old", "new")]
-    abandoned = old.path.parents[1] / ("0" * 32)
-    abandoned.mkdir()
-    (abandoned / "upload.csv").write_text("half")
+    half_deleted = old.path.parents[1] / ("0" * 32)
+    half_deleted.mkdir()
+    (half_deleted / "table.parquet").write_text("half")
     long_ago = 1_000_000_000
     os.utime(old.path.with_name("about.json"), (long_ago, long_ago))
     assert await files.purge(None) == 0
-    os.utime(abandoned, (long_ago, long_ago))
+    os.utime(half_deleted, (long_ago, long_ago))
     assert await files.purge(None) == 1
     assert await files.purge(timedelta(days=7)) == 1
     assert await files.list("") == [new]

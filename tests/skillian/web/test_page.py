@@ -85,10 +85,19 @@ async def test_a_key_opens_the_page_and_its_own_sessions(server: Serving) -> Non
             text = await page.text()
             assert "Mine" not in text
             assert "This session does not exist, or no longer exists." in text
+        old = {"Cookie": answer.headers["Set-Cookie"].partition(";")[0]}
         async with one.delete("/ui/login") as left:
             assert left.status == 204
         async with one.get("/sessions") as gone:
             assert gone.status == 401
+        async with other.get("/sessions") as still:
+            assert still.status == 200
+        for path in ("/sessions", f"/ui/chat/{session}"):
+            async with (
+                aiohttp.ClientSession(server.url) as copied,
+                copied.get(path, headers=old, allow_redirects=False) as refused,
+            ):
+                assert refused.status == (303 if path.startswith("/ui") else 401)
 
 
 @pytest.mark.parametrize("forged", ["x", "a.b.c", "0" * 64, "é", ""])

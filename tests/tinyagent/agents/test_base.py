@@ -22,6 +22,7 @@ from tinyagent import (
     RunContext,
     RunFinished,
     RunStarted,
+    Sandbox,
     ScriptedModel,
     StepLimitReached,
     TextDelta,
@@ -111,7 +112,7 @@ async def test_the_messages_of_a_result_are_its_conversation() -> None:
         ("assistant", "blue"),
     ]
     model = ScriptedModel(["```python\nprint(6 * 7)\n```", "```python\nfinal_answer('42')\n```"])
-    coded = await TinyCodeAgent(model, trust_level="local").run("Six times seven?")
+    coded = await TinyCodeAgent(model, sandbox=Sandbox(level="local")).run("Six times seven?")
     assert [each.role for each in coded.messages] == [
         *("system", "user", "assistant", "user"),
         *("assistant", "user"),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tinyagent import RunResult, ScriptedModel, TinyCodeAgent
+from tinyagent import RunResult, Sandbox, ScriptedModel, TinyCodeAgent
 from tinyagent.agents import NoCandidatePassed
 from tinyagent.core import CallerError, ConfigurationError
 from tinyagent.execution import ProcessExecutor
@@ -75,7 +75,7 @@ async def test_a_typed_answer_reaches_the_test_as_data() -> None:
 async def test_files_of_the_agent_are_there_for_each_candidate(tmp_path: Any) -> None:
     (tmp_path / "number.txt").write_text("5")
     replies = ["```python\nfinal_answer(int(open('number.txt').read()))\n```"] * 2
-    agent = agent_with(ScriptedModel(replies), files=[tmp_path / "number.txt"])
+    agent = agent_with(ScriptedModel(replies), sandbox=Sandbox(files=[tmp_path / "number.txt"]))
     best = await agent.best_of("The number?", 2, lambda result: result.output == 5)
     assert best.scores == (1.0, 1.0)
     assert best.chosen is best.candidates[0]
@@ -138,6 +138,6 @@ async def test_what_cannot_branch_is_refused(executor: ProcessExecutor) -> None:
     agent = TinyCodeAgent(answering(1), executor=Plain())  # type: ignore[arg-type]
     with pytest.raises(ConfigurationError, match=r"no fork\(n\)"):
         await agent.best_of("One?", 2, lambda _: True)
-    async with ProcessExecutor(checkpoints=0) as alone:
+    async with ProcessExecutor(Sandbox(checkpoints=0)) as alone:
         with pytest.raises(ConfigurationError, match="checkpoints=0"):
             await agent_with(answering(1), executor=alone).best_of("One?", 2, lambda _: True)

@@ -20,6 +20,7 @@ from tinyagent import (
     ConfigurationError,
     ExecutionLimits,
     InvalidFinalAnswer,
+    Sandbox,
     ScriptedModel,
     StepLimitReached,
     TinyCodeAgent,
@@ -37,7 +38,7 @@ async def test_variables_functions_and_imports_live_on_from_step_to_step(level: 
         "numbers.append(length(*numbers))\nnumbers",
         "final_answer(numbers[-1])",
     )
-    result = await TinyCodeAgent(model, output_type=float, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, output_type=float, sandbox=Sandbox(level=level)).run("go")
     assert (result.output, result.state, result.steps_taken) == (5.0, "completed", 3)
     assert observed(model, 1) == "(no output)"
     assert observed(model, 2) == "[3, 4, 5.0]"
@@ -46,7 +47,7 @@ async def test_variables_functions_and_imports_live_on_from_step_to_step(level: 
 @each_level
 async def test_variables_live_no_longer_than_their_run(level: TrustLevel) -> None:
     model = coder("x = 1", "final_answer(x)", "'x' in globals()", "x")
-    agent = TinyCodeAgent(model, trust_level=level, max_steps=2)
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level), max_steps=2)
     assert (await agent.run("go")).output == "1"
     again = await agent.run("go", return_result=True)
     seen, unchecked = [step.observation for step in again.steps]
@@ -59,7 +60,7 @@ async def test_a_step_is_remembered_with_its_reasoning_code_and_observation(
     level: TrustLevel,
 ) -> None:
     model = ScriptedModel([block("print(6 * 7)", "I multiply."), block("final_answer('done')")])
-    result = await TinyCodeAgent(model, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     first, second = result.steps
     assert isinstance(first, ActionStep)
     assert (first.reasoning, first.code, first.observation) == ("I multiply.", "print(6 * 7)", "42")
@@ -80,7 +81,7 @@ async def test_a_block_that_takes_too_long_leaves_the_variables_of_earlier_ones(
     model = coder(
         "found = ['a', 'b']", "while True:\n    pass", "final_answer(' and '.join(found))"
     )
-    agent = TinyCodeAgent(model, trust_level=level, limits=seconds(1))
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level, limits=seconds(1)))
     result = await agent.run("go")
     assert result.output == "a and b"
     assert "1 s" in observed(model, 2)
@@ -95,7 +96,7 @@ async def test_a_block_that_crashes_or_takes_all_memory_leaves_them_too(level: T
         "final_answer(kept)",
     )
     limits = ExecutionLimits(timeout_seconds=20, max_memory_bytes=1 << 27)
-    result = await TinyCodeAgent(model, trust_level=level, limits=limits).run("go")
+    result = await TinyCodeAgent(model, sandbox=Sandbox(level=level, limits=limits)).run("go")
     assert result.output == "7"
     assert "memory" in observed(model, 3)
 
@@ -108,7 +109,7 @@ async def test_a_block_that_fills_the_memory_by_a_variable_is_undone(level: Trus
         "final_answer(len(found))",
     )
     limits = ExecutionLimits(timeout_seconds=20, max_memory_bytes=1 << 27)
-    agent = TinyCodeAgent(model, output_type=int, trust_level=level, limits=limits)
+    agent = TinyCodeAgent(model, output_type=int, sandbox=Sandbox(level=level, limits=limits))
     assert (await agent.run("go")).output == 2
     assert "memory" in observed(model, 2)
 
@@ -128,13 +129,17 @@ FINAL = {
 @each_process_level
 @pytest.mark.parametrize("code", FINAL.values(), ids=FINAL.keys())
 async def test_the_answer_ends_the_block_wherever_it_is_given(level: TrustLevel, code: str) -> None:
-    result = await TinyCodeAgent(coder(code), output_type=int, trust_level=level).run("go")
+    result = await TinyCodeAgent(coder(code), output_type=int, sandbox=Sandbox(level=level)).run(
+        "go"
+    )
     assert (result.output, result.steps_taken) == (42, 1)
 
 
 @pytest.mark.parametrize("code", list(FINAL.values())[:-1], ids=list(FINAL)[:-1])
 async def test_the_answer_ends_the_block_in_this_process_too(code: str) -> None:
-    result = await TinyCodeAgent(coder(code), output_type=int, trust_level="local").run("go")
+    result = await TinyCodeAgent(coder(code), output_type=int, sandbox=Sandbox(level="local")).run(
+        "go"
+    )
     assert (result.output, result.steps_taken) == (42, 1)
 
 
@@ -149,7 +154,7 @@ FORGERIES = {
 @pytest.mark.parametrize("code", FORGERIES.values(), ids=FORGERIES.keys())
 async def test_an_answer_cannot_be_forged(level: TrustLevel, code: str) -> None:
     model = coder(code, "1 + 1")
-    agent = TinyCodeAgent(model, trust_level=level, max_steps=2)
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level), max_steps=2)
     result = await agent.run("go", return_result=True)
     assert result.output is None
     assert result.final_answer is None
@@ -159,7 +164,7 @@ async def test_an_answer_cannot_be_forged(level: TrustLevel, code: str) -> None:
 @each_level
 async def test_what_is_said_next_to_the_answer_is_its_metadata(level: TrustLevel) -> None:
     model = coder("final_answer('Lisbon', confidence=0.9, sources=['atlas'])")
-    answer = (await TinyCodeAgent(model, trust_level=level).run("go")).final_answer
+    answer = (await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")).final_answer
     assert answer is not None
     assert (answer.value, answer.source) == ("Lisbon", "final_answer")
     assert dict(answer.metadata) == {"confidence": 0.9, "sources": ["atlas"]}
@@ -168,7 +173,7 @@ async def test_what_is_said_next_to_the_answer_is_its_metadata(level: TrustLevel
 @each_level
 async def test_a_refused_import_is_reported_and_corrected(level: TrustLevel) -> None:
     model = coder("import subprocess", "import statistics\nfinal_answer(statistics.mean([1, 3]))")
-    result = await TinyCodeAgent(model, output_type=float, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, output_type=float, sandbox=Sandbox(level=level)).run("go")
     assert result.output == 2.0
     assert "subprocess" in observed(model)
 
@@ -176,9 +181,9 @@ async def test_a_refused_import_is_reported_and_corrected(level: TrustLevel) -> 
 @each_level
 async def test_an_import_can_be_added(level: TrustLevel) -> None:
     model = coder(*["import cmd\nfinal_answer(cmd.PROMPT)"] * 2)
-    agent = TinyCodeAgent(model, trust_level=level, extra_imports=["cmd"])
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level, imports=["cmd"]))
     assert (await agent.run("go")).output == "(Cmd) "
-    refused = await TinyCodeAgent(model, trust_level=level, max_steps=1).run(
+    refused = await TinyCodeAgent(model, sandbox=Sandbox(level=level), max_steps=1).run(
         "go", return_result=True
     )
     assert "cmd" in refused.steps[0].observation
@@ -187,20 +192,20 @@ async def test_an_import_can_be_added(level: TrustLevel) -> None:
 @each_level
 async def test_an_import_of_a_helper_is_passed_over(level: TrustLevel) -> None:
     model = coder("from helpers import store, recall\nstore('a', 2)\nfinal_answer(recall('a'))")
-    assert (await TinyCodeAgent(model, trust_level=level).run("go")).output == "2"
+    assert (await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")).output == "2"
 
 
 @each_level
 async def test_an_error_names_what_may_have_been_meant(level: TrustLevel) -> None:
     model = coder("total = 1\nprint(eval('totl'))", "final_answer(total)")
-    await TinyCodeAgent(model, trust_level=level).run("go")
+    await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     assert "Did you mean total?" in observed(model)
 
 
 @each_level
 async def test_an_error_shows_the_line_of_the_models_own_code(level: TrustLevel) -> None:
     model = coder("a = 1\nb = a / 0\nc = 2", "final_answer(a)")
-    result = await TinyCodeAgent(model, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     assert result.output == "1"
     assert "ZeroDivisionError" in observed(model)
     assert "line 2" in observed(model)
@@ -220,7 +225,7 @@ async def test_an_answer_of_the_wrong_type_is_reported_and_corrected(level: Trus
         "draft = {'number': 'A-1'}\nfinal_answer(draft)",
         "draft['total'] = 120\nfinal_answer(draft)",
     )
-    agent = TinyCodeAgent(model, output_type=Invoice, trust_level=level)
+    agent = TinyCodeAgent(model, output_type=Invoice, sandbox=Sandbox(level=level))
     assert "final_answer must match this JSON Schema" in agent._system_prompt
     events = await events_of(agent)
     assert sum(isinstance(event, ReplyRejected) for event in events) == 1
@@ -232,7 +237,10 @@ async def test_an_answer_of_the_wrong_type_is_reported_and_corrected(level: Trus
 @each_level
 async def test_an_answer_that_never_takes_its_type_ends_the_run(level: TrustLevel) -> None:
     agent = TinyCodeAgent(
-        coder(*["final_answer('many')"] * 3), output_type=int, trust_level=level, output_retries=2
+        coder(*["final_answer('many')"] * 3),
+        output_type=int,
+        sandbox=Sandbox(level=level),
+        output_retries=2,
     )
     with pytest.raises(InvalidFinalAnswer, match="in 3 tries") as caught:
         await agent.run("go")
@@ -264,7 +272,7 @@ async def test_signals_are_the_runs_own(level: TrustLevel) -> None:
         "commit('it is')\nfinal_answer(1)",
         "commit('again')\nfinal_answer(2)",
     )
-    agent = TinyCodeAgent(model, trust_level=level)
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level))
     first, second = await agent.run("one"), await agent.run("two")
     assert [(signal.type, signal.message, signal.step) for signal in first.signals] == [
         (SignalType.EXPLORE, "the table", 1),
@@ -318,6 +326,6 @@ async def test_an_answer_of_too_many_digits_goes_back_to_the_model(
 ) -> None:
     good = {float: "1", int: "1", list[float]: "[1]"}.get(kind, "{'a': 1}")
     model = coder(code, f"final_answer({good})")
-    result = await TinyCodeAgent(model, output_type=kind, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, output_type=kind, sandbox=Sandbox(level=level)).run("go")
     assert result.output in (1, [1], {"a": 1})
     assert "4,300 digits" in observed(model)

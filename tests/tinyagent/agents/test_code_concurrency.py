@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from contextlib import aclosing
 
 import pytest
 from tests.support.coding import block, coder, result_of
+from tests.support.cost import cost_of
 from tests.support.execution import sandbox_processes
 from tests.support.waits import soon
 
@@ -15,10 +17,12 @@ from tinyagent import (
     Executor,
     RunContext,
     RunResult,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     ToolStarted,
 )
+from tinyagent.agents.code_reply import read_code_reply
 from tinyagent.agents.options import CodeOptions
 from tinyagent.core import ModelRequest, SignalGiven
 from tinyagent.execution import ProcessExecutor
@@ -45,7 +49,7 @@ SECOND = """
 
 def in_the_session() -> Executor:
     """An executor whose steps run in the session's only process."""
-    return ProcessExecutor(checkpoints=0)
+    return ProcessExecutor(Sandbox(checkpoints=0))
 
 
 # The most that a session has in its second step. With forks: its first process, which runs no
@@ -135,7 +139,7 @@ async def test_a_long_run_keeps_no_more_than_the_last_states() -> None:
     [
         pytest.param(CodeOptions(), RUNS, 2, id="in forks"),
         pytest.param(CodeOptions(executor=in_the_session), RUNS, 1, id="in the session"),
-        pytest.param(CodeOptions(trust_level="local"), LOCAL_RUNS, 2, id="local"),
+        pytest.param(CodeOptions(sandbox=Sandbox("local")), LOCAL_RUNS, 2, id="local"),
     ],
 )
 async def test_half_of_100_runs_are_cancelled_and_gone(
@@ -177,3 +181,14 @@ async def test_half_of_100_runs_are_cancelled_and_gone(
     assert [result.output for result in await asyncio.gather(*others)] == list(range(1, count, 2))
     await soon(lambda: asyncio.all_tasks() == before)
     await soon(lambda: len(sandbox_processes()) <= idle + READY)
+
+
+async def test_a_long_reply_is_not_read_on_the_event_loop() -> None:
+    reply = block(
+        "\n".join(f"x = [{n}, {n}, {n}]" for n in range(4_000)) + "\nfinal_answer('done')"
+    )
+    reading = cost_of(lambda: read_code_reply(reply))
+    agent = TinyCodeAgent(ScriptedModel([reply]))
+    began = time.thread_time()
+    assert (await agent.run("go")).output == "done"
+    assert time.thread_time() - began < reading / 2

@@ -23,6 +23,7 @@ from tinyagent import (
     OutputDelta,
     RunFinished,
     RunStarted,
+    Sandbox,
     ScriptedModel,
     StepFinished,
     StepStarted,
@@ -56,7 +57,7 @@ async def test_events_come_in_the_order_in_which_things_happen(level: TrustLevel
             block("final_answer('done')"),
         ]
     )
-    events = await events_of(TinyCodeAgent(model, [stock], trust_level=level))
+    events = await events_of(TinyCodeAgent(model, [stock], sandbox=Sandbox(level=level)))
     assert [type(event) for event in events if not isinstance(event, TextDelta)] == [
         RunStarted,
         StepStarted, ModelRequested, ModelResponded,
@@ -84,7 +85,9 @@ async def test_the_code_comes_as_it_is_written_and_the_output_as_it_is_printed(
     reply = block("for number in (1, 2):\n    print('before', number)\n    gate(number)")
     model = ScriptedModel([reply, block("final_answer('ok')")])
     written: list[str] = []
-    async with aclosing(TinyCodeAgent(model, [gate], trust_level=level).stream("go")) as events:
+    async with aclosing(
+        TinyCodeAgent(model, [gate], sandbox=Sandbox(level=level)).stream("go")
+    ) as events:
         async for event in events:
             match event:
                 case TextDelta(step=1, text=text):
@@ -119,7 +122,7 @@ async def test_network_requests_come_as_they_happen() -> None:
             gate(3)
             final_answer(3)
         """
-        agent = TinyCodeAgent(coder(code), [gate], network=[f"localhost:{port}"])
+        agent = TinyCodeAgent(coder(code), [gate], sandbox=Sandbox(network=[f"localhost:{port}"]))
         async with aclosing(agent.stream("go")) as events:
             async for event in events:
                 match event:
@@ -141,7 +144,9 @@ async def test_network_requests_come_as_they_happen() -> None:
 
 @each_level
 async def test_code_events_tell_the_code_and_its_result(level: TrustLevel) -> None:
-    events = await events_of(TinyCodeAgent(coder("6 * 7", "final_answer('x')"), trust_level=level))
+    events = await events_of(
+        TinyCodeAgent(coder("6 * 7", "final_answer('x')"), sandbox=Sandbox(level=level))
+    )
     assert [event.code for event in events if isinstance(event, CodeStarted)] == [
         "6 * 7",
         "final_answer('x')",
@@ -154,8 +159,10 @@ async def test_code_events_tell_the_code_and_its_result(level: TrustLevel) -> No
 @each_level
 async def test_run_and_stream_come_to_the_same(level: TrustLevel) -> None:
     codes = ["x = 2", "observe('two')\nprint(x)", "final_answer(x + 1, why='sum')"]
-    run = await TinyCodeAgent(coder(*codes), output_type=int, trust_level=level).run("go")
-    agent = TinyCodeAgent(coder(*codes), output_type=int, trust_level=level)
+    run = await TinyCodeAgent(coder(*codes), output_type=int, sandbox=Sandbox(level=level)).run(
+        "go"
+    )
+    agent = TinyCodeAgent(coder(*codes), output_type=int, sandbox=Sandbox(level=level))
     streamed = result_of(await events_of(agent))
     assert streamed.output == run.output == 3
     assert [step.observation for step in streamed.steps] == [step.observation for step in run.steps]
@@ -183,7 +190,7 @@ async def test_a_run_that_is_left_leaves_no_thread_and_no_process(
     level: TrustLevel, code: str, way: str
 ) -> None:
     def agent(code: str) -> TinyCodeAgent[str]:
-        return TinyCodeAgent(coder(code), [stock, wait], trust_level=level)
+        return TinyCodeAgent(coder(code), [stock, wait], sandbox=Sandbox(level=level))
 
     await agent("final_answer(1)").run("warm up")
     before = await _settled()
@@ -230,7 +237,9 @@ async def test_a_cancelled_run_says_so_in_its_last_event(way: str) -> None:
 
 @each_level
 async def test_runs_that_end_well_leave_nothing_either(level: TrustLevel) -> None:
-    agent = TinyCodeAgent(ScriptedModel(lambda _: block("final_answer(1)")), trust_level=level)
+    agent = TinyCodeAgent(
+        ScriptedModel(lambda _: block("final_answer(1)")), sandbox=Sandbox(level=level)
+    )
     await agent.run("warm up")
     before = await _settled()
     await asyncio.gather(*(agent.run("go") for _ in range(8)))

@@ -17,6 +17,7 @@ from tests.support.coding import (
 
 from tinyagent import (
     ConfigurationError,
+    Sandbox,
     SandboxUnavailable,
     ScriptedModel,
     TinyCodeAgent,
@@ -55,7 +56,7 @@ async def test_files_are_read_and_what_is_written_comes_back(
     level: TrustLevel, sales: Path, tmp_path: Path
 ) -> None:
     model = coder(SUM_UP, "final_answer(int(open('sum.txt').read()))")
-    agent = TinyCodeAgent(model, output_type=int, trust_level=level, files=[sales])
+    agent = TinyCodeAgent(model, output_type=int, sandbox=Sandbox(level=level, files=[sales]))
     result = await agent.run("go")
     assert result.output == 390
     assert observed(model) == "3\n[files: sum.txt]"
@@ -68,7 +69,7 @@ async def test_files_are_read_and_what_is_written_comes_back(
 @each_process_level
 @pytest.mark.timeout(120)
 async def test_a_plot_is_returned(level: TrustLevel, tmp_path: Path) -> None:
-    agent = TinyCodeAgent(coder(PLOT, "final_answer('drawn')"), trust_level=level)
+    agent = TinyCodeAgent(coder(PLOT, "final_answer('drawn')"), sandbox=Sandbox(level=level))
     result = await agent.run("go")
     assert result.output == "drawn"
     (figure,) = result.artifacts
@@ -87,8 +88,8 @@ async def test_each_run_has_its_own_folder(sales: Path) -> None:
         "open('sales.csv', 'a').write('x')\nfinal_answer(1)",
         "import os\nfinal_answer([sorted(os.listdir()), open('sales.csv').read()])",
     )
-    agent = TinyCodeAgent(model, output_type=list[Any], files=[sales])
-    await TinyCodeAgent(model, files=[sales]).run("one")
+    agent = TinyCodeAgent(model, output_type=list[Any], sandbox=Sandbox(files=[sales]))
+    await TinyCodeAgent(model, sandbox=Sandbox(files=[sales])).run("one")
     assert (await agent.run("two")).output == [["sales.csv"], SALES]
 
 
@@ -97,7 +98,9 @@ async def test_a_data_frame_is_an_answer(sales: Path) -> None:
         "import pandas\namounts = pandas.read_csv('sales.csv').amount",
         "final_answer(amounts.agg(['sum', 'max']).to_dict())",
     )
-    result = await TinyCodeAgent(model, output_type=dict[str, int], files=[sales]).run("go")
+    result = await TinyCodeAgent(
+        model, output_type=dict[str, int], sandbox=Sandbox(files=[sales])
+    ).run("go")
     assert result.output == {"sum": 390, "max": 190}
 
 
@@ -107,23 +110,23 @@ async def test_what_c_imports_for_itself_is_not_an_import_of_the_code(level: Tru
         "from datetime import datetime\nday = datetime.strptime('2024-02-29', '%Y-%m-%d')",
         "import time\nfinal_answer([day.month, time.strptime('12:30', '%H:%M').tm_hour])",
     )
-    agent = TinyCodeAgent(model, output_type=list, trust_level=level)
+    agent = TinyCodeAgent(model, output_type=list, sandbox=Sandbox(level=level))
     assert (await agent.run("go")).output == [2, 12]
 
 
 def test_a_file_that_is_not_there_is_reported(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match=r"there is no file .*missing\.csv"):
-        TinyCodeAgent(coder("1"), files=[tmp_path / "missing.csv"])
+        TinyCodeAgent(coder("1"), sandbox=Sandbox(files=[tmp_path / "missing.csv"]))
 
 
 def test_an_unknown_trust_level_is_reported() -> None:
     with pytest.raises(ConfigurationError, match="safe"):
-        TinyCodeAgent(coder("1"), trust_level="safe")
+        TinyCodeAgent(coder("1"), sandbox=Sandbox(level="safe"))
 
 
 @each_level
 async def test_an_executor_that_is_given_serves_one_run_after_the_other(level: TrustLevel) -> None:
-    executor = get_executor(level, limits=seconds(20))
+    executor = get_executor(Sandbox(level, limits=seconds(20)))
     model = coder("x = 1", "final_answer(x)", "final_answer(x)", "final_answer('second')")
     async with executor:
         agent = TinyCodeAgent(model, executor=executor)
@@ -138,7 +141,7 @@ async def test_a_function_makes_an_executor_for_each_run(level: TrustLevel) -> N
     made: list[Any] = []
 
     def make() -> Any:
-        made.append(get_executor(level, limits=seconds(20)))
+        made.append(get_executor(Sandbox(level, limits=seconds(20))))
         return made[-1]
 
     model = ScriptedModel(lambda _: block("final_answer('ok')"))
@@ -165,11 +168,3 @@ async def test_a_sandbox_that_is_not_there_ends_the_run_and_is_reported() -> Non
     assert result.state == "error"
     with pytest.raises(SandboxUnavailable, match="install bubblewrap"):
         await TinyCodeAgent(coder("1"), executor=Engine).run("go")
-
-
-@pytest.mark.parametrize("executor", [ProcessExecutor(), ProcessExecutor], ids=["one", "a factory"])
-def test_the_prompt_says_nothing_wrong_about_a_given_executor(executor: Any) -> None:
-    prompt = TinyCodeAgent(coder("1"), executor=executor)._system_prompt
-    assert "You may import" not in prompt
-    assert "may run for" not in prompt
-    assert "final_answer(value, **metadata)" in prompt

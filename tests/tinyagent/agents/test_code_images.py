@@ -16,6 +16,7 @@ from tinyagent import (
     Image,
     Model,
     OpenAIModel,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     TrustLevel,
@@ -48,8 +49,7 @@ MODELS: dict[str, Callable[[str], Model]] = {
 
 
 def _options(level: TrustLevel) -> dict[str, Any]:
-    more = {"extra_imports": ["matplotlib"]} if level is TrustLevel.LOCAL else {}
-    return {"trust_level": level, **more}
+    return {"sandbox": Sandbox(level, imports="matplotlib" if level is TrustLevel.LOCAL else ())}
 
 
 def _images(model: ScriptedModel, request: int = -1) -> list[Image]:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from tests.support.coding import block, coder, each_level, observed
 
-from tinyagent import ScriptedModel, TinyCodeAgent, TrustLevel, tool
+from tinyagent import Sandbox, ScriptedModel, TinyCodeAgent, TrustLevel, tool
 from tinyagent.agents.code_observation import FINISH
 from tinyagent.core import ModelContextTooLong, ModelRequest
 from tinyagent.memory import (
@@ -35,7 +35,7 @@ async def test_notes_are_shown_in_the_requests_that_follow(level: TrustLevel) ->
         "print(recall('rate'), recall('nothing', 'a default'))",
         "final_answer('ok')",
     )
-    await TinyCodeAgent(model, trust_level=level).run("go")
+    await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     notes = "- stored: rate = 0.19\n- observed: the table has gaps\n- failed: reading page 2"
     assert observed(model, 1) == f"(no output)\nNoted:\n{notes}"
     assert observed(model, 2) == "0.19 a default"
@@ -45,7 +45,7 @@ async def test_notes_never_change_what_was_sent() -> None:
     model = coder(
         *(f"store('key {n % 3}', {n})\nobserve('saw {n}')" for n in range(6)), "final_answer(1)"
     )
-    await TinyCodeAgent(model, trust_level="local").run("go")
+    await TinyCodeAgent(model, sandbox=Sandbox(level="local")).run("go")
     for before, after in pairwise(request.messages for request in model.requests):
         assert after[: len(before)] == before
 
@@ -54,7 +54,7 @@ async def test_notes_outlive_the_steps_that_made_them() -> None:
     model = coder(
         "store('rate', 0.19)", "print(1)", "print(2)", "store('vat', 7)", "final_answer(1)"
     )
-    agent = TinyCodeAgent(model, trust_level="local", prune=keep_last_n_steps(1))
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level="local"), prune=keep_last_n_steps(1))
     await agent.run("go")
     shown = ["\n".join(message.text for message in request.messages) for request in model.requests]
     assert [text.count("rate = 0.19") for text in shown[1:]] == [1, 1, 1, 1]
@@ -65,7 +65,7 @@ async def test_notes_outlive_the_steps_that_made_them() -> None:
 @each_level
 async def test_notes_are_the_runs_own(level: TrustLevel) -> None:
     model = coder("store('key', 1)\nfinal_answer(1)", "final_answer(recall('key', 'nothing'))")
-    agent = TinyCodeAgent(model, trust_level=level)
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level))
     await agent.run("one")
     assert (await agent.run("two")).output == "nothing"
 
@@ -73,7 +73,7 @@ async def test_notes_are_the_runs_own(level: TrustLevel) -> None:
 @each_level
 async def test_a_wrong_note_is_an_error_of_the_code(level: TrustLevel) -> None:
     model = coder("store(1, 2)", "final_answer('ok')")
-    assert (await TinyCodeAgent(model, trust_level=level).run("go")).output == "ok"
+    assert (await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")).output == "ok"
     assert "the key must be a string, got int" in observed(model)
 
 
@@ -89,7 +89,7 @@ async def test_a_long_output_is_cut_and_can_be_read_on(level: TrustLevel) -> Non
         return block("final_answer(page)")
 
     model = ScriptedModel(answer)
-    result = await TinyCodeAgent(model, trust_level=level, output_type=dict).run("go")
+    result = await TinyCodeAgent(model, sandbox=Sandbox(level=level), output_type=dict).run("go")
     first = observed(model, 1)
     assert len(first) < 10_500
     whole = "".join(f"{number} " for number in range(9_000))
@@ -104,7 +104,7 @@ async def test_a_long_output_is_cut_and_can_be_read_on(level: TrustLevel) -> Non
 @each_level
 async def test_a_long_error_is_bounded_too(level: TrustLevel) -> None:
     model = coder("raise ValueError('x' * 50_000)", "final_answer('ok')")
-    await TinyCodeAgent(model, trust_level=level).run("go")
+    await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     assert "ValueError" in observed(model)
     assert len(observed(model)) < 12_000
 
@@ -125,7 +125,7 @@ async def test_a_conversation_continues_with_the_memory_of_an_earlier_result(
     level: TrustLevel,
 ) -> None:
     model = coder("print('seen')", "final_answer('first')", "final_answer('second')")
-    agent = TinyCodeAgent(model, trust_level=level)
+    agent = TinyCodeAgent(model, sandbox=Sandbox(level=level))
     first = await agent.run("one")
     second = await agent.run("two", memory=first.memory)
     assert [step.kind for step in second.memory.steps] == [
@@ -217,7 +217,7 @@ async def test_a_conversation_that_is_too_long_is_shortened_once(level: TrustLev
         return ModelContextTooLong("too long") if size > 15_000 else block(next(codes))
 
     model = ScriptedModel(answer)
-    result = await TinyCodeAgent(model, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, sandbox=Sandbox(level=level)).run("go")
     assert result.output == "read"
     assert len(model.requests) == 4
     contents = [message.text for message in model.requests[-1].messages]

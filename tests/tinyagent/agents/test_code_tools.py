@@ -16,6 +16,7 @@ from tinyagent import (
     NoProgress,
     ReactAgent,
     RunContext,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     ToolCall,
@@ -44,7 +45,7 @@ def stock(item: str) -> int:
 @each_level
 async def test_the_code_calls_tools_as_plain_functions(level: TrustLevel) -> None:
     model = coder("left = {item: stock(item) for item in ['apples', 'pears']}\nfinal_answer(left)")
-    agent = TinyCodeAgent(model, [stock], output_type=dict[str, int], trust_level=level)
+    agent = TinyCodeAgent(model, [stock], output_type=dict[str, int], sandbox=Sandbox(level=level))
     assert "- stock(item: str) -> int\n" in agent._system_prompt
     events = await events_of(agent)
     assert result_of(events).output == {"apples": 3, "pears": 0}
@@ -65,7 +66,9 @@ async def test_an_async_tool_is_awaited_by_the_host_on_its_loop(level: TrustLeve
         return number * 10
 
     model = coder("final_answer([fetch(number) for number in range(3)])")
-    result = await TinyCodeAgent(model, [fetch], output_type=list[int], trust_level=level).run("go")
+    result = await TinyCodeAgent(
+        model, [fetch], output_type=list[int], sandbox=Sandbox(level=level)
+    ).run("go")
     assert result.output == [0, 10, 20]
     assert loops == [(asyncio.get_running_loop(), threading.main_thread())] * 3
 
@@ -76,7 +79,7 @@ async def test_a_tools_error_is_raised_in_the_code_and_corrected(level: TrustLev
         "stock('plums')",
         "try:\n    stock('plums')\nexcept KeyError:\n    final_answer('none')",
     )
-    result = await TinyCodeAgent(model, [stock], trust_level=level).run("go")
+    result = await TinyCodeAgent(model, [stock], sandbox=Sandbox(level=level)).run("go")
     assert result.output == "none"
     assert "KeyError: 'plums'" in observed(model)
     assert "line 1" in observed(model)
@@ -98,7 +101,9 @@ async def test_a_wrong_call_shows_how_the_tool_is_called(
     level: TrustLevel, call: str, message: str
 ) -> None:
     model = coder(call, "final_answer(stock('apples'))")
-    result = await TinyCodeAgent(model, [stock], output_type=int, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, [stock], output_type=int, sandbox=Sandbox(level=level)).run(
+        "go"
+    )
     assert result.output == 3
     shown = observed(model)
     assert "TypeError: stock was called with wrong arguments: " in shown
@@ -116,7 +121,7 @@ async def test_advice_of_a_tool_reaches_the_model(level: TrustLevel) -> None:
         return "room 101"
 
     model = coder("rooms(0)", "final_answer(rooms(nights=1))")
-    result = await TinyCodeAgent(model, [rooms], trust_level=level).run("go")
+    result = await TinyCodeAgent(model, [rooms], sandbox=Sandbox(level=level)).run("go")
     assert result.output == "room 101"
     assert "nights must be 1 or more" in observed(model)
 
@@ -127,7 +132,9 @@ async def test_a_tool_knows_its_run(level: TrustLevel) -> None:
         """Say where we are."""
         return f"{run.task}, step {run.step}"
 
-    agent = TinyCodeAgent(coder("1", "final_answer(where())"), [where], trust_level=level)
+    agent = TinyCodeAgent(
+        coder("1", "final_answer(where())"), [where], sandbox=Sandbox(level=level)
+    )
     assert "- where() -> str\n" in agent._system_prompt
     assert (await agent.run("the task")).output == "the task, step 2"
 
@@ -160,7 +167,10 @@ async def test_a_block_waits_for_an_approval_and_the_time_does_not_count(
         return True
 
     agent = TinyCodeAgent(
-        coder(PAY), [pay], trust_level=level, limits=seconds(1), middleware=[Approval(ask)]
+        coder(PAY),
+        [pay],
+        sandbox=Sandbox(level=level, limits=seconds(1)),
+        middleware=[Approval(ask)],
     )
     assert (await agent.run("go")).output == "kept, paid 5"
     assert [(call.name, dict(call.arguments)) for call in asked] == [("pay", {"amount": 5})]
@@ -171,9 +181,11 @@ async def test_a_refusal_is_an_error_that_the_code_can_catch(level: TrustLevel) 
     async def ask(_call: ToolCall) -> Decision:
         return Decision(approved=False, reason="too much")
 
-    agent = TinyCodeAgent(coder(PAY), [pay], trust_level=level, middleware=[Approval(ask)])
+    agent = TinyCodeAgent(
+        coder(PAY), [pay], sandbox=Sandbox(level=level), middleware=[Approval(ask)]
+    )
     assert (await agent.run("go")).output == "kept, refused: pay was not approved: too much"
-    agent = TinyCodeAgent(coder(PAY), [pay], trust_level=level)
+    agent = TinyCodeAgent(coder(PAY), [pay], sandbox=Sandbox(level=level))
     assert "there is nobody to approve it" in (await agent.run("go")).output
 
 
@@ -193,7 +205,7 @@ async def test_a_limit_reached_within_a_block_ends_the_run_whatever_it_catches(
     level: TrustLevel,
 ) -> None:
     limits = UsageLimits(tool_calls=4)
-    agent = TinyCodeAgent(coder(GREEDY), [stock], trust_level=level, middleware=[limits])
+    agent = TinyCodeAgent(coder(GREEDY), [stock], sandbox=Sandbox(level=level), middleware=[limits])
     with pytest.raises(UsageLimitReached, match="its tool_calls: 4 of 4") as caught:
         await agent.run("go")
     result = caught.value.result
@@ -205,7 +217,7 @@ async def test_a_limit_reached_within_a_block_ends_the_run_whatever_it_catches(
 async def test_a_limit_reached_within_a_local_block_ends_the_run() -> None:
     code = GREEDY.replace("BaseException", "Exception")
     agent = TinyCodeAgent(
-        coder(code), [stock], trust_level="local", middleware=[UsageLimits(tool_calls=4)]
+        coder(code), [stock], sandbox=Sandbox(level="local"), middleware=[UsageLimits(tool_calls=4)]
     )
     result = await agent.run("go", return_result=True)
     assert result.state == "usage_limit_reached"
@@ -217,7 +229,7 @@ async def test_a_block_that_is_repeated_is_reported_and_then_ends_the_run(
     level: TrustLevel,
 ) -> None:
     model = ScriptedModel(lambda _: block("print(stock('pears'))"))
-    agent = TinyCodeAgent(model, [stock], trust_level=level)
+    agent = TinyCodeAgent(model, [stock], sandbox=Sandbox(level=level))
     result = await agent.run("go", return_result=True)
     assert isinstance(result.error, NoProgress)
     assert len(model.requests) == 6
@@ -236,7 +248,9 @@ async def test_a_block_that_gives_another_value_each_time_is_not_a_repetition(
         return next(numbers)
 
     model = coder(*["poll()"] * 7, "final_answer(poll())")
-    result = await TinyCodeAgent(model, [poll], output_type=int, trust_level=level).run("go")
+    result = await TinyCodeAgent(model, [poll], output_type=int, sandbox=Sandbox(level=level)).run(
+        "go"
+    )
     assert result.output == 8
 
 
@@ -261,7 +275,9 @@ async def test_an_agent_that_calls_tools_is_a_tool_of_one_that_writes_code(
     )
     model = coder("final_answer(int(keeper('apples')) + int(keeper('pears')))")
     keeper = inner.as_tool("keeper", "Knows the stock.")
-    result = await TinyCodeAgent(model, [keeper], output_type=int, trust_level=level).run("go")
+    result = await TinyCodeAgent(
+        model, [keeper], output_type=int, sandbox=Sandbox(level=level)
+    ).run("go")
     assert result.output == 3
     assert result.usage.requests == 5
 
@@ -273,7 +289,7 @@ async def test_an_agent_that_writes_code_is_a_tool_of_one_that_calls_tools(
     inner = TinyCodeAgent(
         coder("print('thinking')", "final_answer({'sum': sum(range(5))})"),
         output_type=dict[str, int],
-        trust_level=level,
+        sandbox=Sandbox(level=level),
     )
     model = ScriptedModel([scripted_call("reckon", task="0 to 4"), "It is 10."])
     outer = ReactAgent(model, [inner.as_tool("reckon", "Computes.")])

@@ -15,6 +15,7 @@ from tinyagent import (
     ReactAgent,
     RunContext,
     RunFinished,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     ToolCall,
@@ -83,7 +84,7 @@ async def test_tools_receive_the_deps_of_their_own_run() -> None:
     agent = ReactAgent(relaying(), [stock], deps_type=Shop)
     assert (await agent.run("go", deps=Shop(3))).output == "3"
     assert (await _by_stream(agent.stream("go", deps=Shop(5)))).output == "5"
-    assert (await coder(trust_level="local").run("go", deps=Shop(7))).output == "7"
+    assert (await coder(sandbox=Sandbox("local")).run("go", deps=Shop(7))).output == "7"
 
 
 def test_run_sync_takes_deps_too() -> None:
@@ -127,7 +128,7 @@ async def test_middleware_sees_the_deps() -> None:
     [
         ReactAgent(relaying(), [stock]),
         ReactAgent(ScriptedModel(["done"]), deps_type=Shop),
-        coder(trust_level="local"),
+        coder(sandbox=Sandbox("local")),
     ],
     ids=["a tool", "the agent", "a code agent"],
 )

@@ -11,6 +11,7 @@ from tinyagent import (
     AnswerCutOff,
     AnswerRefused,
     ReactAgent,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     tool,
@@ -33,7 +34,7 @@ def remember(limit: int = 10) -> str:
 
 def agent_of(kind: str, model: ScriptedModel, **options: Any) -> ReactAgent | TinyCodeAgent:
     if kind == "code":
-        return TinyCodeAgent(model, [remember], trust_level="local", **options)
+        return TinyCodeAgent(model, [remember], sandbox=Sandbox(level="local"), **options)
     return ReactAgent(model, [remember], tool_calling_mode="native", **options)
 
 

@@ -16,6 +16,7 @@ from tinyagent import (
     Message,
     OpenAIModel,
     ReactAgent,
+    Sandbox,
     ScriptedModel,
     Text,
     TextDelta,
@@ -80,7 +81,7 @@ async def test_both_agents_take_images_however_they_are_run(make: Any, tmp_path:
     task = ["What is on this?", Image(str(path))]
     reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
     model = ScriptedModel([reply] * 3)
-    options = {} if make is ReactAgent else {"trust_level": "local"}
+    options = {} if make is ReactAgent else {"sandbox": Sandbox("local")}
     agent = make(model, **options)
     assert (await agent.run(task)).output == "A cat."
     assert (await asyncio.to_thread(agent.run_sync, task)).output == "A cat."
@@ -93,7 +94,9 @@ async def test_both_agents_take_images_however_they_are_run(make: Any, tmp_path:
 @pytest.mark.parametrize("make", [ReactAgent, TinyCodeAgent])
 async def test_an_agent_as_a_tool_is_asked_in_words_and_answers_in_words(make: Any) -> None:
     reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
-    inner = make(ScriptedModel([reply]), **({} if make is ReactAgent else {"trust_level": "local"}))
+    inner = make(
+        ScriptedModel([reply]), **({} if make is ReactAgent else {"sandbox": Sandbox("local")})
+    )
     tool = inner.as_tool("looker", "Looks.")
     assert tool.json_schema["properties"]["task"]["type"] == "string"
     outer = ReactAgent(
@@ -261,7 +264,7 @@ async def test_a_summary_is_made_of_parts_in_words() -> None:
 def test_a_code_agent_keeps_what_the_model_thought() -> None:
     code = "```python\nfinal_answer(3)\n```"
     model = ScriptedModel([ModelResponse(code, parts=(THOUGHT, Text(code)))])
-    agent: TinyCodeAgent[str] = TinyCodeAgent(model, trust_level="local")
+    agent: TinyCodeAgent[str] = TinyCodeAgent(model, sandbox=Sandbox(level="local"))
     result = agent.run_sync(["How many?", Image(PNG)])
     assert model.requests[0].messages[1].content == (Text("How many?"), Image(PNG))
     assert result.memory.to_messages()[2].parts[0] == THOUGHT

@@ -22,7 +22,7 @@ from tinyagent.cli import app
 from tinyagent.cli.worker import load_agents
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.durable import RunRecord
-from tinyagent.durable.questions import Question
+from tinyagent.durable.states import Question
 from tinyagent.durable.store import RunStore
 
 COMMAND = Path(sys.executable).with_name("tinyagent")

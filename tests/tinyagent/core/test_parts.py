@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tinyagent import ConfigurationError, Document, Image, Memory, Message, Text, ToolCall
 from tinyagent.core import Opaque, Reasoning
 from tinyagent.core import parts as module
-from tinyagent.core.messages import Part, as_content
+from tinyagent.core.messages import Part, as_contents, untrusted
 from tinyagent.memory import keep_last_n_steps
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 20
@@ -131,12 +131,17 @@ def test_a_faulty_part_says_what_is_wrong(data: Any, message: str) -> None:
 
 
 def test_a_task_may_have_parts() -> None:
-    assert as_content("hi") == "hi"
-    assert as_content(["What is this?", Image(PNG)]) == (Text("What is this?"), Image(PNG))
+    assert as_contents("hi") == (("hi", ""),)
+    given = (Text("What is this?"), Image(PNG))
+    assert as_contents(["What is this?", Image(PNG)]) == ((given, ""),)
+    assert as_contents(["What is this?", untrusted("x", "mail"), Image(PNG)]) == (
+        ((Text("x"),), "material:mail"),
+        (given, ""),
+    )
     with pytest.raises(ConfigurationError, match="a task has 'bytes' among its parts"):
-        as_content([PNG])  # type: ignore[list-item]
+        as_contents([PNG])  # type: ignore[list-item]
     with pytest.raises(ConfigurationError, match="no parts"):
-        as_content([])
+        as_contents([])
 
 
 def test_images_count_in_the_size_of_a_conversation() -> None:

@@ -11,7 +11,7 @@ import pytest
 from tests.support.durable_runs import blocks, empty_database, opened, turns
 from tests.support.waits import SECONDS, soon
 
-from tinyagent import Image, ReactAgent, ScriptedModel, TinyCodeAgent, Tool, scripted_call
+from tinyagent import Image, ReactAgent, Sandbox, ScriptedModel, TinyCodeAgent, Tool, scripted_call
 from tinyagent.core import ModelFormatRefused, ModelRequest
 from tinyagent.core.context import RunControl
 from tinyagent.core.errors import RunConflict
@@ -41,7 +41,7 @@ async def test_a_task_with_an_image_is_stored_and_reaches_the_model(
 ) -> None:
     reply = "A cat." if make is ReactAgent else "```python\nfinal_answer('A cat.')\n```"
     model = ScriptedModel(lambda _: reply)
-    agent = make(model, **({} if make is ReactAgent else {"trust_level": "local"}))
+    agent = make(model, **({} if make is ReactAgent else {"sandbox": Sandbox("local")}))
     async with opened(database, {"looker": agent}) as runs:
         task: Task = ["What is it?", Image(PNG)]
         record = await runs.run("looker", task, run_id="one")
@@ -270,7 +270,7 @@ async def test_a_run_is_replayed_until_its_records_are_read_or_passed_over() -> 
     entries = [Entry(0, "1.1 model", {}), Entry(0, "1.2 tool send", {}), Entry(0, "2.1 model", {})]
     journal = Journal("run", [*entries, Entry(0, "1 end", {})], answers, CallGate())
     journal.pass_over("1.")
-    assert [entry.place for entry in journal.unread("model", "")] == ["2.1"]
+    assert [entry.place for entry in journal.unread(("model",), "")] == ["2.1"]
     assert journal.is_replaying
     assert journal.find("model", "2.1") == entries[2]
     assert not journal.is_replaying

@@ -322,3 +322,13 @@ async def test_a_database_that_is_away_is_reported_without_its_url(tmp_path: Pat
             async with DurableRuns(url, agents):
                 pass
         assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("run_id", ["", " ", "a\0", "a\nb", "a" * 1000, "\ud800"])
+async def test_an_id_that_no_run_can_have(either_database: str, run_id: str) -> None:
+    async with DurableRuns(either_database) as runs:
+        with pytest.raises(ConfigurationError, match="printable"):
+            await runs.start("agent", "task", run_id=run_id)
+        with pytest.raises(UnknownRun):
+            await runs.get(run_id)
+        assert await runs.start("agent", "task", run_id="order 7") == "order 7"

@@ -19,10 +19,10 @@ from tests.support.execution import hurry, value_of, within
 from tests.support.processes import descendants, is_running, uncollected
 from tests.support.waits import soon
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox import templates
-from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.sandbox.engines import kernel
 from tinyagent.execution.sandbox.engines.base import BOOT
 from tinyagent.execution.sandbox.executor import ProcessExecutor, get_executor
@@ -61,8 +61,7 @@ HANGS = {
 
 
 def local(limits: ExecutionLimits | None = None, **options: Any) -> ProcessExecutor:
-    chosen: ProcessOptions = {**options, "limits": limits or within()}  # type: ignore[typeddict-item]
-    return ProcessExecutor(TrustLevel.LOCAL, **chosen)
+    return ProcessExecutor(Sandbox(TrustLevel.LOCAL, limits=limits or within(), **options))
 
 
 async def run(code: str, **injected: Any) -> ExecutionResult:
@@ -103,7 +102,7 @@ async def test_without_checkpoints_the_session_is_lost_and_reports_it(code: str)
 
 
 async def test_a_process_that_ends_loses_only_its_step() -> None:
-    async with local(extra_imports=["os"]) as executor:
+    async with local(imports=["os"]) as executor:
         assert await value_of(executor, "x = 1\nx") == 1
         result = await executor.run("import os\nx = 2\nos._exit(3)")
         assert (result.undone, result.state_lost) == (True, False)
@@ -151,19 +150,19 @@ async def test_modules_are_added_by_name_and_found_where_the_host_finds_them(
 ) -> None:
     (tmp_path / "only_of_this_test.py").write_text("answer = 42")
     monkeypatch.syspath_prepend(tmp_path)
-    async with local(extra_imports=["only_of_this_test"]) as executor:
+    async with local(imports=["only_of_this_test"]) as executor:
         assert await value_of(executor, "import only_of_this_test as own\nown.answer") == 42
 
 
 def test_all_imports_at_once_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="name the modules"):
-        local(extra_imports=["*"])
+        local(imports=["*"])
 
 
 @pytest.mark.parametrize("option", [{"engine": "kernel"}, {"without": ["S1"]}, {"require": ["S2"]}])
 def test_options_of_locks_are_refused(option: dict[str, Any]) -> None:
     with pytest.raises(ConfigurationError, match=f"no option {next(iter(option))}"):
-        get_executor("local", **option)
+        get_executor(Sandbox("local", **option))
 
 
 # output and answers
@@ -213,7 +212,7 @@ async def test_files_come_in_and_go_out(tmp_path: Path) -> None:
 
 
 async def test_figures_come_as_at_the_other_levels() -> None:
-    async with local(extra_imports=["matplotlib"]) as executor:
+    async with local(imports=["matplotlib"]) as executor:
         result = await executor.run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nNone")
     assert [each.name for each in result.artifacts] == ["step-1-figure-1.png"]
 
@@ -223,7 +222,7 @@ async def test_the_hosts_decimals_random_numbers_and_folder_are_its_own() -> Non
     expected = random.random()  # noqa: S311 - no secret
     random.seed(5)
     before = decimal.getcontext().prec, Path.cwd(), dict(os.environ)
-    async with local(extra_imports=["os"]) as executor:
+    async with local(imports=["os"]) as executor:
         code = "import random, decimal, os\nrandom.seed(1)\ndecimal.getcontext().prec = 3\n"
         await value_of(executor, f"{code}os.chdir('/')\nos.environ['HOME'] = 'none'")
     assert random.random() == expected  # noqa: S311 - no secret
@@ -232,7 +231,7 @@ async def test_the_hosts_decimals_random_numbers_and_folder_are_its_own() -> Non
 
 @pytest.mark.parametrize("level", TrustLevel)
 async def test_one_step_runs_at_a_time_at_every_level(level: TrustLevel) -> None:
-    async with get_executor(level) as executor:
+    async with get_executor(Sandbox(level)) as executor:
         first = asyncio.ensure_future(executor.run("1"))
         await asyncio.sleep(0)
         with pytest.raises(CallerError, match="runs a step"):
@@ -244,7 +243,7 @@ async def test_one_step_runs_at_a_time_at_every_level(level: TrustLevel) -> None
 async def test_a_closed_executor_starts_again_without_variables_at_every_level(
     level: TrustLevel,
 ) -> None:
-    async with get_executor(level) as executor:
+    async with get_executor(Sandbox(level)) as executor:
         await executor.run("x = 1")
     assert "NameError" in ((await executor.run("x")).error or "")
     await executor.aclose()
@@ -255,7 +254,7 @@ async def test_a_closed_executor_starts_again_without_variables_at_every_level(
 
 async def test_nothing_of_a_session_is_left_running() -> None:
     before = descendants(os.getpid())
-    async with local(extra_imports=["os", "time"]) as executor:
+    async with local(imports=["os", "time"]) as executor:
         for number in range(12):  # more than are kept
             await value_of(executor, f"x = {number}")
         child = "import os, time\npid = os.fork()\nif pid == 0: time.sleep(600)\npid"
@@ -295,10 +294,10 @@ def executor_processes(before: set[int]) -> list[str]:
 async def test_a_session_ends_with_a_host_that_is_killed() -> None:
     program = """
         import asyncio
-        from tinyagent import get_executor
+        from tinyagent import Sandbox, get_executor
 
         async def main():
-            async with get_executor("local", extra_imports=["os"]) as executor:
+            async with get_executor(Sandbox("local", imports=["os"])) as executor:
                 await executor.run("x = 1")
                 executor.inject("show", lambda pid: print(pid, flush=True))
                 await executor.run("import os\\nshow(os.getpid())\\nwhile True: pass")
@@ -321,7 +320,7 @@ async def test_it_works_without_descriptors_of_processes(monkeypatch: pytest.Mon
     """As on macOS, where the ends of children are found by looking after them."""
     monkeypatch.setattr(kernel, "BOOT", f"import os; del os.pidfd_open; {BOOT}")
     monkeypatch.setattr(templates, "_templates", {})
-    async with await ready(extra_imports=["os"]) as executor:
+    async with await ready(imports=["os"]) as executor:
         assert (await executor.run("while True: pass")).timed_out
         result = await executor.run("import os\nos._exit(3)")
         assert "exit code 3" in (result.error or "")
@@ -340,7 +339,7 @@ import tinyagent
 from tinyagent.execution.doctor.examine import examine_all
 
 async def main():
-    async with tinyagent.get_executor("local") as executor:
+    async with tinyagent.get_executor(tinyagent.Sandbox("local")) as executor:
         try:
             await executor.run("1")
         except tinyagent.SandboxUnavailable as error:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tinyagent import ConfigurationError, TrustLevel, get_executor
+from tinyagent import ConfigurationError, Sandbox, TrustLevel, get_executor
 from tinyagent.core import ArtifactError
 from tinyagent.execution.protocol import Artifact, ExecutionResult
 
@@ -71,7 +71,7 @@ RESERVED = {
 def test_reserved_names_are_refused_at_every_level(
     level: TrustLevel, name: str, reason: str
 ) -> None:
-    executor = get_executor(level)
+    executor = get_executor(Sandbox(level))
     for value in (1, print):
         with pytest.raises(ConfigurationError, match=reason):
             executor.inject(name, value)

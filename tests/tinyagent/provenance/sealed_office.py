@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, TypedDict
 
-from tinyagent import RunResult, ScriptedModel, TinyCodeAgent, Tool
+from tinyagent import RunResult, Sandbox, ScriptedModel, TinyCodeAgent, Tool
 from tinyagent.provenance import Provenance, Sink
 
 READ = "mail = read_mail()[0]"
@@ -89,7 +89,7 @@ class SealedOffice:
             middleware=[guard or policy(), *middleware],
             sealed=True,
             max_steps=30,
-            **{"trust_level": "local"} | options,
+            **{"sandbox": Sandbox("local")} | options,
         )
         result = agent.run_sync(task, return_result=True)
         return result, "\n".join(each.text for sent in model.requests for each in sent.messages)
@@ -101,7 +101,7 @@ DONE = "final_answer('done')"
 def policy(**changes: Any) -> Provenance:
     """The policy of the agent."""
     given: dict[str, Any] = {
-        "trusted": ["contacts"],
+        "trusted": ["contacts", "host"],
         "private": {"bank": ["user"]},
         "free": ["read_mail", "contacts", "broken", "bank"],
         "sinks": {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.tinyagent.provenance.conftest import Office, policy
 
-from tinyagent import RunResult, ScriptedModel, TinyCodeAgent
+from tinyagent import RunResult, Sandbox, ScriptedModel, TinyCodeAgent
 from tinyagent.core import CallerError
 from tinyagent.provenance import Provenance, Sink, explain
 
@@ -18,6 +19,7 @@ def _run(
     *blocks: str,
     guard: Provenance | None = None,
     task: str = "Answer Anna",
+    files: Iterable[Path] = (),
     **options: Any,
 ) -> RunResult[Any]:
     replies = [f"```python\n{block}\n```" for block in blocks]
@@ -25,7 +27,7 @@ def _run(
         ScriptedModel(replies),
         office.tools(),
         middleware=[guard or policy()],
-        trust_level="local",
+        sandbox=Sandbox("local", files=files),
         **options,
     )
     try:
@@ -61,9 +63,9 @@ def test_steps_and_the_result_carry_the_label_of_the_process(office: Office) -> 
     result = _run(office, "x = 1", "mails = read_mail()", "final_answer('done')")
     labels = [sorted(step.label.sources) for step in result.steps if step.label is not None]
     assert labels == [
-        ["operator", "user"],
-        ["operator", "read_mail", "user"],
-        ["operator", "read_mail", "user"],
+        ["host", "operator", "user"],
+        ["host", "operator", "read_mail", "user"],
+        ["host", "operator", "read_mail", "user"],
     ]
     assert result.label is not None
     assert "read_mail" in result.label.sources
@@ -83,7 +85,7 @@ def test_a_file_taints_the_code_that_can_read_it(office: Office, tmp_path: Path)
     assert result.label is not None
     assert "file:letter.txt" in result.label.sources
 
-    own = policy(trusted=["contacts", "file:letter.txt"])
+    own = policy(trusted=["contacts", "host", "file:letter.txt"])
     _run(office, *blocks, files=[letter], guard=own)
     assert [mail["to"] for mail in office.sent] == ["thief@evil.example"]
 

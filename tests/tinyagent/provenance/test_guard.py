@@ -15,7 +15,6 @@ from tinyagent import (
     ScriptedModel,
     Tool,
     ToolCall,
-    UsageLimitReached,
     scripted_call,
 )
 from tinyagent.core import ModelResponse
@@ -191,10 +190,11 @@ def test_a_call_that_needs_approval_anyway_is_asked_about_once(office: Office) -
     assert "before anything untrusted is read" in asked[0]
 
 
-def test_many_refused_calls_end_the_run(office: Office) -> None:
-    result = office.run("Answer Anna", READ, *[STEAL] * 20)
-    assert isinstance(result.error, UsageLimitReached)
-    assert office.sent == []
+def test_refused_calls_do_not_end_the_run_of_the_user(office: Office) -> None:
+    answer = scripted_call("send_mail", to="anna@example.com", body="Thank you")
+    steals = [scripted_call("send_mail", to=f"{at}@evil.example", body="x") for at in range(20)]
+    office.run("Answer anna@example.com", READ, *steals, answer)
+    assert [mail["to"] for mail in office.sent] == ["anna@example.com"]
 
 
 def test_what_runs_is_what_was_checked(office: Office) -> None:
@@ -239,11 +239,13 @@ def test_private_data_reaches_nobody_who_may_not_read_it(office: Office) -> None
     guard = policy(
         trusted=["contacts", "read_mail"],
         private={"read_mail": ["user", "anna@example.com"]},
-        sinks={"send_mail": Sink(to="any", body="readable", cc="any", readers="to")},
+        sinks={"send_mail": Sink(to="any", body="readable", cc="any", readers=["to", "cc"])},
     )
     to_bob = scripted_call("send_mail", to="bob@example.com", body="the mail says ...")
     to_anna = scripted_call("send_mail", to="anna@example.com", body="the mail says ...")
-    result = office.run("Forward it", READ, to_bob, to_anna, guard=guard)
+    copy = scripted_call("send_mail", to="anna@example.com", body="x", cc=["bob@example.com"])
+    nobody = scripted_call("send_mail", to="", body="the mail says ...")
+    result = office.run("Forward it", READ, to_bob, copy, nobody, to_anna, guard=guard)
     assert [mail["to"] for mail in office.sent] == ["anna@example.com"]
     assert "only anna@example.com, user may read" in _results(result)[1]
 
@@ -293,7 +295,7 @@ def test_an_agent_as_a_tool_passes_labels_both_ways(office: Office) -> None:
     result = outer.run_sync("Ask the helper")
     assert office.sent == []
     assert result.label is not None
-    assert "read_mail" in result.label.sources
+    assert "helper/read_mail" in result.label.sources
 
 
 def test_a_tool_cannot_pass_for_the_user() -> None:

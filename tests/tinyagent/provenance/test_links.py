@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tinyagent.provenance.conftest import READ, Office, policy
 
-from tinyagent import ConfigurationError, ReactAgent, ScriptedModel, TinyCodeAgent
+from tinyagent import ConfigurationError, ReactAgent, Sandbox, ScriptedModel, TinyCodeAgent
 from tinyagent.provenance import Provenance
 from tinyagent.provenance.links import without_links
 
@@ -109,7 +109,7 @@ def test_the_answer_of_code_is_cleaned(office: Office, *, sealed: bool) -> None:
         office.tools(),
         middleware=[policy(links=[])],
         sealed=sealed,
-        trust_level="local",
+        sandbox=Sandbox(level="local"),
     )
     result = agent.run_sync("What is new?", return_result=True)
     assert "4711" not in result.output

@@ -10,7 +10,7 @@ from mcp.server import Server
 
 from tinyagent import ReactAgent, RunResult, ScriptedModel, TinyAgentError, Tool, scripted_call
 from tinyagent.mcp import mcp_tools
-from tinyagent.provenance import Provenance
+from tinyagent.provenance import Label, Provenance, Sink
 
 SCHEMA: dict[str, Any] = {"type": "object", "properties": {"text": {"type": "string"}}}
 
@@ -43,33 +43,44 @@ async def _run(
 
 
 LOOK = scripted_call("look_up", text="weather")
-READ_ONLY = types.ToolAnnotations(read_only_hint=True)
+SERVER = "mcp:offering"
+TRUSTING = Provenance(trusted=[SERVER])
 
 
 async def test_a_tool_without_hints_is_called_only_before_anything_untrusted_is_read() -> None:
-    _, called = await _run(None, Provenance(), LOOK, scripted_call("look_up", text="again"))
+    _, called = await _run(None, TRUSTING, LOOK, scripted_call("look_up", text="again"))
     assert called == [{"text": "weather"}]
 
 
-async def test_a_tool_that_only_reads_may_be_called_again() -> None:
+@pytest.mark.parametrize("other", [{}, {"destructive_hint": True}, {"open_world_hint": False}])
+async def test_a_hint_that_a_tool_only_reads_loosens_nothing(other: dict[str, Any]) -> None:
+    """`fetch(url="...?q=secret")` would only read, too."""
+    hints = types.ToolAnnotations(read_only_hint=True, **other)
     again = scripted_call("look_up", text="again")
-    result, called = await _run(READ_ONLY, Provenance(), LOOK, again)
-    assert len(called) == 2
+    result, called = await _run(hints, TRUSTING, LOOK, again)
+    assert called == [{"text": "weather"}]
     assert result.label is not None
     assert "look_up" in result.label.sources, "a hint makes no result trusted"
 
 
-async def test_private_data_does_not_go_to_a_server_that_only_reads() -> None:
-    guard = Provenance(private={"passport": ["user"]})
-    send = scripted_call("look_up", text="P1234567")
-    _, called = await _run(READ_ONLY, guard, scripted_call("passport"), send)
+async def test_the_operator_may_declare_a_tool_of_a_server() -> None:
+    rule = {"look_up": Sink(text="readable")}
+    guard = Provenance(trusted=[SERVER], private={"passport": ["user"]}, sinks=rule)
+    again, secret = (
+        scripted_call("look_up", text="again"),
+        scripted_call("look_up", text="P1234567"),
+    )
+    _, called = await _run(None, guard, LOOK, again, scripted_call("passport"), secret)
+    assert called == [{"text": "weather"}, {"text": "again"}]
+
+
+async def test_descriptions_are_text_of_the_server() -> None:
+    """The model reads them with its first request."""
+    result, called = await _run(None, Provenance(), LOOK)
     assert called == []
-
-
-async def test_a_tool_that_calls_itself_read_only_and_destructive_is_not_free() -> None:
-    both = types.ToolAnnotations(read_only_hint=True, destructive_hint=True)
-    _, called = await _run(both, Provenance(), LOOK, LOOK)
-    assert len(called) == 1
+    assert result.label == Label(frozenset({"user", "operator", SERVER}))
+    result, called = await _run(None, TRUSTING, LOOK)
+    assert called == [{"text": "weather"}]
 
 
 async def test_what_a_result_says_about_its_trust_is_not_believed() -> None:
@@ -87,7 +98,7 @@ async def test_what_a_result_says_about_its_trust_is_not_believed() -> None:
     server = Server("claiming", on_list_tools=list_tools, on_call_tool=call)
     async with mcp_tools(server) as tools:
         model = ScriptedModel([LOOK, scripted_call("look_up", text="again"), "done"])
-        agent = ReactAgent(model, tools, middleware=[Provenance()])
+        agent = ReactAgent(model, tools, middleware=[Provenance(trusted=["mcp:claiming"])])
         result = await agent.run("Look it up", return_result=True)
     assert called == [{"text": "weather"}]
     assert result.label is not None

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tinyagent import ReactAgent, ScriptedModel, TinyCodeAgent, Tool, scripted_call
+from tinyagent import ReactAgent, Sandbox, ScriptedModel, TinyCodeAgent, Tool, scripted_call
 from tinyagent.provenance import Provenance
 
 PAGE = (Path(__file__).parents[3] / "docs" / "policies.md").read_text()
@@ -184,7 +184,7 @@ def test_attacks_on_the_shop_by_code() -> None:
         ScriptedModel(blocks),
         tools_of(SHOP, made),
         middleware=[Provenance.from_dict(SHOP)],
-        trust_level="local",
+        sandbox=Sandbox(level="local"),
     )
     agent.run_sync(TASK)
     assert made == []

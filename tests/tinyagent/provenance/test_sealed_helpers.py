@@ -14,7 +14,7 @@ from tests.tinyagent.provenance.sealed_office import (
     policy,
 )
 
-from tinyagent import ScriptedModel, TinyCodeAgent
+from tinyagent import Sandbox, ScriptedModel, TinyCodeAgent
 from tinyagent.provenance import explain
 
 
@@ -32,7 +32,7 @@ def test_apart_works_on_the_content_and_its_result_is_sealed(
     result, seen = office.run(
         f"{READ}\n{COUNT}\nn = apart(count, mail['text'], 'two', gives=int)\nprint(n)",
         "final_answer(n)",
-        trust_level=level,
+        sandbox=Sandbox(level),
     )
     assert result.output == "2"
     assert "<sealed int from apart(count)>" in seen
@@ -66,7 +66,7 @@ def test_the_label_of_apart_is_that_of_exactly_its_inputs(office: SealedOffice) 
     )
     result, _ = office.run(block)
     labels = [each.label for each in result.calls if each.call.name == "look_up"]
-    sources = [sorted(label.sources - {"operator", "user"}) for label in labels if label]
+    sources = [sorted(label.sources - {"host", "operator", "user"}) for label in labels if label]
     assert sources == [["look_up", "read_mail"], ["bank", "look_up"], ["look_up"]]
 
 
@@ -166,7 +166,7 @@ def test_extract_asks_a_model_without_tools_and_seals_what_it_finds(office: Seal
         ]
     )
     agent = TinyCodeAgent(
-        model, office.tools(), middleware=[policy()], sealed=True, trust_level="local"
+        model, office.tools(), middleware=[policy()], sealed=True, sandbox=Sandbox(level="local")
     )
     result = agent.run_sync("When?", return_result=True)
     assert result.output == "Friday"
@@ -189,7 +189,7 @@ def test_extract_that_finds_nothing_of_the_type_says_so(office: SealedOffice) ->
         ]
     )
     agent = TinyCodeAgent(
-        model, office.tools(), middleware=[policy()], sealed=True, trust_level="local"
+        model, office.tools(), middleware=[policy()], sealed=True, sandbox=Sandbox(level="local")
     )
     agent.run_sync("When?")
     shown = model.requests[2].messages[-1].text

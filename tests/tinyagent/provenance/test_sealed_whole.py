@@ -20,7 +20,7 @@ from tests.tinyagent.provenance.sealed_office import (
     policy,
 )
 
-from tinyagent import ScriptedModel, TinyCodeAgent
+from tinyagent import Sandbox, ScriptedModel, TinyCodeAgent
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def _agent(office: SealedOffice) -> tuple[ScriptedModel, TinyCodeAgent]:
         middleware=[policy()],
         sealed=True,
         max_steps=30,
-        trust_level="local",
+        sandbox=Sandbox(level="local"),
     )
     return model, agent
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.provenance.vouching import Record, is_said_in, leaves, normal
+from tinyagent.provenance.vouching import Record, is_said_in, leaves
 
 REQUEST = "Write to Anna (anna@example.com) about www.shop.example/offers at 10:00 on 2024-05-20."
 
@@ -18,15 +18,10 @@ REQUEST = "Write to Anna (anna@example.com) about www.shop.example/offers at 10:
     "value",
     [
         "anna@example.com",
-        "ANNA@example.com",
-        " anna@example.com ",
         "Anna",
+        "Write to Anna",
         "www.shop.example/offers",
         "2024-05-20",
-        "2024-05-20 10:00",
-        "2024-05-20T10:00",
-        "2024-05-20T10:00:00",
-        "write  to\nanna",
     ],
 )
 def test_the_words_of_the_user_vouch(value: str) -> None:
@@ -64,21 +59,73 @@ def test_other_spellings_do_not(way: str) -> None:
         "2024-05-20 10:30",
         "2024-05-21 10:00",
         "",
+        "ANNA@example.com",
+        " anna@example.com ",
+        "write to Anna",
+        "Write  to Anna",
+        "Write to\nAnna",
+        "2024-05-20 10:00",
     ],
 )
 def test_parts_numbers_and_short_values_do_not(value: str) -> None:
     assert not is_said_in(value, REQUEST)
 
 
-def test_the_same_letters_in_another_normal_form_do() -> None:
-    assert is_said_in(unicodedata.normalize("NFD", "Café Ü"), "Book a table at the Café Ü")
+EXACT = {
+    "case that folds to more": ("strasse", "Go to the straße"),
+    "an old letter": ("Passau", "Fly to Pa\u017fsau"),
+    "a sign that folds to a letter": ("Kelvin", "Write to \u212aelvin"),
+    "another normal form": (unicodedata.normalize("NFD", "Café"), "Book the Café"),
+    "a letter under the accent": ("Cafe", unicodedata.normalize("NFD", "Book the Café")),
+    "case of a path": ("https://a.example/X", "Read https://a.example/x"),
+    "end of an address": ("neil@example.com", "Write to mary.o'neil@example.com"),
+    "beginning of an address": ("mary.o", "Write to mary.o'neil@example.com"),
+    "address before an exclamation mark": ("a!b@example.com"[2:], "Write to a!b@example.com"),
+} | {
+    f"URL before {sign}": ("https://a.example/pay", f"Read https://a.example/pay{sign}id=7")
+    for sign in ",(!;*&#"
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", EXACT)
+def test_every_character_counts(way: str) -> None:
+    value, text = EXACT[way]
+    assert not is_said_in(value, text)
+    assert is_said_in(value, text + f' and "{value}".'), "as words of their own"
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        ("email", "anna@example.com", "Write to anna@Example.COM!"),
+        ("url", "https://a.example/X", "Read HTTPS://A.example/X."),
+        ("date", "2024-05-20T10:00:00", REQUEST),
+        ("date", "2024-05-20 10:00", REQUEST),
+        ("date", "2024-05-20 10:00", "on 2024-05-20T10:00:00"),
+    ],
+)
+def test_a_form_says_what_may_be_spelled_otherwise(form: str, value: str, text: str) -> None:
+    assert is_said_in(value, text, form)
+    assert not is_said_in(value, text)
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        ("email", "Anna@example.com", "Write to anna@example.com"),
+        ("url", "https://a.example/x", "Read https://a.example/X"),
+        ("date", "2024-05-20 10:30", REQUEST),
+        ("date", "2024-05-21 10:00", REQUEST),
+    ],
+)
+def test_what_means_something_else_is_not_vouched_for(form: str, value: str, text: str) -> None:
+    assert not is_said_in(value, text, form)
 
 
 @given(st.text(min_size=1, max_size=40), st.text(max_size=60))
 def test_what_is_not_in_the_text_is_never_vouched_for(value: str, text: str) -> None:
     if is_said_in(value, text):
-        words = normal(value).split(" ")
-        assert all(word in normal(text) for word in words)
+        assert value in text
 
 
 def test_a_field_of_a_result_vouches_for_whole_values_only() -> None:

@@ -12,6 +12,7 @@ from tests.tinyagent.provenance.conftest import READ, Office, policy
 from tinyagent import (
     Image,
     ReactAgent,
+    Sandbox,
     ScriptedModel,
     TinyCodeAgent,
     Tool,
@@ -177,8 +178,7 @@ def test_code_that_carries_what_it_read(office: Office, way: str) -> None:
         ScriptedModel(blocks),
         _repeating(office),
         middleware=[_repeats()],
-        trust_level="local",
-        extra_imports=["threading"],
+        sandbox=Sandbox(level="local", imports=["threading"]),
     )
     result = agent.run_sync(TASK, return_result=True)
     assert office.sent == []
@@ -189,7 +189,10 @@ def test_code_that_carries_what_it_read(office: Office, way: str) -> None:
 def test_the_answer_of_code_is_labelled_with_all_that_entered(office: Office) -> None:
     block = "```python\nfinal_answer(read_mail()[0]['body'])\n```"
     agent = TinyCodeAgent(
-        ScriptedModel([block]), office.tools(), middleware=[policy()], trust_level="local"
+        ScriptedModel([block]),
+        office.tools(),
+        middleware=[policy()],
+        sandbox=Sandbox(level="local"),
     )
     label = agent.run_sync(TASK).label
     assert label is not None
@@ -281,7 +284,7 @@ def test_a_picture_is_as_untrusted_as_a_text(office: Office) -> None:
 def test_a_flood_of_calls_in_one_answer(office: Office) -> None:
     result = office.run(TASK, READ, *[send(to=f"{THIEF}{at}") for at in range(25)])
     assert office.sent == []
-    assert result.error is not None
+    assert result.output == "done", "what an attacker wants ends no run"
 
 
 def test_an_agent_in_code_gets_the_label_of_the_code(office: Office) -> None:
@@ -294,7 +297,7 @@ def test_an_agent_in_code_gets_the_label_of_the_code(office: Office) -> None:
         ScriptedModel([block]),
         [*office.tools(), helper],
         middleware=[policy(free=["read_mail", "helper"])],
-        trust_level="local",
+        sandbox=Sandbox(level="local"),
     )
     agent.run_sync(TASK)
     assert inner.sent == []
@@ -313,7 +316,7 @@ def test_a_question_that_an_agent_puts_to_another_and_back(office: Office) -> No
         ScriptedModel([block, "```python\nfinal_answer(1)\n```"]),
         [*office.tools(), inner],
         middleware=[policy(free=["helper"])],
-        trust_level="local",
+        sandbox=Sandbox(level="local"),
     )
     agent.run_sync(TASK)
     assert office.sent == []

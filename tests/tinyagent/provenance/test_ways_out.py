@@ -168,8 +168,8 @@ def test_a_person_is_not_asked_for_ever(office: Office) -> None:
 
     calls = [scripted_call("send_mail", to=f"{at}@evil.example", body="x") for at in range(25)]
     result = office.run("Answer Anna", READ, *calls, middleware=[Approval(ask)])
-    assert len(asked) == 11, "the run ends with the first refusal after ten"
-    assert result.error is not None
+    assert len(asked) == 10
+    assert result.output == "done"
     assert office.sent == []
 
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import pytest
 from provider_options import KINDS, LEVELS, MODELS, Cell, all_models, cells, faults_of
 
+from tinyagent import Sandbox
 from tinyagent.execution import Executor, ProcessExecutor
 from tinyagent.models import providers
 from tinyagent.testing import PROVIDERS as SERVERS
@@ -21,7 +22,7 @@ NAMES = all_models()
 
 @pytest.fixture
 async def executor() -> AsyncIterator[Executor]:
-    async with ProcessExecutor("local") as made:
+    async with ProcessExecutor(Sandbox("local")) as made:
         yield made
 
 

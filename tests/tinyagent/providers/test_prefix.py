@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from provider_cells import ADD, ANSWER, ROUTES, Cell, Kind, add
 
-from tinyagent import Model, ReactAgent, TinyCodeAgent
+from tinyagent import Model, ReactAgent, Sandbox, TinyCodeAgent
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 from tinyagent.testing import Call, Output, StrictServer
 
@@ -93,7 +93,7 @@ async def test_a_prompt_is_the_beginning_of_the_next(route: str, kind: Kind) -> 
     ):
         watched = Watched(model)
         agent: Any = (
-            TinyCodeAgent(watched, [add], trust_level="local", instructions=LONG)
+            TinyCodeAgent(watched, [add], sandbox=Sandbox(level="local"), instructions=LONG)
             if kind == "code"
             else ReactAgent(watched, [add], tool_calling_mode=kind, instructions=LONG)
         )

@@ -15,7 +15,7 @@ from skillian.api.limits import UPLOADS
 from skillian.api.problems import ClientGone, ProblemError
 from skillian.api.service import TheOwner, TheService
 from skillian.api.streams import while_connected
-from skillian.uploads.store import Upload
+from skillian.uploads.folders import Upload
 
 MEDIA_TYPE = "application/octet-stream"
 
@@ -103,8 +103,8 @@ async def read(upload_id: UploadId, service: TheService, owner: TheOwner) -> dic
 
 @router.delete(f"{UPLOADS}/{{upload_id}}", status_code=204)
 async def delete(upload_id: UploadId, service: TheService, owner: TheOwner) -> None:
-    """Delete a file, and the results of comparisons with it."""
-    await service.comparisons.forget_upload(owner, upload_id)
+    """Delete a file, and what comparisons found in it."""
+    await service.saved.forget_upload(owner, upload_id)
 
 
 async def _chunks(request: Request, arrived: asyncio.Event) -> AsyncGenerator[bytes]:

@@ -16,7 +16,7 @@ _MAX_DIGITS = 38
 # Functions that read files, which ClickHouse also allows to a session that is read only.
 _REFUSED = frozenset({"file"})
 _PIECES = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`\\]|\\.|``)*`
+    r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`\\]++|\\.|``)*+`?
     | \{(?P<parameter>\w+):\s*\}""",
     re.DOTALL | re.VERBOSE,
 )

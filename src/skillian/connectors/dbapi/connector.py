@@ -36,13 +36,15 @@ T = TypeVar("T")
 MAX_CONNECTIONS = 4
 
 _PIECES = re.compile(
-    r"""'(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | \[[^\]]*\]
+    r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`]++|``)*+`? | \[[^\]]*+\]?
     | (?<![:@\w])[:@](?P<parameter>p\d+)\b | (?P<percent>%)""",
     re.DOTALL | re.VERBOSE,
 )
 _REFUSED = (exp.Into, exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop)
 # What a driver's message may hold of the address: users, hosts, paths.
-_PRIVATE = re.compile(r"'[^']*'@'[^']*'|(?:/[^\s'\"`/:]+){2,}/?|\b[\w.-]+\.(?:com|net|cloud)\b")
+_PRIVATE = re.compile(
+    r"'[^']*'@'[^']*'|(?:/[^\s'\"`/:]+){2,}/?|\b[\w.-]{1,253}\.(?:com|net|cloud)\b"
+)
 
 
 class Session:

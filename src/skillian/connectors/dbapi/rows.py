@@ -16,7 +16,7 @@ arrow: Any = pa  # pyarrow carries no types
 BATCH_ROWS = 8192
 
 _DIGITS = 38
-_TYPE = re.compile(r"(?P<name>[A-Z0-9_ ]+?)\s*(?:\((?P<arguments>[^)]*)\).*)?", re.DOTALL)
+_TYPE = re.compile(r"(?P<name>[A-Z0-9_ ]++)\s*+(?:\((?P<arguments>[^)]*+)\).*)?", re.DOTALL)
 _ARROW: dict[Kind, Any] = {
     "text": arrow.string(),
     "integer": arrow.decimal128(_DIGITS, 0),  # of any width
@@ -41,7 +41,7 @@ def column_type(kinds: Mapping[str, Kind], written: str, scale: int | None = Non
             integer; one without a scale is "other".
     """
     match = _TYPE.fullmatch(written.strip().upper())
-    kind = kinds.get(match["name"], "other") if match else "other"
+    kind = kinds.get(match["name"].rstrip(), "other") if match else "other"
     if kind != "decimal" or match is None:
         return ColumnType(kind, written)
     if scale is None and match["arguments"]:

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 import asyncio
-import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
+from tempfile import mkdtemp
 from threading import Lock
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
@@ -25,6 +25,7 @@ from skillian.connectors.limits import (
     TIMEOUT_SECONDS,
     table_within_budget,
 )
+from skillian.connectors.scratch import scratch
 from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError
 
@@ -283,7 +284,7 @@ class DuckDBEngine:
         # have to be opened with the same settings everywhere in this process.
         connection = duckdb.connect(":memory:", config={**_CONFIG})
         try:
-            spill = tempfile.mkdtemp(prefix="skillian-")
+            spill = mkdtemp(dir=scratch())
             finalize(connection, rmtree, spill, ignore_errors=True)
             connection.execute("SET temp_directory = $1", [spill])
             connection.execute(self._setup.script)

@@ -7,6 +7,7 @@ and nothing else.
 from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Protocol, runtime_checkable
+from weakref import WeakValueDictionary
 
 from sqlglot import exp
 
@@ -15,6 +16,10 @@ from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
 
 _UNREADABLE = "their data cannot be read; check that the files are there and are not being written"
+
+
+MAX_IDLE = 4
+"""How many stay open without a statement: each takes megabytes, and comparisons are remembered."""
 
 
 @runtime_checkable
@@ -39,6 +44,12 @@ class JointEngine(EngineConnector):
         self._members = members
         self._mounts: Sequence[Mount] = ()
         self._engine: DuckDBEngine | None = None
+        self._users = 0
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no statement runs."""
+        return not self._users
 
     async def is_possible(self) -> bool:
         """Return whether each connector's tables can be read from outside."""
@@ -53,12 +64,22 @@ class JointEngine(EngineConnector):
         if self._engine is None or mounts != self._mounts:
             self._mounts = mounts
             self._engine = _engine(dict(zip(self._members, mounts, strict=True)))
-        yield self._engine
+        self._users += 1
+        _open.pop(id(self), None)
+        _open[id(self)] = self
+        try:
+            yield self._engine
+        finally:
+            self._users -= 1
+            for other in [each for each in _open.values() if each.is_idle][:-MAX_IDLE]:
+                await other.aclose()
 
     async def aclose(self) -> None:
         """Interrupt running statements and close the DuckDB; the next statement reopens it."""
-        if self._engine is not None:
-            await self._engine.aclose()
+        _open.pop(id(self), None)
+        engine, self._engine = self._engine, None
+        if engine is not None:
+            await engine.aclose()
 
     async def _current_mounts(self) -> list[Mount] | None:
         mounts: list[Mount] = []
@@ -70,6 +91,10 @@ class JointEngine(EngineConnector):
                 return None
             mounts.append(mount)
         return mounts
+
+
+# The least recently used first.
+_open: WeakValueDictionary[int, JointEngine] = WeakValueDictionary()
 
 
 def _engine(mounts: Mapping[str, Mount]) -> DuckDBEngine:

@@ -26,6 +26,10 @@ def stored_type(kind: Kind, scale: int = 0) -> str:
     return f"DECIMAL(38, {scale})" if kind == "decimal" else _TYPES[kind]
 
 
+_TABLE_BYTES, _COLUMN_BYTES, _CELL_BYTES = 16 * 1024, 8 * 1024, 16
+"""The memory of a table, of each column and of each value, as measured."""
+
+
 class Workspace(DuckDBEngine):
     """Tables of this process alone, dropped when it is closed."""
 
@@ -35,6 +39,7 @@ class Workspace(DuckDBEngine):
         full = "there is not enough space left for the comparison"
         super().__init__("connection 'workspace'", Setup({}, full))
         self._numbers = itertools.count(1)
+        self._sizes: dict[str, int] = {}
 
     async def stage(
         self,
@@ -61,24 +66,40 @@ class Workspace(DuckDBEngine):
             raise
         finally:
             await batches.aclose()
+        self._sizes[name] = _size(len(columns), rows)
         return name
 
     async def create(self, statement: str, parameters: Mapping[str, object]) -> str:
         """Store the rows of a SELECT over tables of the workspace; return the new table's name."""
         name = f"staged_{next(self._numbers)}"
         create = f'CREATE TABLE "{name}" AS {statement}'
-        work = partial(_execute, create, dict(parameters))
-        await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
+        work = partial(_create, name, create, dict(parameters))
+        self._sizes[name] = await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
         return name
+
+    def size(self, *names: str) -> int:
+        """The bytes of memory that tables take, as far as DuckDB does not write them to disk."""
+        return sum(self._sizes[name] for name in names)
 
     async def drop(self, *names: str) -> None:
         """Drop tables; those that no longer exist are ignored."""
         for name in names:
+            self._sizes.pop(name, None)
             await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"', {}))
 
 
 def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> None:
     cursor.execute(statement, parameters or None)
+
+
+def _create(name: str, create: str, parameters: dict[str, object], cursor: Cursor) -> int:
+    cursor.execute(create, parameters or None)
+    rows = cursor.fetchall()[0][0]
+    return _size(len(cursor.table(name).columns), rows)
+
+
+def _size(columns: int, rows: int) -> int:
+    return _TABLE_BYTES + columns * (_COLUMN_BYTES + rows * _CELL_BYTES)
 
 
 def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 import os
-import tempfile
 from collections.abc import AsyncGenerator, Collection, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from stat import S_ISREG
+from tempfile import mkdtemp
 from typing import Self
 from weakref import finalize
 
@@ -33,6 +33,7 @@ from skillian.connectors.files.prepared import (
     suffix_of,
 )
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
+from skillian.connectors.scratch import scratch
 from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
 
@@ -86,7 +87,7 @@ class FilesConnector(EngineConnector):
         self._name = name
         self._options = options or FileOptions()
         self._is_file = is_table(root) and not root.is_dir()
-        self._copies = Path(tempfile.mkdtemp(prefix="skillian-"))
+        self._copies = Path(mkdtemp(dir=scratch()))
         finalize(self, rmtree, self._copies, ignore_errors=True)
         paths = [root] if self._is_file else []
         folders = [self._copies, *([] if self._is_file else [root])]

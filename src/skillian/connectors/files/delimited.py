@@ -10,7 +10,7 @@ between two delimiters is NULL; `""` is an empty text.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from skillian.errors import QueryError
 
 _MAX_DIGITS = 38
 _SAMPLE_ROWS = 2048
+_EXPRESSIONS = 1000
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
@@ -163,9 +164,14 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     }
 
 
-def _row(cursor: Cursor, rows: exp.Select, columns: Iterable[exp.Expr]) -> tuple[int, ...]:
-    statement = exp.select(*columns).from_(rows.subquery("rows"))
-    return cursor.execute(statement.sql("duckdb")).fetchall()[0]
+def _row(cursor: Cursor, rows: exp.Select, columns: Sequence[exp.Expr]) -> tuple[int, ...]:
+    # In several statements: the memory of one with thousands of expressions grows with them.
+    values: list[int] = []
+    for start in range(0, len(columns), _EXPRESSIONS):
+        some = columns[start : start + _EXPRESSIONS]
+        statement = exp.select(*some, copy=False).from_(rows.subquery("rows"), copy=False)
+        values += cursor.execute(statement.sql("duckdb")).fetchall()[0]
+    return tuple(values)
 
 
 def _about(name: str, template: str, form: CsvFormat | None = None) -> exp.Expr:

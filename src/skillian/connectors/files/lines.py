@@ -19,7 +19,7 @@ _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
-_VALUE = re.compile(r"|[+-]?[0-9]*[.,]?[0-9]+|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
+_VALUE = re.compile(r"|[+-]?(?:[0-9]++(?:[.,][0-9]++)?|[.,][0-9]++)|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _DEFAULT = FileOptions()
 
 
@@ -200,8 +200,8 @@ def _first_record(file: TextIO, quote: str) -> str:
 def _is_whole(record: str, delimiter: str, quote: str) -> bool:
     """Whether each cell is quoted as a whole or not at all."""
     mark = re.escape(quote)
-    cell = rf"(?:{mark}(?:[^{mark}]|{mark}{mark})*{mark}|[^{mark}{re.escape(delimiter)}]*)"
-    return re.fullmatch(rf"{cell}(?:{re.escape(delimiter)}{cell})*\s*", record) is not None
+    cell = rf"(?:{mark}(?:[^{mark}]++|{mark}{mark})*+{mark}|[^{mark}{re.escape(delimiter)}]*+)"
+    return re.fullmatch(rf"{cell}(?:{re.escape(delimiter)}{cell})*+\s*+", record) is not None
 
 
 def _cells(record: str, delimiter: str, quote: str) -> list[str]:

@@ -30,7 +30,7 @@ _DENIED = frozenset(
     {ER.TABLEACCESS_DENIED_ERROR, ER.COLUMNACCESS_DENIED_ERROR, ER.PROCACCESS_DENIED_ERROR}
 )
 # 'user'@'host', and the path of a file of the server.
-_PRIVATE = re.compile(r"'[^']*'@'[^']*'|'[./][^']*/[^']*'")
+_PRIVATE = re.compile(r"'[^']*+'@'[^']*+'|'[./][^'/]*+/[^']*+'")
 
 
 class CannotConnectError(Exception):

@@ -40,13 +40,13 @@ _ONE_STATE = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 # a broken view in the catalogue, a plan without an index.
 _HARMLESS = frozenset({1287, 1681, 3170, 3719, 3778, 1356})
 
-_COMMENT = r"/\*(?!!|M!|\+).*?\*/"
-_SELECT = re.compile(rf"(?:\s|\(|{_COMMENT})*(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
+_COMMENT = r"(?>/\*(?!!|M!|\+).*?\*/)"
+_SELECT = re.compile(rf"(?:\s|\(|{_COMMENT})*+(?:SELECT|WITH)\b", re.IGNORECASE | re.DOTALL)
 # Quoted text; a placeholder; what is refused: a second statement, a comment that is executed or
 # that other databases read differently, access to a file of the server.
 _PIECES = re.compile(
     rf"""
-    '(?:[^'\\]|\\.|'')*' | "(?:[^"\\]|\\.|"")*" | `(?:[^`]|``)*` | {_COMMENT}
+    '(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`]++|``)*+`? | {_COMMENT}
     | :(?P<parameter>p\d+)\b
     | (?P<refused> ; | -- | \# | /\* | \b(?:INTO|LOAD_FILE)\b )
     | %

@@ -22,6 +22,7 @@ from pyspark.sql import SparkSession
 
 from skillian.connectors import limits
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
+from skillian.connectors.scratch import scratch
 from skillian.connectors.spark.rows import (
     TIMEOUT_SECONDS,
     columns,
@@ -118,7 +119,7 @@ class SparkConnector:
 
         def read(session: Any) -> ArrowTable:
             frame = select(session, statement, parameters).limit(limits.ROW_BUDGET + 1)
-            with TemporaryDirectory(prefix="skillian-spark-") as folder:
+            with TemporaryDirectory(dir=scratch()) as folder:
                 return written(frame, Path(folder)).table()
 
         return await self._work(read)
@@ -127,7 +128,7 @@ class SparkConnector:
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT to its end, into a temporary folder, and yield its rows in batches."""
-        with TemporaryDirectory(prefix="skillian-spark-", ignore_cleanup_errors=True) as folder:
+        with TemporaryDirectory(dir=scratch(), ignore_cleanup_errors=True) as folder:
             rows = await self._work(
                 lambda session: written(select(session, statement, parameters), Path(folder)),
                 limits.STREAM_TIMEOUT_SECONDS,
@@ -204,4 +205,4 @@ def _spark(master: str) -> Any:
 @cache
 def _warehouse() -> TemporaryDirectory[str]:
     """Return a folder that Spark requires for its own tables; it stays empty."""
-    return TemporaryDirectory(prefix="skillian-spark-", ignore_cleanup_errors=True)
+    return TemporaryDirectory(dir=scratch(), ignore_cleanup_errors=True)

@@ -4,7 +4,7 @@ import json
 from collections import Counter
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from time import monotonic
 
 from cachetools import LRUCache, TTLCache
@@ -17,14 +17,16 @@ from skillian.errors import InvalidInputError, quoted
 
 MAX_QUESTIONS = 10_000
 MAX_BYTES = 64 * 1024 * 1024
-EXTRA_BYTES = 16 * 1024  # question, plan and place, as measured by benchmarks/comparison_memory.py
+# Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
+EXTRA_BYTES, JSON_FACTOR = 16 * 1024, 3
 
 
 @dataclass(slots=True)
 class CachedComparison:
     """A comparison's result, and what is needed to query its groups.
 
-    `differences` is the workspace's table of the groups that differ.
+    `differences` is the workspace's table of the groups that differ; `table_bytes` is what all of
+    its tables take.
     """
 
     question: ComparisonQuestion
@@ -32,10 +34,13 @@ class CachedComparison:
     place: Place
     result: ComparisonResult
     differences: str
+    table_bytes: InitVar[int]
     size: int = field(init=False)
 
-    def __post_init__(self) -> None:
-        self.size = len(json.dumps(self.result.to_dict())) + EXTRA_BYTES
+    def __post_init__(self, table_bytes: int) -> None:
+        own = len(json.dumps(self.result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
+        # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
+        self.size = own + min(table_bytes, MAX_BYTES // 2)
 
     @property
     def tables(self) -> tuple[str, ...]:

@@ -274,7 +274,9 @@ class ComparisonEngine:
             ),
             schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
-        comparison = CachedComparison(question, plan, place, result, differences.different)
+        different = differences.different
+        size = self._workspace.size(*place.tables, different)
+        comparison = CachedComparison(question, plan, place, result, different, size)
         self._cache.store(key, comparison)
         await self._workspace.drop(*self._cache.evicted())
         return comparison

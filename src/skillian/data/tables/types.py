@@ -102,7 +102,8 @@ def cell_type(kind: ColumnType) -> CellType:
         digits = max(int(number[1]) - int(number[2]), 0) if number else None
         return CellType("decimal", kind.sql, digits, kind.scale)
     if kind.kind == "float":
-        return CellType("float", kind.sql, single=re.sub(r"\(.*\)", "", name) in _SINGLE)
+        plain = name.partition("(")[0] + name.rpartition(")")[2] if "(" in name else name
+        return CellType("float", kind.sql, single=plain in _SINGLE)
     if kind.kind in {"timestamp", "timestamptz"}:
         return CellType(kind.kind, kind.sql, nanos=_NANOS.fullmatch(name) is not None)
     if kind.kind != "other":

@@ -8,6 +8,7 @@ from http.cookies import CookieError, SimpleCookie
 from importlib.resources import files
 
 import nicegui
+from cachetools import TTLCache
 from fastapi import Request, Response
 from itsdangerous import BadSignature, TimestampSigner
 from pydantic import Field
@@ -21,6 +22,8 @@ from skillian.settings import Settings, key_digest
 
 COOKIE = "skillian-key"
 MAX_AGE_SECONDS = 30 * 86400
+MAX_ENDED = 100_000
+"""How many visits that were ended are remembered; their cookies are refused."""
 
 
 class SignIn(Body):
@@ -35,6 +38,8 @@ class Login:
     Args:
         settings: The digests of the keys, and the secret that signs cookies. Without a secret a
             random one is used, and browsers must sign in again after a restart.
+
+    A cookie is refused once its browser has signed out, as long as this process runs.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -42,15 +47,22 @@ class Login:
         secret = configured.get_secret_value() if configured else secrets.token_urlsafe(32)
         self._signer = TimestampSigner(secret, salt=COOKIE, digest_method=hashlib.sha256)
         self._digests = settings.api_keys
+        self._ended: TTLCache[str, bool] = TTLCache[str, bool](MAX_ENDED, MAX_AGE_SECONDS)
 
     def owner(self, headers: Headers) -> str:
         """The digest in the cookie of a request; empty without a valid cookie."""
+        return self._read(headers)[0]
+
+    def _read(self, headers: Headers) -> tuple[str, str]:
+        """The digest and the visit in a cookie; both are empty without a valid one."""
         try:
             cookie = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
             value = cookie.value if cookie is not None else ""
-            return self._signer.unsign(value, max_age=MAX_AGE_SECONDS).decode()
+            signed = self._signer.unsign(value, max_age=MAX_AGE_SECONDS).decode()
         except (BadSignature, CookieError):
-            return ""
+            return "", ""
+        digest, _, visit = signed.partition(".")
+        return ("", "") if visit in self._ended else (digest, visit)
 
     def add_routes(self) -> None:
         """Serve the form, and sign in and out."""
@@ -69,7 +81,7 @@ class Login:
             answer = Response(status_code=204)
             answer.set_cookie(
                 COOKIE,
-                self._signer.sign(digest).decode(),
+                self._signer.sign(f"{digest}.{secrets.token_hex(16)}").decode(),
                 max_age=MAX_AGE_SECONDS,
                 secure=request.url.scheme == "https",
                 httponly=True,
@@ -78,7 +90,10 @@ class Login:
             return answer
 
         @nicegui.app.delete(path, include_in_schema=False)
-        async def leave() -> Response:
+        async def leave(request: Request) -> Response:
+            _, visit = self._read(request.headers)
+            if visit:
+                self._ended[visit] = True
             answer = Response(status_code=204)
             answer.delete_cookie(COOKIE, httponly=True, samesite="strict")
             return answer

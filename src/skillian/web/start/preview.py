@@ -11,7 +11,7 @@ from skillian.data.query.catalogue import Sample
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.engine import TablePreview
 from skillian.display import printable
-from skillian.uploads.store import Upload
+from skillian.uploads.folders import Upload
 from skillian.web.comparison.form.fields import select
 from skillian.web.shell import text
 from skillian.web.shell.elements import Heading, scroll_region

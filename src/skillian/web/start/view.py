@@ -13,7 +13,7 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import ToolError
-from skillian.uploads.store import Upload
+from skillian.uploads.folders import Upload
 from skillian.uploads.tables import PREFIX
 from skillian.web.comparison.form.fields import select
 from skillian.web.comparison.form.job import SAME, JobControls
@@ -108,7 +108,7 @@ class _Files:
     async def _stored(self, upload_id: str, replaces: str) -> None:
         self._sent.add(upload_id)
         if replaces:
-            await self._visit.service.comparisons.forget_upload(self._visit.owner, replaces)
+            await self._visit.service.saved.forget_upload(self._visit.owner, replaces)
         await self.update({replaces: upload_id} if replaces else {})
 
     async def update(self, replaced: Mapping[str, str] = MappingProxyType({})) -> None:
@@ -152,7 +152,7 @@ class _Files:
 
     async def _delete(self, upload_id: str) -> None:
         with reporting_errors():
-            await self._visit.service.comparisons.forget_upload(self._visit.owner, upload_id)
+            await self._visit.service.saved.forget_upload(self._visit.owner, upload_id)
         await self.update()
 
     def _swap(self) -> None:

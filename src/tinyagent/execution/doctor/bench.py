@@ -11,13 +11,13 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.protocol import ExecutionResult, Executor
-from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 _VICTIM = "import sys; print(flush=True); sys.stdin.read()"
@@ -178,7 +178,7 @@ class ProbeFailed(Exception):
     """A probe did not finish, so it shows nothing; the message says what ended it."""
 
 
-Open = Callable[[ProcessOptions], Executor]
+Open = Callable[[Sandbox], Executor]
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,30 +201,33 @@ class Bench:
         self,
         *codes: str,
         limits: ExecutionLimits = LIMITS,
-        options: ProcessOptions | None = None,
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - it is frozen
     ) -> list[ExecutionResult]:
         """Run the steps in one fresh session, with the canaries' facts injected."""
-        async with self.open({"limits": limits, **(options or {})}) as executor:
+        async with self.open(replace(sandbox, limits=limits)) as executor:
             for name, value in self.canaries.facts().items():
                 executor.inject(name, value)
             return [await executor.run(code) for code in codes]
 
     async def attempts(
-        self, acts: Mapping[str, str], setup: str = "", options: ProcessOptions | None = None
+        self,
+        acts: Mapping[str, str],
+        setup: str = "",
+        sandbox: Sandbox = Sandbox(),  # noqa: B008 - it is frozen
     ) -> ProbeResult:
         """Whether all of these are refused.
 
         Args:
             acts: expressions by what they try; each raises if it is refused.
             setup: statements before them.
-            options: of the executor.
+            sandbox: where they are tried, except for its level.
 
         Raises:
             ProbeFailed: the code ended before it had tried all of them.
         """
         lines = [f"attempt({name!r}, lambda: {act})" for name, act in acts.items()]
         code = "\n".join([setup, _TRYING, *lines, "outcomes"])
-        (result,) = await self.steps(code, options=options)
+        (result,) = await self.steps(code, sandbox=sandbox)
         if result.error is not None:
             raise ProbeFailed(result.error.strip().splitlines()[-1])
         outcomes: dict[str, str] = result.value

@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.doctor.bench import Bench, Canaries, Probe, ProbeFailed
 from tinyagent.execution.doctor.network_probes import NETWORK_PROBES
 from tinyagent.execution.doctor.probes import LOCAL_PROBES, NEEDED_IMPORTS, PROBES
 from tinyagent.execution.protocol import Executor, Guarantee
-from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import get_executor
 from tinyagent.execution.trust import (
@@ -101,17 +101,16 @@ async def examine(
 ) -> Examination:
     """Test each promise of one level, each in a fresh session."""
 
-    def open_executor(options: ProcessOptions) -> Executor:
+    def open_executor(sandbox: Sandbox) -> Executor:
         # Behind locks, the list of imports is not what is tested.
         imports = NEEDED_IMPORTS if level is TrustLevel.LOCAL else ("*",)
-        wanted: ProcessOptions = {**options, "extra_imports": imports, "engine": engine}
-        return get_executor(level, **wanted)
+        return get_executor(replace(sandbox, level=level, imports=imports, engine=engine))
 
     bench = Bench(level, engine, canaries, open_executor)
     report(_name(level, engine))
     try:
         async with AsyncExitStack() as stack:
-            executor = await stack.enter_async_context(open_executor({}))
+            executor = await stack.enter_async_context(open_executor(Sandbox()))
             guarantees = tuple(executor.guarantees)
     except SandboxUnavailable as error:
         return Examination(level, engine, unavailable=str(error))
@@ -127,7 +126,7 @@ async def examine(
 async def _of_a_network(bench: Bench) -> tuple[Guarantee, ...]:
     """The promises of a session with a network, and whether there can be one here."""
     try:
-        async with bench.open({"network": ["localhost"]}) as executor:
+        async with bench.open(Sandbox(network=["localhost"])) as executor:
             return tuple(each for each in executor.guarantees if each.id in NETWORK_PROMISES)
     except (ConfigurationError, SandboxUnavailable) as error:
         return describe_network(str(error))

@@ -7,6 +7,7 @@ import time
 from dataclasses import replace
 
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.doctor.bench import (
     LIMITS,
     Bench,
@@ -133,7 +134,7 @@ except RuntimeError:
 end.set()
 count
 """
-    async with bench.open({"limits": _FEW}) as executor:
+    async with bench.open(Sandbox(limits=_FEW)) as executor:
         counts: list[int] = [whole(await executor.run(forks)).value]
         counts.append(whole(await executor.run(threads)).value)
         left = len(await run_in_thread(processes_called, mark=bench.canaries.mark))

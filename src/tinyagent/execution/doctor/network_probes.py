@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.doctor.bench import Bench, Probe, ProbeFailed, ProbeResult
 from tinyagent.execution.network.names import host_name
 from tinyagent.execution.network.rules import Allow
 from tinyagent.execution.network.secrets import Bearer
-from tinyagent.execution.sandbox.demands import ProcessOptions
 from tinyagent.execution.trust import NETWORK_PROMISES
 
 _SETUP = """
@@ -90,7 +90,7 @@ async def only_listed(bench: Bench) -> ProbeResult:
     with _listed_server() as server:
         rule = Allow("GET", f"http://localhost:{server.port}/open/*")
         setup = f"{_SETUP}\nPORT = {server.port}\nask('localhost', PORT, 'GET', '/open/x')"
-        finding = await bench.attempts(acts, setup, {"network": [rule]})
+        finding = await bench.attempts(acts, setup, Sandbox(network=[rule]))
         if finding.held and server.asked != ["GET /open/x"]:
             return ProbeResult(held=False, tried=f"the server was asked {server.asked!r}")
     return finding
@@ -106,7 +106,7 @@ async def only_public(bench: Bench) -> ProbeResult:
         "this machine by its name": f"ask({name!r}, {port})",
     }
     setup = f"{_SETUP}\nimport _socket\nREAL = _socket.getaddrinfo"
-    return await bench.attempts(acts, setup, {"network": [f"{name}:{port}"]})
+    return await bench.attempts(acts, setup, Sandbox(network=[f"{name}:{port}"]))
 
 
 async def keys(bench: Bench) -> ProbeResult:
@@ -136,11 +136,11 @@ ask("localhost", {{port}})
     try:
         with _listed_server() as server:
             code = setup.replace("{port}", str(server.port))
-            options: ProcessOptions = {
-                "network": [f"localhost:{server.port}", "localhost:443"],
-                "secrets": {"localhost": Bearer(env=variable)},
-            }
-            finding = await bench.attempts(acts, code, options)
+            sandbox = Sandbox(
+                network=[f"localhost:{server.port}", "localhost:443"],
+                secrets={"localhost": Bearer(env=variable)},
+            )
+            finding = await bench.attempts(acts, code, sandbox)
             if key in "".join(server.headers):
                 return ProbeResult(held=False, tried="the key was sent in the clear")
     finally:
@@ -160,8 +160,8 @@ connection.getresponse().read()
 connection.sock.sendall(b"GET /second HTTP/1.1\\r\\nHost: localhost\\r\\n\\r\\n")
 connection.sock.recv(1)
 """
-        options: ProcessOptions = {"network": [f"localhost:{server.port}"]}
-        before, after = await bench.steps(first, second, options=options)
+        sandbox = Sandbox(network=[f"localhost:{server.port}"])
+        before, after = await bench.steps(first, second, sandbox=sandbox)
         if before.error is not None:
             raise ProbeFailed(before.error.strip().splitlines()[-1])
         is_dead = after.error is not None or after.value == b""

@@ -12,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.doctor.bench import (
     LIMITS,
     Bench,
@@ -54,11 +55,11 @@ def lock_of_null():
 """
 _HOLD = """
 import asyncio, sys
-from tinyagent.execution.sandbox.executor import get_executor
+from tinyagent import Sandbox, get_executor
 
 async def hold(level, engine, mark):
-    options = {} if engine == "-" else {"engine": engine}
-    async with get_executor(level, extra_imports=("*",), **options) as executor:
+    sandbox = Sandbox(level, imports="*", engine=None if engine == "-" else engine)
+    async with get_executor(sandbox) as executor:
         executor.inject("MARK", mark)
         executor.inject("ready", lambda: print(flush=True))
         await executor.run(sys.stdin.readline().encode().decode("unicode_escape"))
@@ -214,7 +215,7 @@ def call(number, *arguments):
 
 async def sessions(bench: Bench) -> ProbeResult:
     """Find the file and the process of another open session."""
-    async with bench.open({"limits": LIMITS}) as other:
+    async with bench.open(Sandbox(limits=LIMITS)) as other:
         lock = f"{_NULL}\nfcntl.lockf(null, fcntl.LOCK_EX)"
         code = f"{lock}\nopen('mine', 'w').write('x')\n[os.getcwd(), os.getpid()]"
         folder, pid = whole(await other.run(code)).value

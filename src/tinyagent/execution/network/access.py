@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tinyagent.execution.network.authority import Authority
+from tinyagent.execution.network.lookups import Lookups
 from tinyagent.execution.network.names import host_name, ip_address
 from tinyagent.execution.network.rules import Allow, HostPolicy, read_rules
 from tinyagent.execution.network.secrets import PLACEHOLDER, ApiKey, Bearer, read_secrets
@@ -42,6 +43,7 @@ class NetworkAccess:
         self.authority = Authority()
         self.max_bytes = max_bytes
         self.ports = sorted({port for rule in rules for _, port in rule.ports})
+        self.lookups = Lookups()
         exact = list(dict.fromkeys(rule.host for rule in rules if not rule.is_wildcard))
         self._addresses = {host: host for host in exact if ip_address(host) is not None}
         names = [host for host in exact if host not in self._addresses]
@@ -49,11 +51,13 @@ class NetworkAccess:
             name: f"127.1.{number >> 8}.{number & 0xFF}"
             for number, name in enumerate(names, _FIRST_NAME)
         }
-        self._hosts = {address: host for host, address in self._addresses.items()}
-        self._granted = 0
+
+    def names(self) -> SessionNames:
+        """The names of a new session: those of the list."""
+        return SessionNames(self.policy, self._addresses)
 
     def order(self) -> dict[str, Any]:
-        """What the session gets to know."""
+        """What a session gets to know."""
         names = {host: place for host, place in self._addresses.items() if host != place}
         listed = [host for host, place in self._addresses.items() if host == place]
         return {
@@ -64,6 +68,21 @@ class NetworkAccess:
             "variables": {secret.env: PLACEHOLDER for secret in self.secrets.values()},
             "names": NAME_DOOR,
         }
+
+
+class SessionNames:
+    """The names that a session knows, each with the address that stands for it there.
+
+    Args:
+        policy: decides which others it may come to know.
+        addresses: of the names that it knows from the start.
+    """
+
+    def __init__(self, policy: HostPolicy, addresses: Mapping[str, str]) -> None:
+        self._policy = policy
+        self._addresses = dict(addresses)
+        self._hosts = {address: host for host, address in addresses.items()}
+        self._granted = 0
 
     def host_at(self, address: str) -> str | None:
         """The listed host that an address of the session stands for."""
@@ -76,11 +95,11 @@ class NetworkAccess:
             return "", f"{text[:100]!r} is not the plain name of a host"
         if name in self._addresses:
             return self._addresses[name], ""
-        reason = self.policy.refuse_name(name)
+        reason = self._policy.refuse_name(name)
         if reason:
             return "", reason
         if self._granted >= _MAX_WILDCARD_NAMES:
-            return "", f"this sandbox has asked for {self._granted} names: no more are answered"
+            return "", f"this session has asked for {self._granted} names: no more are answered"
         self._granted += 1
         address = f"{_WILDCARD_NETWORK}.{self._granted >> 8}.{self._granted & 0xFF}"
         self._addresses[name], self._hosts[address] = address, name

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from cryptography import x509
     from cryptography.hazmat.primitives.asymmetric import ec
 
-_DAYS = 30
+_DAYS = 3650  # longer than any process that holds the keys
+_MAX_CONTEXTS = 1000
 _UNRECOGNIZED_NAME = ssl.AlertDescription.ALERT_DESCRIPTION_UNRECOGNIZED_NAME
 
 
@@ -43,10 +44,12 @@ class Authority:
         return _pem(self._root).decode("ascii")
 
     def context(self, host: str) -> ssl.SSLContext:
-        """How to end the TLS of a connection to this host; made once."""
-        if host not in self._contexts:
-            self._contexts[host] = self._make_context(host)
-        return self._contexts[host]
+        """How to end the TLS of a connection to this host; kept for the next one."""
+        context = self._contexts.pop(host, None) or self._make_context(host)
+        self._contexts[host] = context  # the last used is the last
+        if len(self._contexts) > _MAX_CONTEXTS:
+            del self._contexts[next(iter(self._contexts))]
+        return context
 
     def _make_context(self, host: str) -> ssl.SSLContext:
         from cryptography.hazmat.primitives import serialization  # noqa: PLC0415 - as above

@@ -230,6 +230,9 @@ class Exchange:
             )
         has_body = head.method != "HEAD" and status not in _NO_BODY
         lines, is_chunked = _answer_head(response, secret, has_body=has_body)
+        self._services.budget.take(
+            sum(len(name) + len(value) for name, value in response.raw_headers)
+        )
         self._progress.status = status
         self._progress.has_answer = True
         if not has_body:

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Self
 
 from tinyagent.core.execution import NetworkRequest
-from tinyagent.execution.network.access import NAME_DOOR, NetworkAccess
+from tinyagent.execution.network.access import NAME_DOOR, NetworkAccess, SessionNames
 from tinyagent.execution.network.exchange import ByteBudget, Exchange, Progress, Services
 from tinyagent.execution.network.heads import RequestRefused, read_head
 from tinyagent.execution.network.rules import Target
@@ -21,12 +21,13 @@ from tinyagent.execution.network.upstream import open_client
 from tinyagent.execution.protocol import OnRequest
 
 MAX_CONNECTIONS = 64
+_MOST_WAITING = 1024
 _MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
 MAX_REQUESTS = 10_000
 """Requests of a step that are answered and reported, lookups of names included."""
-MAX_RECORDS = 1_000
-"""Requests that the result of a step lists."""
-_CLOSE_SECONDS = 5.0
+MAX_REFUSALS = 1_000
+"""Refused requests that the result of a step lists."""
+_CLOSE_SECONDS = 0.2  # everything is cut: only callbacks are still to come
 _SNIFF_SECONDS = 10.0
 _MAX_NAME_LINE = 400
 _TLS_HANDSHAKE = b"\x16"
@@ -37,6 +38,7 @@ class Gate:
 
     Args:
         access: what may be reached.
+        names: of the session.
         listeners: of the session; `listen` brings those of one that only starts.
         on_request: called with each request once it has ended.
     """
@@ -44,26 +46,29 @@ class Gate:
     def __init__(
         self,
         access: NetworkAccess,
+        names: SessionNames,
         listeners: list[socket.socket],
         on_request: OnRequest,
     ) -> None:
         self._access = access
+        self._names = names
         self._listeners = listeners
         self._on_request = on_request
         self._tasks: set[asyncio.Task[None]] = set()
         self._open = 0
         self._is_listening = self._is_closing = False
-        self._requests = self._noted = 0
+        self._requests = self._refused = 0
         self.records: list[NetworkRequest] = []
-        """What the code asked for, oldest first; at most `MAX_RECORDS`."""
+        """What the code asked for, oldest first: all that was allowed, and the first refusals."""
 
     async def __aenter__(self) -> Self:
         """Begin to serve; what tried to connect between steps is dropped."""
+        self._loop = asyncio.get_running_loop()
         self._drop_waiting()
         access = self._access
-        self._services = Services(
-            access.policy, access.secrets, open_client(access.policy), ByteBudget(access.max_bytes)
-        )
+        client = open_client(access.policy, access.lookups)
+        budget = ByteBudget(access.max_bytes)
+        self._services = Services(access.policy, access.secrets, client, budget)
         self._listen(on=True)
         return self
 
@@ -75,13 +80,15 @@ class Gate:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=_CLOSE_SECONDS)
-        await self._services.client.close()
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                await self._services.client.close()
         self._drop_waiting()
 
     def _drop_waiting(self) -> None:
         for listener in self._listeners:
             with suppress(OSError):
-                while True:
+                for _ in range(_MOST_WAITING):
                     listener.accept()[0].close()
 
     def _accept(self, listener: socket.socket) -> None:
@@ -93,7 +100,7 @@ class Gate:
         except OSError:
             return
         sock.setblocking(False)  # noqa: FBT003 - the socket module's own signature
-        task = asyncio.get_running_loop().create_task(self._serve(sock))
+        task = self._loop.create_task(self._serve(sock))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 
@@ -103,18 +110,18 @@ class Gate:
             self._listen(on=True)
 
     def listen(self, listeners: list[socket.socket]) -> None:
-        """Accept connections from these sockets."""
+        """Accept connections from these sockets only; the others may then be closed."""
+        self._listen(on=False)
         self._listeners = listeners
         self._listen(on=True)
 
     def _listen(self, *, on: bool) -> None:
-        loop = asyncio.get_running_loop()
         self._is_listening = on
         for listener in self._listeners:
             if on:
-                loop.add_reader(listener.fileno(), self._accept, listener)
-            elif listener.fileno() >= 0:
-                loop.remove_reader(listener.fileno())
+                self._loop.add_reader(listener.fileno(), self._accept, listener)
+            else:
+                self._loop.remove_reader(listener.fileno())
 
     async def _serve(self, sock: socket.socket) -> None:
         """Serve one connection until it ends, however it ends."""
@@ -124,7 +131,7 @@ class Gate:
             if address == NAME_DOOR:
                 await self._answer_names(sock)
                 return
-            host = self._access.host_at(address)
+            host = self._names.host_at(address)
             if host is not None:
                 await self._serve_host(sock, host, port)
         except (OSError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
@@ -143,14 +150,15 @@ class Gate:
                 if not piece:
                     return
                 line += piece
-            text = line.partition(b"\n")[0].decode("ascii", "replace")
+            text = line.partition(b"\n")[0].decode("latin-1")
             try:
                 self._check_limits()
-                address, reason = self._access.find(text)
+                self._services.budget.take(len(line))
+                address, reason = self._names.find(text)
             except RequestRefused as fault:
                 address, reason = "", fault.reason
             if reason:
-                shown = "".join(letter if letter.isprintable() else "?" for letter in text[:100])
+                shown = text[:100].encode("unicode_escape").decode("ascii")
                 self._note(NetworkRequest("LOOKUP", shown, "", allowed=False, reason=reason))
             answer = f"+{address}" if address else f"-{reason}"
             await loop.sock_sendall(sock, answer[: _MAX_NAME_LINE * 4].encode("ascii", "replace"))
@@ -172,8 +180,9 @@ class Gate:
         try:
             while await self._answer_one(stream, target):
                 pass
-        finally:
             await stream.close()
+        finally:
+            stream.abort()
 
     async def _answer_one(self, stream: Stream, target: Target) -> bool:
         """Answer the next request; returns whether another may follow."""
@@ -185,6 +194,7 @@ class Gate:
             if not data:
                 return False
             self._check_limits()
+            self._services.budget.take(len(data))
             head = read_head(data)
             exchange = Exchange(self._services, progress, stream.reader, stream)
             return await exchange.answer(head) and not stream.reader.at_eof()
@@ -216,13 +226,13 @@ class Gate:
             raise RequestRefused(429, f"a step may make {MAX_REQUESTS:,} requests")
 
     def _note(self, record: NetworkRequest) -> None:
-        """Report a request that has ended; a flood of refused ones is cut off."""
-        if len(self.records) < MAX_RECORDS:
+        """Report a request that has ended; a flood of refused ones is cut off, and hides none."""
+        self._refused += not record.allowed
+        if record.allowed or self._refused <= MAX_REFUSALS:
             self.records.append(record)
-        self._noted += 1
-        if self._on_request is not None and self._noted <= MAX_REQUESTS:
+        if self._on_request is not None and (record.allowed or self._refused <= MAX_REQUESTS):
             # Not from within this task, which would swallow an error of the listener.
-            asyncio.get_running_loop().call_soon(self._on_request, record)
+            self._loop.call_soon(self._on_request, record)
 
 
 _CERTIFICATE_VARIABLES = "the file that SSL_CERT_FILE names"

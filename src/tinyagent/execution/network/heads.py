@@ -9,7 +9,8 @@ from typing import NamedTuple
 
 MAX_HEAD = 32 << 10
 _MAX_HEADERS = 100
-_MAX_CHUNK_LINE = 100
+_MAX_CHUNK_LINE = 10
+_CHUNKS_AT_ONCE = 1 << 14  # bytes: of the smallest chunks, what takes a few milliseconds
 _MAX_LENGTH_DIGITS = 12
 _PIECE = 1 << 16
 
@@ -17,9 +18,8 @@ _REQUEST_LINE = re.compile(
     rb"([A-Za-z!#$%&'*+.^_`|~0-9-]{1,32}) ([!-~]{1,16384}) HTTP/([0-9.]{1,5})"
 )
 _METHOD = re.compile(r"[A-Z]{1,20}")
-_HEADER = re.compile(
-    rb"([A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*"
-)
+_HEADER_NAME = re.compile(rb"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,200}")
+_NOT_IN_VALUES = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _CHUNK_LINE = re.compile(rb"([0-9A-Fa-f]{1,8})\r\n")
 _DIGITS = re.compile(rf"[0-9]{{1,{_MAX_LENGTH_DIGITS}}}")
 
@@ -106,10 +106,16 @@ def read_head(data: bytes) -> Head:
 
 
 def _header(line: bytes) -> tuple[str, str]:
-    match = _HEADER.fullmatch(line)
-    if not match:
+    name, colon, value = line.partition(b":")
+    if not colon or not _HEADER_NAME.fullmatch(name) or _NOT_IN_VALUES.search(value):
         raise RequestRefused(400, "a line of this request's head is not a header")
-    return match[1].decode("ascii").lower(), match[2].decode("latin-1")
+    key = name.decode("ascii").lower()
+    try:
+        return key, value.strip(b" \t").decode()
+    except UnicodeDecodeError:  # the host's client writes headers as UTF-8
+        raise RequestRefused(
+            400, f"the header {key} is not UTF-8: encode its value as UTF-8, or percent-encode it"
+        ) from None
 
 
 def _with_framing(method: str, target: str, headers: list[tuple[str, str]]) -> Head:
@@ -157,15 +163,58 @@ async def read_body(reader: asyncio.StreamReader, length: int | None) -> AsyncIt
 
 
 async def _chunks(reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    while True:
-        line = await reader.readuntil(b"\n")
-        match = _CHUNK_LINE.fullmatch(line[:_MAX_CHUNK_LINE])
-        if not match:
-            raise RequestRefused(400, "a chunk of this request has no plain size")
-        size = int(match[1], 16)
-        async for piece in read_body(reader, size):
-            yield piece
-        if await reader.readexactly(2) != b"\r\n":
-            raise RequestRefused(400, "a chunk of this request is not as long as it says")
-        if not size:
-            return
+    chunks = _Chunks()
+    while not chunks.is_over:
+        data = await reader.read(_CHUNKS_AT_ONCE)
+        if not data:
+            raise asyncio.IncompleteReadError(b"", None)
+        content = chunks.take(data)
+        if content:
+            yield content
+
+
+class _Chunks:
+    """Reads a body in chunks; the content of those that arrive together is one piece."""
+
+    def __init__(self) -> None:
+        self.is_over = False
+        self._is_last = False
+        self._left: int | None = None
+        """Bytes of the chunk that are still to come; None before its size is known."""
+        self._unread: bytes = b""
+
+    def take(self, data: bytes) -> bytes:
+        """The content of what has arrived.
+
+        Raises:
+            RequestRefused: it cannot be read, or something follows the last chunk.
+        """
+        data, at = self._unread + data, 0
+        content: list[bytes] = []
+        while not self.is_over:
+            if self._left is None:
+                line = _CHUNK_LINE.match(data, at)
+                if not line:
+                    _check_size(data[at : at + _MAX_CHUNK_LINE])
+                    break
+                self._left, at = int(line[1], 16), line.end()
+                self._is_last = not self._left
+            content.append(data[at : at + self._left])
+            at += len(content[-1])
+            self._left -= len(content[-1])
+            end = data[at : at + 2]
+            if not b"\r\n".startswith(end):
+                raise RequestRefused(400, "a chunk of this request is not as long as it says")
+            if len(end) < 2:  # noqa: PLR2004 - the length of a line break
+                break
+            at, self._left, self.is_over = at + 2, None, self._is_last
+        self._unread = data[at:]
+        if self.is_over and self._unread:
+            raise RequestRefused(400, "more follows the last chunk of this request")
+        return b"".join(content)
+
+
+def _check_size(line: bytes) -> None:
+    """Refuse what cannot be the beginning of a line with a size."""
+    if len(line) == _MAX_CHUNK_LINE or b"\n" in line:
+        raise RequestRefused(400, "a chunk of this request has no plain size")

@@ -55,7 +55,9 @@ class Secret:
         self.header = header
         self.value = f"{prefix}{key}"
         self.env = env
-        self._pattern, self._longest = _patterns(key, self.value)
+        self._forms = _forms(key, self.value)
+        self._pattern = _pattern(self._forms)
+        self._longest = max(map(len, self._forms))
 
     def __repr__(self) -> str:
         return f"Secret({self.header!r}, env={self.env!r})"
@@ -67,19 +69,34 @@ class Secret:
     def mask_stream(self, tail: bytes, data: bytes) -> tuple[bytes, bytes]:
         """Mask a piece of a stream; returns what can be passed on, and the tail to keep."""
         whole = tail + data
-        cut = max(0, len(whole) - self._longest + 1)
+        cut = self._unfinished(whole)
         for match in self._pattern.finditer(whole):
             if match.start() < cut:
                 cut = max(cut, match.end())
         return self.mask(whole[:cut]), whole[cut:]
+
+    def _unfinished(self, data: bytes) -> int:
+        """Where an echo begins that what comes next may complete; otherwise the end."""
+        start = max(0, len(data) - self._longest + 1)
+        texts = {False: data[start:], True: data[start:].lower()}
+        first = len(data) - start
+        for form, is_any_case in self._forms.items():
+            text = texts[is_any_case]
+            at = text.find(form[:1], 0, first)
+            while at >= 0:
+                if form.startswith(text[at:]):
+                    first = at
+                    break
+                at = text.find(form[:1], at + 1, first)
+        return start + first
 
 
 def _stars(match: re.Match[bytes]) -> bytes:
     return b"*" * len(match[0])
 
 
-def _patterns(key: str, value: str) -> tuple[re.Pattern[bytes], int]:
-    """What stands for the key in a text: plain, escaped, or encoded; and the longest of these."""
+def _forms(key: str, value: str) -> dict[bytes, bool]:
+    """What stands for the key in a text, escaped or encoded, and whether in capitals as well."""
     plain = {key, quote(key, safe=""), quote_plus(key), quote(key), json.dumps(key)[1:-1]}
     plain |= {json.dumps(key)[1:-1].replace("/", "\\/"), key.encode().hex()}
     plain.add("".join(f"%{byte:02x}" for byte in key.encode()))
@@ -89,10 +106,16 @@ def _patterns(key: str, value: str) -> tuple[re.Pattern[bytes], int]:
         plain.add(key.replace(old, new))
     exact = {part for text in (key, value) for part in _base64_forms(text.encode())}
     wide = {key.encode(code) for code in ("utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")}
-    forms = [(f"(?i:{re.escape(text)})".encode(), len(text)) for text in plain]
-    forms += [(re.escape(part), len(part)) for part in (*exact, *wide)]
-    forms.sort(key=lambda form: -form[1])
-    return re.compile(b"|".join(form for form, _ in forms)), forms[0][1]
+    return dict.fromkeys((*exact, *wide), False) | {text.lower().encode(): True for text in plain}
+
+
+def _pattern(forms: Mapping[bytes, bool]) -> re.Pattern[bytes]:
+    """Matches the longest form at each place."""
+    longest_first = sorted(forms, key=len, reverse=True)
+    parts = [b"(?i:%b)" if forms[form] else b"%b" for form in longest_first]
+    return re.compile(
+        b"|".join(part % re.escape(form) for part, form in zip(parts, longest_first, strict=True))
+    )
 
 
 def _base64_forms(data: bytes) -> Iterable[bytes]:

@@ -27,6 +27,7 @@ class SessionNetwork:
 
     def __init__(self, access: NetworkAccess) -> None:
         self._access = access
+        self._names = access.names()
         self._listeners: list[socket.socket] = []
         self._gate: Gate | None = None
 
@@ -40,10 +41,10 @@ class SessionNetwork:
         return (*others, *PRELOADED)
 
     def describe(self, order: dict[str, Any]) -> None:
-        """Add to a new session's order what it has to know, and what it may import."""
+        """Add to a new session's order what it has to know."""
         self.close()
+        self._names = self._access.names()
         order["network"] = self._access.order()
-        order["imports"] = sorted({*order["imports"], *NETWORK_IMPORTS})
 
     def take(self, descriptors: Sequence[int]) -> None:
         """Take the listening sockets of a new session, which come with its first frame."""
@@ -65,7 +66,7 @@ class SessionNetwork:
             step: what to wait for.
             on_request: called with each request once it has ended.
         """
-        async with Gate(self._access, self._listeners, on_request) as gate:
+        async with Gate(self._access, self._names, self._listeners, on_request) as gate:
             self._gate = gate
             try:
                 result = await step
@@ -75,5 +76,7 @@ class SessionNetwork:
 
     def close(self) -> None:
         """Close the sockets of the session: whatever is left of it reaches nothing any more."""
+        if self._gate is not None:
+            self._gate.listen([])
         while self._listeners:
             self._listeners.pop().close()

@@ -65,27 +65,42 @@ class Stream:
             self._writer.close()
             async with asyncio.timeout(_CLOSE_SECONDS):
                 await self._writer.wait_closed()
-        except (OSError, TimeoutError, ssl.SSLError):
-            self._writer.transport.abort()
-        except asyncio.CancelledError:
-            self._writer.transport.abort()
-            raise
+        except (OSError, TimeoutError):
+            pass  # the code has gone, or does not read
+        finally:
+            self.abort()
 
 
 async def open_stream(sock: socket.socket, context: ssl.SSLContext | None) -> Stream | None:
-    """Take over an accepted connection, with its TLS; None if that fails."""
+    """Take over an accepted connection, with its TLS; None if that fails.
+
+    However it fails, the loop does not watch the socket any more when this ends: a socket that is
+    closed while it is watched would end the watch of the next one with its number.
+    """
     loop = asyncio.get_running_loop()
     reader = asyncio.StreamReader(limit=MAX_HEAD, loop=loop)
-    try:
-        transport, protocol = await loop.connect_accepted_socket(
-            lambda: asyncio.StreamReaderProtocol(reader, loop=loop),
+    protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
+    opening = loop.create_task(
+        loop.connect_accepted_socket(
+            lambda: protocol,
             sock,
             ssl=context,
             ssl_handshake_timeout=None if context is None else HEAD_SECONDS,
             ssl_shutdown_timeout=None if context is None else _CLOSE_SECONDS,
         )
-    except (ssl.SSLError, ConnectionError, TimeoutError):
+    )
+    try:
+        transport, _ = await asyncio.shield(opening)
+    except OSError:
         return None
+    except asyncio.CancelledError:
+        # A transport that is cancelled in its handshake may begin to watch the socket later.
+        with suppress(OSError):
+            sock.shutdown(socket.SHUT_RDWR)
+        with suppress(OSError):
+            transport, _ = await opening
+            transport.abort()
+        raise
     return Stream(reader, asyncio.StreamWriter(transport, protocol, reader, loop))
 
 

@@ -11,9 +11,11 @@ from typing import Any
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
+from aiohttp.connector import Connection
 from yarl import URL
 
 from tinyagent.execution.network.heads import RequestRefused
+from tinyagent.execution.network.lookups import Lookups
 from tinyagent.execution.network.names import ip_address, is_public
 from tinyagent.execution.network.rules import HostPolicy, Target
 
@@ -26,6 +28,13 @@ _MAX_HOST_CONNECTIONS = 64
 class AddressRefused(OSError):
     """A name stands for an address that may not be reached."""
 
+    status = 403
+
+    @property
+    def reason(self) -> str:
+        """For who wrote the code."""
+        return str(self)
+
 
 class PinnedResolver(AbstractResolver):
     """Resolves the names of allowed requests, and refuses addresses that are not public.
@@ -34,10 +43,12 @@ class PinnedResolver(AbstractResolver):
 
     Args:
         policy: says which names may have addresses that are not public.
+        lookups: of the executor.
     """
 
-    def __init__(self, policy: HostPolicy) -> None:
+    def __init__(self, policy: HostPolicy, lookups: Lookups) -> None:
         self._policy = policy
+        self._lookups = lookups
 
     async def resolve(
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
@@ -52,10 +63,7 @@ class PinnedResolver(AbstractResolver):
         is_private = any(self._policy.is_private(Target(each, host, port)) for each in schemes)
         # With a last dot, no search domain is tried. A private name may be one of a local file.
         name = host if is_private else f"{host}."
-        places = await asyncio.get_running_loop().getaddrinfo(
-            name, port, family=family, type=socket.SOCK_STREAM
-        )
-        addresses = list(dict.fromkeys(str(place[4][0]) for place in places))
+        addresses = await self._lookups.find(name, port, family)
         if not is_private and not all(map(is_public, addresses)):
             raise AddressRefused(
                 f"{host} stands for an address that is not public; such hosts must be listed with"
@@ -103,12 +111,41 @@ class CleanRequest(aiohttp.ClientRequest):
         return await super().send(conn)
 
 
-def open_client(policy: HostPolicy) -> aiohttp.ClientSession:
+class BoundConnector(aiohttp.TCPConnector):
+    """Leaves no connection behind that still has to send something: it would go on doing so.
+
+    Args:
+        resolver: of names.
+    """
+
+    def __init__(self, resolver: PinnedResolver) -> None:
+        super().__init__(  # pyright: ignore[reportUnknownMemberType]
+            resolver=resolver, use_dns_cache=False, limit=_MAX_HOST_CONNECTIONS, ssl=_verified()
+        )
+        self._transports: set[asyncio.Transport] = set()
+
+    async def connect(self, *args: Any, **kwargs: Any) -> Connection:
+        """A connection for a request."""
+        self._abort({each for each in self._transports if each.is_closing()})
+        connection = await super().connect(*args, **kwargs)
+        if connection.transport is not None:
+            self._transports.add(connection.transport)
+        return connection
+
+    async def close(self, *, abort_ssl: bool = True) -> None:
+        """End all connections at once."""
+        self._abort(self._transports)
+        await super().close(abort_ssl=abort_ssl)
+
+    def _abort(self, transports: set[asyncio.Transport]) -> None:
+        for transport in transports:
+            transport.abort()
+        self._transports -= transports
+
+
+def open_client(policy: HostPolicy, lookups: Lookups) -> aiohttp.ClientSession:
     """A client that keeps no cookies, follows no redirects, and uses no proxy of the host."""
-    connector = aiohttp.TCPConnector(
-        resolver=PinnedResolver(policy), use_dns_cache=False, limit=_MAX_HOST_CONNECTIONS,
-        ssl=_verified(),
-    )  # fmt: skip
+    connector = BoundConnector(PinnedResolver(policy, lookups))
     return aiohttp.ClientSession(
         connector=connector,
         request_class=CleanRequest,
@@ -129,7 +166,7 @@ def url_of(target: Target, text: str) -> URL:
         RequestRefused: it would not lead to the target.
     """
     url = URL(f"{target.scheme}://{target.host}:{target.port}{text}", encoded=True)
-    if (url.scheme, url.host, url.port) != target or url.user is not None:
+    if (url.scheme, url.raw_host, url.port) != target or url.user is not None:
         raise RequestRefused(400, "the target of this request cannot be read")
     return url
 
@@ -138,8 +175,8 @@ def reason_of(error: Exception, target: Target) -> tuple[int, str]:
     """A status and words for what kept a request from being answered."""
     cause: Any = error.__cause__ or error
     for fault in (error, getattr(error, "os_error", None), cause):
-        if isinstance(fault, AddressRefused):
-            return 403, str(fault)
+        if isinstance(fault, AddressRefused | RequestRefused):  # the latter by its body
+            return fault.status, fault.reason
     if isinstance(error, TimeoutError):
         return 504, f"{target} did not answer in time"
     if isinstance(error, aiohttp.ClientConnectorDNSError):

@@ -20,14 +20,15 @@ from tinyagent.core.errors import ConfigurationError
 MAX_LOCK_BYTES = 4 << 20
 _MAX_PACKAGES = 1000
 _MAX_SHOWN = 200
-_FORMAT = 1
+_FORMAT = 2
 """Of the unpacked folder: another number unpacks every set again."""
 _ENTRY = re.compile(
-    r"(?P<name>[A-Za-z0-9](?:[A-Za-z0-9._-]*[A-Za-z0-9])?)(?:\[[A-Za-z0-9,._ -]*\])?"
-    r" *== *(?P<version>[A-Za-z0-9.!+_-]+) *(?:; *(?P<marker>[^#\\]+?))?"
-    r"(?P<hashes>(?:\s+--hash=sha256:[0-9a-f]{64})+)"
+    r"(?P<name>[A-Za-z0-9]++(?:[._-]++[A-Za-z0-9]++)*+)(?:\[[A-Za-z0-9,._ -]*+\])?+"
+    r" *+== *+(?P<version>[A-Za-z0-9.!+_-]++)"
+    r"(?: *+; *+(?P<marker>[^#\\\s]++(?:\s++(?!--hash=)[^#\\\s]++)*+))?+"
+    r"(?P<hashes>(?:\s++--hash=sha256:[0-9a-f]{64})++)"
 )
-_COMMENT = re.compile(r"(?:^|\s+)#.*$")
+_COMMENT = re.compile(r"(?<!\S)#.*$")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import compileall
 import fcntl
 import hashlib
 import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,6 +19,8 @@ from packaging.requirements import Requirement
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.packages import uv
+from tinyagent.execution.packages.bytecode import compile_modules
+from tinyagent.execution.packages.digest import tree_digest, tree_state
 from tinyagent.execution.packages.lockfile import (
     PackageLock,
     load_lock,
@@ -28,7 +28,6 @@ from tinyagent.execution.packages.lockfile import (
     read_requirements,
 )
 from tinyagent.execution.packages.tree import check_tree
-from tinyagent.execution.sandbox.worker.kernel import mounts
 
 CACHE_VARIABLE = "TINYAGENT_PACKAGES"
 _LEFTOVER_SECONDS = 24 * 3600.0
@@ -110,12 +109,20 @@ def _locked(path: Path, asked: tuple[Requirement, ...]) -> PackageLock:
 
 
 def _unpacked(folder: Path) -> frozenset[str] | None:
-    """The modules of a set that is complete; None if there is none."""
+    """The modules of a set that is complete, and as it was unpacked; None if there is none."""
+    about = folder.with_suffix(".json")
     try:
-        modules = json.loads(folder.with_suffix(".json").read_text("utf-8"))
-    except (FileNotFoundError, ValueError):
+        known = json.loads(about.read_text("utf-8"))
+        modules, digest = frozenset(known["modules"]), known["digest"]
+        state = tree_state(folder)
+        if known["state"] != state:
+            if tree_digest(folder) != digest:
+                return None
+            with suppress(ConfigurationError):  # a cache that cannot be written
+                _write(about, json.dumps({**known, "state": state}))
+    except (OSError, ValueError, LookupError, TypeError):
         return None
-    return frozenset(modules) if folder.is_dir() else None
+    return modules
 
 
 def _unpack(lock: PackageLock, folder: Path) -> frozenset[str]:
@@ -125,26 +132,14 @@ def _unpack(lock: PackageLock, folder: Path) -> frozenset[str]:
     try:
         uv.install(lock.text, new)
         modules = check_tree(new, lock)
-        _compile(new)
+        compile_modules(new)
         new.rename(folder)
     except BaseException:
         shutil.rmtree(new, ignore_errors=True)
         raise
-    _write(folder.with_suffix(".json"), json.dumps(sorted(modules)))
+    about = {"modules": sorted(modules), "digest": tree_digest(folder), "state": tree_state(folder)}
+    _write(folder.with_suffix(".json"), json.dumps(about))
     return modules
-
-
-def _compile(folder: Path) -> None:
-    """Write the bytecode, which is not code of the package that runs: imports are faster."""
-    options = ["-q", "-q", "-j", "2", "--invalidation-mode", "unchecked-hash"]
-    places = ["-s", str(folder), "-p", mounts.PACKAGES]
-    subprocess.run(  # noqa: S603 - this Python, with our own arguments
-        [sys.executable, "-I", "-S", "-m", compileall.__name__, *options, *places, str(folder)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        check=False,  # a file that cannot be compiled fails where it is imported
-    )
 
 
 def _write(path: Path, text: str) -> None:

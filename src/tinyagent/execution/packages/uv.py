@@ -53,8 +53,12 @@ def install(lock: str, target: Path) -> None:
 
 
 def _run(arguments: list[str], folder: str) -> None:
-    """Run uv in an empty folder, so that no project's settings apply."""
-    command = [_program(), *arguments, "--quiet", "--color", "never", "--no-progress"]
+    """Run uv in an empty folder, so that no project's settings apply, and without its cache.
+
+    uv checks a wheel's hash when it fetches the wheel, not when it finds it unpacked in its cache.
+    """
+    silent = ("--quiet", "--color", "never", "--no-progress")
+    command = [_program(), *arguments, "--no-cache", *silent]
     try:
         with subprocess.Popen(  # noqa: S603 - uv, with requirements that were read strictly
             command,

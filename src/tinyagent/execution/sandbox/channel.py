@@ -23,7 +23,7 @@ from tinyagent.execution.sandbox.worker.codec.wire import (
 MAX_TEXT = 1_000_000
 MAX_NAME = 1_000
 MAX_REMARKS = 1_000
-MAX_ENTRY_NAME = 1 << 16
+MAX_ENTRY_NAME = (1 << 12) + 256  # the longest path of a folder, and a name in it
 ENTRY_KINDS = frozenset({"file", "folder", "opaque", "gone", "other"})
 
 ENCODED: dict[Kind, tuple[str, ...]] = {
@@ -198,6 +198,7 @@ _WITH_BLOB = frozenset({Kind.CALL, Kind.FINAL, Kind.ARTIFACT, Kind.DONE, Kind.EN
 _CHUNK = 1 << 16  # at most some thousand frames are split before other tasks get their turn
 _SENDS_AT_ONCE = 16
 _MOST_DESCRIPTORS = 16
+_MOST_LAST_READS = 16
 
 
 class Channel:
@@ -215,6 +216,7 @@ class Channel:
         self._drained: asyncio.Event | None = None
         self._wake: Callable[[], None] | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._writing_loop: asyncio.AbstractEventLoop | None = None
         self._take: Callable[[Sequence[int]], None] | None = None
         self.is_open = True
         self.fault = ""
@@ -234,8 +236,7 @@ class Channel:
             return
         self._flush()
         if self._unsent:
-            self._drained = asyncio.Event()
-            asyncio.get_running_loop().add_writer(self._sock.fileno(), self._flush)
+            self._watch_room(self._flush)
 
     async def send_with(self, passing: socket.socket, data: bytes) -> None:
         """Send a packed frame with a descriptor, as soon as there is room for it."""
@@ -246,16 +247,25 @@ class Channel:
             except BlockingIOError:
                 await self._room()
             except OSError:
-                self.is_open = False
+                self._end()
             else:
                 self.send(data[sent:])
                 return
 
     async def _room(self) -> None:
         """Wait until the socket accepts data again."""
+        drained = self._watch_room(self._stop_sending)
+        try:
+            await drained.wait()
+        finally:
+            self._stop_sending()
+
+    def _watch_room(self, resume: Callable[[], None]) -> asyncio.Event:
+        """Call `resume` as long as the socket accepts data, until `_stop_sending`."""
         self._drained = asyncio.Event()
-        asyncio.get_running_loop().add_writer(self._sock.fileno(), self._stop_sending)
-        await self._drained.wait()
+        self._writing_loop = asyncio.get_running_loop()
+        self._writing_loop.add_writer(self._sock.fileno(), resume)
+        return self._drained
 
     async def drain(self) -> None:
         """Wait until everything is sent; the other side may never read it."""
@@ -329,17 +339,24 @@ class Channel:
         except BlockingIOError:
             return
         except OSError:
-            self.is_open = False
+            self._end()
             self._unsent.clear()
         if not self._unsent:
             self._stop_sending()
 
     def _stop_sending(self) -> None:
-        if self._drained is not None:
-            asyncio.get_running_loop().remove_writer(self._sock.fileno())
+        if self._drained is not None and self._writing_loop is not None:
+            self._writing_loop.remove_writer(self._sock.fileno())
             self._unsent.clear()
             self._drained.set()
             self._drained = None
+
+    def _end(self) -> None:
+        """The other side is gone: read what it sent before."""
+        for _ in range(_MOST_LAST_READS):
+            if self.is_open:
+                self._read()
+        self.is_open = False
 
     def _read(self) -> None:
         try:

@@ -11,6 +11,8 @@ from tinyagent.execution.protocol import Artifact, ExecutionResult
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
 from tinyagent.execution.trust import ExecutionLimits
 
+SPARE_SECONDS = 0.4
+"""How long after its time limit a step has ended in any case."""
 _MAX_ARTIFACTS = 256
 _MAX_ARTIFACT_BYTES = 64 << 20
 
@@ -40,6 +42,14 @@ class StepCollector:
         self._artifact_room = _MAX_ARTIFACT_BYTES
         self._final: tuple[Any, Mapping[str, Any]] | None = None
         self._done: Frame | None = None
+        self.tool_seconds = 0.0
+        """How long tools took, which is not the code's time."""
+
+    @property
+    def latest(self) -> float:
+        """The moment, of the monotonic clock, by which all that belongs to the step has ended."""
+        limit = self._limits.timeout_seconds
+        return self._started + limit + self.tool_seconds + SPARE_SECONDS
 
     @property
     def is_final(self) -> bool:

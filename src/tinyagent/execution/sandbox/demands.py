@@ -1,18 +1,16 @@
-"""The options of an executor, what they demand of a template, and whether one can give it."""
+"""What a sandbox demands of a template, whether one can give it, and what else it is made of."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING
 
-from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.advice import how_to_get
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox.templates import TemplateHandle
 from tinyagent.execution.trust import (
-    ExecutionLimits,
     TrustLevel,
     describe_guarantees,
     describe_local,
@@ -21,28 +19,8 @@ from tinyagent.execution.trust import (
 )
 
 if TYPE_CHECKING:
-    from tinyagent.execution.network.rules import Allow
-    from tinyagent.execution.network.secrets import ApiKey, Bearer
     from tinyagent.execution.network.session import SessionNetwork
     from tinyagent.execution.workspace.session import SessionWorkspace
-    from tinyagent.execution.workspace.workspace import Workspace
-
-
-class ProcessOptions(TypedDict, total=False):
-    """The options of `ProcessExecutor`, besides its trust level."""
-
-    limits: ExecutionLimits
-    extra_imports: str | Iterable[str]
-    files: Iterable[str | Path]
-    checkpoints: int
-    engine: str | None
-    without: Iterable[str]
-    require: Iterable[str]
-    workspace: str | Path | Workspace | None
-    packages: Iterable[str]
-    lock: str | Path | None
-    network: Iterable[str | Allow]
-    secrets: Mapping[str, Bearer | ApiKey]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,49 +79,15 @@ class Demands:
         return self.checkpoints if are_bounded or self.trust_level is TrustLevel.LOCAL else 0
 
 
-_OF_LOCKS = ("engine", "without", "require", "packages", "lock", "network", "secrets")
-
-
-def read_level(name: TrustLevel | str) -> TrustLevel:
-    """The trust level of this name.
-
-    Raises:
-        ConfigurationError: there is none.
-    """
-    try:
-        return TrustLevel(name)
-    except ValueError:
-        levels = ", ".join(TrustLevel)
-        raise ConfigurationError(f"trust level {name!r} is none of {levels}") from None
-
-
-def refuse_without_locks(level: TrustLevel, options: Mapping[str, Any]) -> None:
-    """Refuse the options of an executor that need locks, at a level that has none.
-
-    Raises:
-        ConfigurationError: such an option is given.
-    """
-    for name in _OF_LOCKS if level is TrustLevel.LOCAL else ():
-        if options.get(name):
-            raise ConfigurationError(
-                f"trust level 'local' has no locks, so it has no option {name}"
-            )
-
-
-def workspace_of(
-    folder: str | Path | Workspace | None, *, has_files: bool
-) -> SessionWorkspace | None:
+def workspace_of(sandbox: Sandbox) -> SessionWorkspace | None:
     """The workspace of an executor; None if it has none.
 
     Raises:
-        ConfigurationError: there is no such folder, or files are given as well.
+        ConfigurationError: there is no such folder.
     """
+    folder = sandbox.workspace
     if folder is None:
         return None
-    if has_files:
-        raise ConfigurationError(
-            "files and workspace are both given: put the files into the folder"
-        )
     # Executors without a workspace do not need these.
     from tinyagent.execution.workspace.session import SessionWorkspace  # noqa: PLC0415
     from tinyagent.execution.workspace.workspace import Workspace  # noqa: PLC0415
@@ -151,23 +95,20 @@ def workspace_of(
     return SessionWorkspace(folder if isinstance(folder, Workspace) else Workspace(folder))
 
 
-def network_of(options: Mapping[str, Any], max_bytes: int) -> SessionNetwork | None:
+def network_of(sandbox: Sandbox, max_bytes: int) -> SessionNetwork | None:
     """The network of an executor; None if it has none.
 
     Args:
-        options: of the executor.
+        sandbox: its hosts and secrets.
         max_bytes: that a step may send and receive.
 
     Raises:
         ConfigurationError: an item of the list or a secret cannot be used.
     """
-    items, secrets = options.get("network"), options.get("secrets")
-    if not items:
-        if secrets:
-            raise ConfigurationError("secrets are for hosts of `network`, which lists none")
+    if not sandbox.network:
         return None
     # Executors without a network need neither HTTP nor certificates.
     from tinyagent.execution.network.access import NetworkAccess  # noqa: PLC0415
     from tinyagent.execution.network.session import SessionNetwork  # noqa: PLC0415
 
-    return SessionNetwork(NetworkAccess(items, secrets or {}, max_bytes))
+    return SessionNetwork(NetworkAccess(sandbox.network, sandbox.secrets, max_bytes))

@@ -8,29 +8,25 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, Unpack
+from typing import TYPE_CHECKING, Any, Self
 
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.core.threads import run_in_thread
-from tinyagent.execution.packages.wanted import wanted_packages
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.protocol import ExecutionResult, Executor, Guarantee, OnOutput, OnRequest
 from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.demands import (
     Demands,
-    ProcessOptions,
     network_of,
-    read_level,
-    refuse_without_locks,
     workspace_of,
 )
-from tinyagent.execution.sandbox.files import existing_file
 from tinyagent.execution.sandbox.injected import Injected
 from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.snapshots import Snapshot, names_of, read_snapshot, write_snapshot
 from tinyagent.execution.sandbox.starter import SessionStarter
 from tinyagent.execution.sandbox.templates import engines_for
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
-from tinyagent.execution.trust import ExecutionLimits, TrustLevel, imports_at, needed_promises
+from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 from tinyagent.options import checks_options
 
 if TYPE_CHECKING:
@@ -43,71 +39,32 @@ MAX_CODE = 1_000_000
 _CHECKPOINTS = 8
 
 
-@checks_options(ProcessOptions)
+@checks_options()
 class ProcessExecutor:
     """Runs code in its own session: a process forked from a warm template.
 
     Time in a tool beyond 2 ms does not count as the code's time; the session is stopped meanwhile.
 
     Args:
-        trust_level: `TrustLevel.LOCAL` uses no lock; `TrustLevel.ISOLATED` uses each lock that this
-            kernel has, and refuses to run where code could reach the host's files; at
-            `TrustLevel.SANDBOXED` each promise that is not enforced refuses the run.
-        limits: time, memory, processes, files and output that the code may use.
-        extra_imports: modules that it may import besides the usual ones; `"*"` allows all, except
-            at LOCAL.
-        files: copied into its working folder.
-        checkpoints: how many earlier states to keep for `rewind`. Each step then runs in a fork,
-            and one whose process is lost loses only itself; while a library keeps a pool of
-            threads, as Polars does, no state is kept. 0: steps run in the session itself.
-        engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
-            the first of these that is available.
-        without: promises that may be missing, by their ids or names as in `guarantees`, such as
-            `"S1"`.
-        require: promises that must be enforced in addition to those of the trust level.
-        workspace: a folder that the code sees a copy of, as its working folder; `commit` writes
-            what it has changed there.
-        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
-            those installed here: wheels only, fetched once, checked by hashes.
-        lock: a requirements file with the versions and hashes of all packages; written if it does
-            not exist.
-        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
-            LOCAL, whose code reaches every host.
-        secrets: keys that the host adds to requests, by the names of their hosts.
+        sandbox: what the code may use, and what it is promised.
 
     Raises:
-        ConfigurationError: an option is wrong, or a file does not exist.
+        ConfigurationError: a package, a host or a promise of the sandbox cannot be used.
     """
 
-    def __init__(
-        self,
-        trust_level: TrustLevel | str = TrustLevel.ISOLATED,
-        **options: Unpack[ProcessOptions],
-    ) -> None:
-        self.trust_level = read_level(trust_level)
-        refuse_without_locks(self.trust_level, options)
-        self.limits = options.get("limits", ExecutionLimits())
-        more = options.get("extra_imports", ())
-        extra = tuple([more] if isinstance(more, str) else more)
-        imports_at(self.trust_level, extra)  # refuses "*" at LOCAL
-        wanted = wanted_packages(options.get("packages", ()), options.get("lock"))
-        files = [existing_file(path) for path in options.get("files", ())]
-        checkpoints = options.get("checkpoints", _CHECKPOINTS)
-        if checkpoints < 0:
-            raise ConfigurationError(f"checkpoints must be 0 or more, got {checkpoints}")
-        needed = needed_promises(
-            self.trust_level, options.get("without", ()), options.get("require", ()), checkpoints
-        )
-        self._workspace = workspace_of(options.get("workspace"), has_files=bool(files))
+    def __init__(self, sandbox: Sandbox = Sandbox()) -> None:  # noqa: B008 - it is frozen
+        self.limits = sandbox.limits or ExecutionLimits()
+        self.sandbox = sandbox = sandbox.with_defaults(self.limits, _CHECKPOINTS)
+        level, checkpoints = TrustLevel(sandbox.level), sandbox.checkpoints or 0
+        self._workspace = workspace_of(sandbox)
         self._starter = SessionStarter(
-            demands=Demands(self.trust_level, needed, checkpoints),
-            engines=engines_for(self.trust_level, options.get("engine")),
+            sandbox,
+            demands=Demands(level, sandbox.needed(), checkpoints),
+            engines=engines_for(level, sandbox.engine),
             limits=self.limits,
-            extra=extra,
-            files=files,
-            wanted=wanted,
+            wanted=sandbox.wanted,
             workspace=self._workspace,
-            network=network_of(options, self.limits.max_network_bytes),
+            network=network_of(sandbox, self.limits.max_network_bytes),
         )
         self._injected = Injected()
         self._session: SandboxSession | None = None
@@ -333,7 +290,7 @@ class ProcessExecutor:
         except WireError as fault:
             raise ConfigurationError(f"the step is too large to cross: {fault}") from None
         if self._workspace is not None:
-            result = await self._workspace.finish(session, result)
+            result = await self._workspace.finish(session, result, turn.latest)
         return result
 
     async def _do(self, task: str, data: bytes) -> ExecutionResult:
@@ -384,17 +341,14 @@ def _nothing() -> None:
     """Do nothing: there is no session to close."""
 
 
-@checks_options(ProcessOptions)
-def get_executor(
-    trust_level: TrustLevel | str = TrustLevel.ISOLATED, **options: Unpack[ProcessOptions]
-) -> Executor:
-    """The executor of a trust level.
+@checks_options()
+def get_executor(sandbox: Sandbox = Sandbox()) -> Executor:  # noqa: B008 - it is frozen
+    """The executor of a sandbox.
 
     Args:
-        trust_level: `"local"`, `"isolated"` or `"sandboxed"`.
-        options: as `ProcessExecutor` takes them.
+        sandbox: what the code may use, and what it is promised; by default `"isolated"`.
 
     Raises:
-        ConfigurationError: no such level, or an option that it does not have.
+        ConfigurationError: a package, a host or a promise of the sandbox cannot be used.
     """
-    return ProcessExecutor(trust_level, **options)
+    return ProcessExecutor(sandbox)

@@ -5,23 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind
 
 _PIECE = 1 << 20
-
-
-def existing_file(path: str | Path) -> Path:
-    """The path of a file.
-
-    Raises:
-        ConfigurationError: there is no such file.
-    """
-    file = Path(path)
-    if not file.is_file():
-        raise ConfigurationError(f"files: there is no file {str(file)!r}")
-    return file
 
 
 async def send_file(session: SandboxSession, path: Path) -> None:

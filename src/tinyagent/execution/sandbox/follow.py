@@ -17,8 +17,6 @@ from tinyagent.execution.sandbox.collector import StepCollector
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, Packet, WireError
 
 FORK_SECONDS = 3.0
-SPARE_SECONDS = 0.4
-"""How long after its time limit a step has ended in any case."""
 _FINAL_SECONDS = 2.0  # after `final_answer`: time for its files and figures
 _FREE_SECONDS = 0.002  # time in a tool beyond this is not the code's time
 _LAST_SECONDS = 0.2  # to read what a process sent before it died
@@ -213,6 +211,7 @@ class Follower:
         # If each call were free, code that does nothing but call tools would never end.
         free = max(0.0, reply.seconds - _FREE_SECONDS)
         self._deadline += free
+        self._turn.tool_seconds += free
         self._bounds = self._bounds._replace(until=self._bounds.until + free)
 
     def _pause(self) -> None:

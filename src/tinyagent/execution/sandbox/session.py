@@ -18,11 +18,10 @@ from typing import Any
 from tinyagent.core.errors import CallerError
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.channel import Channel
-from tinyagent.execution.sandbox.collector import StepCollector
+from tinyagent.execution.sandbox.collector import SPARE_SECONDS, StepCollector
 from tinyagent.execution.sandbox.first import FULL, FirstProcess, Holder
 from tinyagent.execution.sandbox.follow import (
     FORK_SECONDS,
-    SPARE_SECONDS,
     AnswerCall,
     Bounds,
     Follower,
@@ -39,6 +38,7 @@ _WATCH_AFTER_SECONDS = 0.02
 _PASS_SECONDS = 10.0
 _MOST_STALE = 1000
 _MOST_BROKEN = 2
+_NO_STATE = "no earlier state is kept while there are threads such as {}, which no fork has"
 _AS_BEFORE = "the variables are as they were before this step"
 
 
@@ -68,6 +68,7 @@ class SandboxSession:
         self._forgot = False
         self._pool = ""
         """A library's thread in the newest process, which no fork of it has."""
+        self._noted = ""
         self._broken = 0
         """How many processes that held variables have failed since a step was last started."""
         self._until = math.inf
@@ -191,7 +192,9 @@ class SandboxSession:
                 return turn.result(why, undone=True, out_of_memory=why == FULL)
         while await self._wake():
             if self._pool:
-                return await self._run_here(order, turn, answer)
+                note = "" if self._noted == self._pool else _NO_STATE.format(self._pool)
+                self._noted = self._pool
+                return replace(await self._run_here(order, turn, answer), note=note)
             result = await self._run_in_fork(order, turn, answer)
             if result is not None:
                 return replace(result, state_lost=True) if broken else result

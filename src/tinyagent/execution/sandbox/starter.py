@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.core.threads import run_in_thread
+from tinyagent.execution.definition import Sandbox
 from tinyagent.execution.packages.wanted import WantedPackages
 from tinyagent.execution.sandbox.channel import Channel
 from tinyagent.execution.sandbox.demands import Demands
@@ -27,7 +28,7 @@ from tinyagent.execution.sandbox.templates import (
     running_template,
     template_for,
 )
-from tinyagent.execution.trust import ExecutionLimits, imports_at
+from tinyagent.execution.trust import ExecutionLimits
 
 if TYPE_CHECKING:
     from tinyagent.execution.network.session import SessionNetwork
@@ -40,21 +41,19 @@ class SessionStarter:
     """Starts sessions, all of one kind.
 
     Args:
+        sandbox: what the code may use.
         demands: what a template must enforce.
         engines: to try, in this order.
         limits: of the code.
-        extra: modules that it may import besides the usual ones.
-        files: copied into the working folder.
         wanted: packages of its own.
         workspace: a folder that the code sees a copy of.
         network: what the code may reach.
     """
 
+    sandbox: Sandbox
     demands: Demands
     engines: Sequence[Engine]
     limits: ExecutionLimits
-    extra: Sequence[str]
-    files: Sequence[Path]
     wanted: WantedPackages | None
     workspace: SessionWorkspace | None
     network: SessionNetwork | None
@@ -78,15 +77,16 @@ class SessionStarter:
         Raises:
             SandboxUnavailable: this machine cannot keep what the trust level promises.
         """
-        preload = modules_for(self.extra, code, packages=self.wanted is not None)
+        preload = modules_for(self.sandbox.imports, code, packages=self.wanted is not None)
         if self.network is not None:
             preload = self.network.preload(preload)
         template = self._running(preload)
         if template is None:
             template = await run_in_thread(self.start, preload=preload)
-        room = self.limits.max_file_bytes + sum(path.stat().st_size for path in self.files)
+        files = tuple(map(Path, self.sandbox.files))
+        room = self.limits.max_file_bytes + sum(path.stat().st_size for path in files)
         checkpoints = self.demands.checkpoints_of(template)
-        modules = None if self.wanted is None else self.wanted.prepare().modules
+        modules = frozenset[str]() if self.wanted is None else self.wanted.prepare().modules
         order = {
             "limits": {
                 "cpu_seconds": math.ceil(self.limits.timeout_seconds * (os.cpu_count() or 1)) + 2,
@@ -96,7 +96,7 @@ class SessionStarter:
                 "max_file_bytes": room,
                 "checkpoints": checkpoints,
             },
-            "imports": sorted(imports_at(self.demands.trust_level, self.extra, modules)),
+            "imports": sorted(self.sandbox.allowed_imports(modules)),
         }
         if self.network is not None:
             self.network.describe(order)
@@ -113,7 +113,7 @@ class SessionStarter:
         if self.workspace is not None:
             return await self.workspace.start(order, start, layered=self._layers(template))
         session = start(order)
-        await send_files(session, self.files)
+        await send_files(session, files)
         return session
 
     def _layers(self, template: TemplateHandle) -> bool:

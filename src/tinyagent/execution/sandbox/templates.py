@@ -33,7 +33,9 @@ ALWAYS = (
     "unicodedata", "uuid", "zoneinfo",
 )  # fmt: skip
 _DATA = ("numpy", "pandas")
-_WANTS_DATA = re.compile(r"^\s*(?:import|from)\s+(?:numpy|pandas|matplotlib)\b", re.MULTILINE)
+_WANTS_DATA = re.compile(
+    r"^[ \t]*+(?:import|from)[ \t]++(?:numpy|pandas|matplotlib)\b", re.MULTILINE
+)
 
 
 def modules_for(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import time
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager, suppress
 
@@ -22,24 +23,55 @@ from tinyagent.execution.workspace.manifest import PathState, state
 from tinyagent.execution.workspace.names import visible
 from tinyagent.execution.workspace.report import Found, Spool
 
-_PIECE = 1 << 20
+_LOCK_SECONDS = 10.0
+_PAUSE_SECONDS = 0.005
 _EXECUTABLE, _PLAIN = 0o777, 0o666
 
 
 @contextmanager
-def alone(root: int) -> Generator[None]:
-    """Hold the folder's lock: one commit at a time; one that was cut off is completed first.
+def together(root: int) -> Generator[None]:
+    """Hold the folder's lock with others who read it: no commit changes it meanwhile.
 
     Raises:
-        WorkspaceConflict: another commit is running.
+        WorkspaceConflict: a commit does not end, or was cut off and cannot be completed.
+    """
+    while True:
+        with _locked(root, fcntl.LOCK_SH):
+            if not CommitJournal.is_left(root):
+                yield
+                return
+        with _alone(root):
+            pass
+
+
+@contextmanager
+def _alone(root: int) -> Generator[None]:
+    """Hold the folder's lock, for a commit; one that was cut off is completed first."""
+    with _locked(root, fcntl.LOCK_EX):
+        CommitJournal.recover(root)
+        yield
+
+
+@contextmanager
+def _locked(root: int, kind: int) -> Generator[None]:
+    """Hold the folder's lock.
+
+    Raises:
+        WorkspaceConflict: others hold it for too long.
     """
     lock = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
     try:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            raise WorkspaceConflict("another commit to this folder is running") from error
-        CommitJournal.recover(root)
+        late = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(lock, kind | fcntl.LOCK_NB)
+                break
+            except BlockingIOError as error:
+                if time.monotonic() >= late:
+                    raise WorkspaceConflict(
+                        f"another commit to this folder has been running for {_LOCK_SECONDS:g} s"
+                    ) from error
+                time.sleep(_PAUSE_SECONDS)
         yield
     finally:
         os.close(lock)
@@ -56,7 +88,7 @@ def commit(root: int, chosen: Sequence[Difference], spool: Spool) -> None:
     Raises:
         WorkspaceConflict: the folder is not as the code saw it, or cannot be written.
     """
-    with alone(root):
+    with _alone(root):
         _check(root, chosen)
         steps = list(_steps(chosen))
         journal = CommitJournal(root, [step for step, _ in steps])
@@ -150,8 +182,7 @@ def _stage(
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
     descriptor = os.open(name, flags, mode, dir_fd=staging)  # less the umask
     with os.fdopen(descriptor, "wb") as file:
-        for start in range(0, content.size, _PIECE):
-            file.write(spool.read(content.start + start, min(_PIECE, content.size - start)))
+        file.writelines(spool.pieces(content.start, content.size))
         file.flush()
         if before is not None:
             _like(descriptor, before)

@@ -6,7 +6,8 @@ path: a file that takes the place of a folder is a deletion and an addition.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tinyagent.core.execution import Change
@@ -44,12 +45,14 @@ class Folder:
         hidden: names that a commit leaves alone.
         digest_of: SHA-256 of a file as it is in the manifest; "" if it has changed since.
         is_same: whether there is still at a path what the manifest says.
+        check: raises if there is no time left.
     """
 
     manifest: Manifest
     hidden: HiddenNames
     digest_of: Callable[[bytes, PathState], str]
     is_same: Callable[[bytes, PathState | None], bool]
+    check: Callable[[], None]
 
 
 def differences(folder: Folder, found: Mapping[bytes, Found]) -> list[Difference]:
@@ -75,13 +78,15 @@ def _view(
     base: Mapping[bytes, PathState], found: Mapping[bytes, Found]
 ) -> dict[bytes, Found | None]:
     """All that the code sees; None stands for what is in the folder."""
-    covering = {path for path, item in found.items() if item.kind != FOLDER}
+    covered = {path for path, item in found.items() if item.kind != FOLDER}
     view: dict[bytes, Found | None] = {}
-    for key in base:
+    for key in sorted(base):  # each folder before what is in it
         path = key.rstrip(b"/")
         item = found.get(path)
         is_kept = item is None or (item.kind in {FOLDER, OPAQUE} and key != path)
-        if is_kept and not any(parent in covering for parent in parents(path)):
+        if path.rpartition(b"/")[0] in covered:
+            covered.add(path)
+        elif is_kept:
             view[key] = None
     for path, item in found.items():
         if item.kind == FILE:
@@ -104,13 +109,11 @@ def _deletions(
 def _additions(
     folder: Folder, base: Mapping[bytes, PathState], view: Mapping[bytes, Found | None]
 ) -> Iterator[Difference]:
-    unshown = folder.manifest.unshown
+    unshown = sorted(path + b"/" for path in folder.manifest.unshown)  # none is within another
     for key, after in view.items():
         if after is not None and key not in base:
-            path = key.rstrip(b"/")
-            is_taken = path in unshown or any(parent in unshown for parent in parents(path))
             change = _change(folder, "added", key)
-            if is_taken and not change.withheld:
+            if not change.withheld and _is_in(key.rstrip(b"/"), unshown):
                 change = _refused("added", key, _UNSHOWN)
             change = replace(change, size=after.size, digest=after.digest)
             yield Difference(key, None, after, change)
@@ -135,18 +138,19 @@ def _withhold(each: list[Difference], base: Mapping[bytes, PathState]) -> list[D
     left = {item.key for item in each if item.change.withheld and item.before is not None}
     stay = left | {parent + b"/" for key in left for parent in parents(key.rstrip(b"/"))}
     gone = {item.key for item in each if item.before is not None and item.key not in stay}
-    blocked: set[bytes] = set()
+    top = b"/"  # below which nothing can be added: all of that comes next in this order
     outcome: list[Difference] = []
-    for item in sorted(each, key=lambda item: item.key):
+    for item in sorted(each, key=lambda item: item.key.rstrip(b"/") + b"/"):
         path = item.key.rstrip(b"/")
         if item.before is not None:
             is_blocked = item.key in stay
         else:
             other = path if item.key != path else path + b"/"
             has_namesake = other in base and other not in gone
-            is_blocked = has_namesake or any(parent in blocked for parent in parents(path))
-            if is_blocked or item.change.withheld:
-                blocked.add(path)
+            is_below = path.startswith(top)
+            is_blocked = has_namesake or is_below
+            if not is_below and (is_blocked or item.change.withheld):
+                top = path + b"/"
         if is_blocked and not item.change.withheld:
             item = replace(item, change=replace(item.change, withheld=_STAYS))  # noqa: PLW2901
         outcome.append(item)
@@ -154,6 +158,7 @@ def _withhold(each: list[Difference], base: Mapping[bytes, PathState]) -> list[D
 
 
 def _with_conflict(folder: Folder, item: Difference) -> Difference:
+    folder.check()
     path = item.key.rstrip(b"/")
     if item.change.withheld or folder.is_same(path, folder.manifest.entries.get(path)):
         return item
@@ -185,8 +190,15 @@ def _with_renames(folder: Folder, each: list[Difference]) -> list[Difference]:
     return [replace(item, change=renamed.get(item.key, item.change)) for item in each]
 
 
+def _is_in(path: bytes, folders: Sequence[bytes]) -> bool:
+    """Whether the path is one of these folders, or within one; they are sorted."""
+    place = bisect_right(folders, path + b"/") - 1
+    return place >= 0 and (path + b"/").startswith(folders[place])
+
+
 def _change(folder: Folder, kind: str, key: bytes) -> Change:
     """The change as it is shown, without its content."""
+    folder.check()
     reason = refusal(key.rstrip(b"/"), folder.hidden)
     return _refused(kind, key, reason) if reason else Change(kind, key.decode())
 

@@ -206,6 +206,11 @@ class CommitJournal:
             with suppress(OSError), parent_of(self._root, folder + b"/x") as (descriptor, _):
                 os.fsync(descriptor)
 
+    @staticmethod
+    def is_left(root: int) -> bool:
+        """Whether a commit is running, or was cut off."""
+        return _at(root, STAGING) is not None
+
     @classmethod
     def recover(cls, root: int) -> None:
         """Finish or undo a commit that was cut off, if there is one.
@@ -214,7 +219,7 @@ class CommitJournal:
             WorkspaceConflict: the folder was changed since, so that it could not be finished.
             OSError: the folder cannot be read or written.
         """
-        if _at(root, STAGING) is None:
+        if not cls.is_left(root):
             return
         journal = cls(root, [])
         journal._staging = os.open(STAGING, _FOLDER, dir_fd=root)

@@ -188,10 +188,22 @@ def read_pieces(root: int, path: bytes, expected: PathState) -> Generator[bytes]
         os.close(descriptor)
 
 
-def digest_of(root: int, path: bytes, expected: PathState) -> str:
-    """SHA-256 of a file's content; "" if it is not as expected any more, or cannot be read."""
+def digest_of(root: int, path: bytes, expected: PathState, check: Callable[[], None]) -> str:
+    """SHA-256 of a file's content; "" if it is not as expected any more, or cannot be read.
+
+    Args:
+        root: a descriptor of the folder.
+        path: of the file.
+        expected: what it was.
+        check: called for each piece; what it raises ends the work.
+    """
     total = hashlib.sha256()
-    return total.hexdigest() if _consume(root, path, expected, total.update) else ""
+
+    def take(piece: bytes) -> None:
+        check()
+        total.update(piece)
+
+    return total.hexdigest() if _consume(root, path, expected, take) else ""
 
 
 def content_of(root: int, path: bytes, expected: PathState) -> bytes | None:

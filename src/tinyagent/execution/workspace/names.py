@@ -6,6 +6,7 @@ import fnmatch
 import re
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 
 HIDDEN = (
     ".env", ".env.*", "*.env",
@@ -24,14 +25,21 @@ STAGING = b".tinyagent-commit"
 MAX_PATH = 1000
 """Bytes of a path that is shown and committed."""
 
-_IGNORED = dict.fromkeys(
-    [0xAD, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070)]
-)
+_INVISIBLE = frozenset(
+    map(
+        chr,
+        (
+            0xAD, 0x34F, 0x61C, 0x115F, 0x1160, 0x17B4, 0x17B5, *range(0x180B, 0x1810),
+            *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), 0x3164,
+            *range(0xFE00, 0xFE10), 0xFEFF, 0xFFA0, *range(0xFFF0, 0xFFF9),
+            *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000),
+        ),
+    )
+)  # fmt: skip
+"""What Unicode calls `Default_Ignorable_Code_Point`: not shown, and of no account in a name."""
+_IGNORED = dict.fromkeys(map(ord, _INVISIBLE))
 _GIT_SHORT = re.compile(r"git~\d+")
 _DEEPER = "**"
-_UNSHOWN = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]"
-)
 
 
 class HiddenNames:
@@ -52,9 +60,12 @@ class HiddenNames:
 
     def hide(self, path: bytes) -> bool:
         """Whether the path itself, or a folder above it, is hidden."""
-        parts = path.split(b"/")
-        ends = range(1, len(parts) + 1)
-        return any(self.hide_last(b"/".join(parts[:end])) for end in ends)
+        parts = list(map(folded, path.split(b"/")))
+        if any(map(self._names.match, parts)):
+            return True
+        if not any(map(self._last_names.match, parts)):
+            return False
+        return any(any(_ends(parts, pattern)) for pattern in self._paths)
 
     def hide_last(self, path: bytes) -> bool:
         """Whether the path is hidden, if no folder above it is."""
@@ -63,10 +74,11 @@ class HiddenNames:
             return True
         if not self._last_names.match(name):
             return False
-        parts = [folded(part) for part in path.split(b"/")]
-        return any(_ends(parts, pattern) for pattern in self._paths)
+        parts = list(map(folded, path.split(b"/")))
+        return any(_ends(parts, pattern)[-1] for pattern in self._paths)
 
 
+@lru_cache(maxsize=4096)  # most paths have most of their names in common with others
 def folded(name: bytes) -> str:
     """A name as the least exact file systems compare it: case, invisible letters, last dots."""
     if name.isascii():
@@ -106,12 +118,20 @@ def is_utf8(path: bytes) -> bool:
 
 
 def visible(text: str) -> str:
-    """The text with control, reordering and line-breaking characters as escapes."""
-    return _UNSHOWN.sub(_escape, text)
+    """The text with all that is not seen, or changes how others are seen, as escapes."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(each if _is_seen(each) else _escape(each) for each in text)
 
 
-def _escape(match: re.Match[str]) -> str:
-    return match[0].encode("unicode_escape").decode()
+def _is_seen(character: str) -> bool:
+    if character in _INVISIBLE:
+        return False
+    return character.isprintable() or unicodedata.category(character) == "Zs"
+
+
+def _escape(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def _is_git(name: str) -> bool:
@@ -131,13 +151,18 @@ def _compiled(part: str) -> re.Pattern[str] | None:
     return None if part == _DEEPER else re.compile(fnmatch.translate(part))
 
 
-def _ends(parts: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> bool:
-    """Whether the last parts of a path match the pattern, from its end."""
-    if not pattern:
-        return True
-    if not parts:
-        return False
-    last = pattern[-1]
-    if last is None:
-        return any(_ends(parts[:end], pattern[:-1]) for end in range(len(parts)))
-    return last.match(parts[-1]) is not None and _ends(parts[:-1], pattern[:-1])
+def _ends(parts: list[str], pattern: tuple[re.Pattern[str] | None, ...]) -> list[bool]:
+    """For each part of a path, whether the pattern matches what ends with it."""
+    ends: list[bool] = []
+    reached = set[int]()  # how much of the pattern matches what ends with the last part
+    for part in parts:
+        before = reached | {0}
+        reached = set[int]()
+        for place in before - {len(pattern)}:
+            wanted = pattern[place]
+            if wanted is None:  # it may go on, or end here
+                reached |= {place, place + 1}
+            elif wanted.match(part):
+                reached.add(place + 1)
+        ends.append(len(pattern) in reached)
+    return ends

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from tinyagent.execution.sandbox.worker.codec.wire import WireError
 
+_PIECE = 1 << 20
+MAX_NAMES = 32 << 20
+"""Bytes of the names of all entries together."""
 FILE, FOLDER, OPAQUE, GONE, OTHER = "file", "folder", "opaque", "gone", "other"
 
 
@@ -50,6 +53,11 @@ class Spool:
         self._file.seek(start)
         return self._file.read(size)
 
+    def pieces(self, start: int, size: int) -> Iterator[bytes]:
+        """A part of it, piece by piece."""
+        for place in range(start, start + size, _PIECE):
+            yield self.read(place, min(_PIECE, start + size - place))
+
     def close(self) -> None:
         """Discard it."""
         self._file.close()
@@ -72,6 +80,7 @@ class Report:
         self._earlier = earlier
         self._room = max_bytes
         self._most = max_entries
+        self._room_of_names = MAX_NAMES
         self._open: bytes | None = None
         self._digest = hashlib.sha256()
         self.found: dict[bytes, Found] = {}
@@ -90,8 +99,14 @@ class Report:
             self._continue(piece, is_last=body["last"] is True)
             return
         kind = str(body["kind"])
-        if self._open is not None or path in self.found or len(self.found) >= self._most:
-            raise WireError("ENTRY: more entries than there can be, or in the middle of a file")
+        if self._open is not None or path in self.found:
+            raise WireError("ENTRY: an entry comes twice, or in the middle of a file")
+        self._room_of_names -= size
+        if len(self.found) >= self._most or self._room_of_names < 0:
+            raise WireError(
+                f"more than {self._most:,} files and folders differ, or their names have more than"
+                f" {MAX_NAMES:,} bytes"
+            )
         if piece and kind != FILE:
             raise WireError("ENTRY: only a file has content")
         if body["known"] is True:
@@ -102,10 +117,14 @@ class Report:
             self._open, self._digest = path, hashlib.sha256()
             self._continue(piece, is_last=body["last"] is True)
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether no file is incomplete."""
-        return self._open is None
+    def end(self) -> None:
+        """Take note that this was all.
+
+        Raises:
+            WireError: a file is incomplete.
+        """
+        if self._open is not None:
+            raise WireError("SCANNED: in the middle of a file")
 
     def _take_known(self, path: bytes, *, executable: bool) -> None:
         known = self._earlier.get(path)

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from tinyagent.core.errors import CallerError, ConfigurationError, SandboxUnavailable
+from tinyagent.core.errors import (
+    CallerError,
+    ConfigurationError,
+    ExecutionTimeout,
+    SandboxUnavailable,
+)
 from tinyagent.core.execution import Change, ExecutionResult
 from tinyagent.core.threads import run_in_thread
 from tinyagent.execution.sandbox.host_folders import HostFolder
@@ -16,12 +22,12 @@ from tinyagent.execution.sandbox.session import SandboxSession
 from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, WireError
 from tinyagent.execution.workspace.manifest import read_pieces
 from tinyagent.execution.workspace.report import Report
-from tinyagent.execution.workspace.workspace import OpenWorkspace, Workspace
+from tinyagent.execution.workspace.workspace import TOO_LATE, OpenWorkspace, Workspace
 
 Spawn = Callable[[dict[str, Any], Sequence[HostFolder]], SandboxSession]
 
 _NAME = "workspace"
-_REPORT_SECONDS = 30.0
+_LEAST_SECONDS = 0.1  # for what a step that was stopped has changed
 _SLICE_SECONDS = 0.005
 _LOST = "what it had changed in the workspace is lost"
 
@@ -98,16 +104,43 @@ class SessionWorkspace:
             raise
         return session
 
-    async def finish(self, session: SandboxSession, result: ExecutionResult) -> ExecutionResult:
-        """The result of a step, with what is different in the workspace after it."""
-        opened = self._opened()
-        report = opened.new_report(self._room)
-        if not session.is_open or not await _read_report(session, report):
-            self.discard()
-            error = f"{result.error}; {_LOST}" if result.error else _LOST
-            return replace(result, state_lost=True, error=None if result.is_final else error)
-        changes: tuple[Change, ...] = await run_in_thread(opened.settle, report=report)
+    async def finish(
+        self, session: SandboxSession, result: ExecutionResult, latest: float
+    ) -> ExecutionResult:
+        """The result of a step, with what is different in the workspace after it.
+
+        Args:
+            session: that has run it.
+            result: without the differences.
+            latest: when all of it must have been read, on the monotonic clock. What cannot be read
+                by then, or is more than a report may hold, is lost with the session.
+        """
+        opened, until = self._opened(), max(latest, time.monotonic() + _LEAST_SECONDS)
+        try:
+            report = await run_in_thread(opened.new_report, max_bytes=self._room)
+            async with asyncio.timeout(until - time.monotonic()):
+                await _read_report(session, report)
+            changes = await run_in_thread(opened.settle, report=report, until=until)
+        except (TimeoutError, ExecutionTimeout):
+            return self._lose(session, result, TOO_LATE, timed_out=True)
+        except (CallerError, WireError) as fault:
+            return self._lose(session, result, str(fault))
+        except BaseException:  # what the session still sends is not part of another report
+            session.close()
+            raise
         return replace(result, changes=changes)
+
+    def _lose(
+        self, session: SandboxSession, result: ExecutionResult, reason: str, **fields: Any
+    ) -> ExecutionResult:
+        """The result of a step whose changes could not be read."""
+        session.close()
+        self.discard()
+        lost = f"{_LOST}: {reason}"
+        fields["note" if result.is_final else "error"] = lost
+        if result.error:
+            fields["error"] = f"{result.error}; {lost}"
+        return replace(result, state_lost=True, **fields)
 
     async def commit(self, paths: Iterable[str] | None) -> tuple[Change, ...]:
         """Write changes to the folder; raises as `OpenWorkspace.commit`."""
@@ -155,27 +188,25 @@ def _seed(kind: str, path: bytes, data: bytes = b"", *, mode: int = 0) -> Frame:
     return Frame(Kind.SEED, {"kind": kind, "name": len(path), "mode": mode}, path + data)
 
 
-async def _read_report(session: SandboxSession, report: Report) -> bool:
-    """Let the session report what has changed in its view; False: it did not, and is closed."""
-    loop = asyncio.get_running_loop()
-    if not await session.settle():
-        return False
+async def _read_report(session: SandboxSession, report: Report) -> None:
+    """Let the session report what has changed in its view.
+
+    Raises:
+        WireError: it cannot, or what it sends cannot be a report.
+    """
+    if not session.is_open or not await session.settle():
+        raise WireError("the session has ended")
     await session.first.put(Frame(Kind.SCAN, {}))
-    began = loop.time()
+    began = time.monotonic()
     while True:
-        frame = await session.first.receive(_REPORT_SECONDS)
-        kind = frame.kind if isinstance(frame, Frame) else None
-        if kind is Kind.SCANNED and report.is_whole:
-            return True
-        try:
-            is_sound = frame is not None and kind is not Kind.SCANNED
-            if isinstance(frame, Frame) and kind is Kind.ENTRY:
-                report.take(frame.body, frame.blob)
-        except WireError:
-            is_sound = False
-        if not is_sound:
-            session.close()
-            return False
-        if loop.time() - began > _SLICE_SECONDS:  # other tasks get their turn
+        frame = await session.first.receive(None)
+        if frame is None:
+            raise WireError(session.first.channel.fault or "the session has ended")
+        if isinstance(frame, Frame) and frame.kind is Kind.ENTRY:
+            report.take(frame.body, frame.blob)
+        elif frame.kind is Kind.SCANNED:
+            report.end()
+            return
+        if time.monotonic() - began > _SLICE_SECONDS:  # other tasks get their turn
             await asyncio.sleep(0)
-            began = loop.time()
+            began = time.monotonic()

@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
+import threading
+import time
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
-from tinyagent.core.errors import ConfigurationError, WorkspaceConflict
+from tinyagent.core.errors import (
+    CallerError,
+    ConfigurationError,
+    ExecutionTimeout,
+    WorkspaceConflict,
+)
 from tinyagent.core.execution import Change
-from tinyagent.execution.workspace.commit import alone, commit
+from tinyagent.execution.deadline import deadline
+from tinyagent.execution.workspace.commit import commit, together
 from tinyagent.execution.workspace.compare import Difference, Folder, differences, shown
 from tinyagent.execution.workspace.manifest import (
+    MAX_ENTRIES,
     Manifest,
     PathState,
     content_of,
@@ -23,7 +35,9 @@ from tinyagent.execution.workspace.names import HIDDEN, HiddenNames, visible
 from tinyagent.execution.workspace.report import Found, Report, Spool
 from tinyagent.execution.workspace.texts import MAX_TEXT_BYTES, text_diff
 
+TOO_LATE = "they could not be read within the time of the step"
 _MAX_DIFFS = 1 << 20
+_MAX_DIFF_SECONDS = 60.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +52,11 @@ class Workspace:
 
     folder: str | Path
     hidden: Iterable[str] = HIDDEN
+    path: Path = field(init=False, repr=False, compare=False)
+    """The folder's path, which stays the same if the process changes its own folder."""
 
-    @property
-    def path(self) -> Path:
-        """The folder's path, which stays the same if the process changes its own folder."""
-        return Path(self.folder).absolute()
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", Path(self.folder).absolute())
 
     def open(self) -> OpenWorkspace:
         """Read what is in the folder now.
@@ -77,8 +91,10 @@ class OpenWorkspace:
         self._differences: list[Difference] = []
         self._digests: dict[bytes, tuple[PathState, str]] = {}
         self._diffs: dict[tuple[str, str, str], str] = {}
+        self._use = threading.Lock()
+        self._is_closing = self._is_closed = False
         try:
-            with alone(self.root):
+            with together(self.root):
                 self.manifest: Manifest = scan(self.root, hidden)
         except OSError as error:
             self.close()
@@ -88,9 +104,20 @@ class OpenWorkspace:
             raise
 
     def close(self) -> None:
-        """Forget what the code has changed."""
-        os.close(self.root)
-        self._spool.close()
+        """Forget what the code has changed, once no thread works on it any more."""
+        self._is_closing = True
+        self._close_if_idle()
+
+    def _close_if_idle(self) -> None:
+        if not self._is_closing or not self._use.acquire(blocking=False):
+            return  # the thread that uses it closes it
+        try:
+            if not self._is_closed:
+                self._is_closed = True
+                os.close(self.root)
+                self._spool.close()
+        finally:
+            self._use.release()
 
     def is_owned(self) -> bool:
         """Whether this user owns all that is shown: files of others cannot be changed in layers."""
@@ -102,15 +129,25 @@ class OpenWorkspace:
         Args:
             max_bytes: the size of the session's working folder.
         """
-        if self._spool.end > 2 * max_bytes:
-            self._compact()
-        most = max(max_bytes >> 12, 256) + len(self.manifest.entries)
-        return Report(self._spool, self._found, max_bytes, most)
+        with self._in_use():
+            if self._spool.end > 2 * max_bytes:
+                self._compact()
+            return Report(self._spool, self._found, max_bytes, MAX_ENTRIES)
 
-    def settle(self, report: Report) -> tuple[Change, ...]:
-        """Compare what was reported with the folder; returns the changes."""
-        self._found = report.found
-        return self._compare()
+    def settle(self, report: Report, until: float = math.inf) -> tuple[Change, ...]:
+        """Compare what was reported with the folder; returns the changes.
+
+        Args:
+            report: what the code's view holds.
+            until: when to give up, on the monotonic clock; changes that can be listed by then, but
+                not shown line by line, are shown without their lines.
+
+        Raises:
+            ExecutionTimeout: that moment came first.
+        """
+        with self._in_use():
+            self._found = report.found
+            return self._compare(until)
 
     def commit(self, paths: Iterable[str] | None) -> tuple[Change, ...]:
         """Write changes to the folder, all of these or none.
@@ -122,16 +159,32 @@ class OpenWorkspace:
             ConfigurationError: no change has such a path, or it is withheld.
             WorkspaceConflict: the folder is not as the code saw it, or cannot be written.
         """
-        chosen = self._chosen(paths)
-        if not chosen:
-            return ()
-        self._check_folder()
-        commit(self.root, chosen, self._spool)
-        written = {item.key for item in chosen}
-        for item in sorted(chosen, key=lambda item: item.after is not None):
-            self._note(item)  # what is gone first: a file may have taken its place
-        self._differences = [item for item in self._differences if item.key not in written]
-        return shown(chosen)
+        with self._in_use():
+            chosen = self._chosen(paths)
+            if not chosen:
+                return ()
+            self._check_folder()
+            commit(self.root, chosen, self._spool)
+            written = {item.key for item in chosen}
+            for item in sorted(chosen, key=lambda item: item.after is not None):
+                self._note(item)  # what is gone first: a file may have taken its place
+            self._differences = [item for item in self._differences if item.key not in written]
+            return shown(chosen)
+
+    @contextmanager
+    def _in_use(self) -> Generator[None]:
+        """Keep the folder open meanwhile: its descriptor's number may be another's afterwards.
+
+        Raises:
+            CallerError: the workspace was closed.
+        """
+        try:
+            with self._use:
+                if self._is_closed:
+                    raise CallerError("the workspace was closed meanwhile")
+                yield
+        finally:
+            self._close_if_idle()
 
     def _chosen(self, paths: Iterable[str] | None) -> list[Difference]:
         free = [item for item in self._differences if not item.change.withheld]
@@ -177,14 +230,17 @@ class OpenWorkspace:
             if item.after is not None:
                 self._digests[path] = now, item.after.digest
 
-    def _compare(self) -> tuple[Change, ...]:
-        folder = Folder(self.manifest, self._hidden, self._digest, self._is_same)
-        room = _MAX_DIFFS
-        each: list[Difference] = []
-        for item in differences(folder, self._found):
-            text = self._diff(item) if room > 0 else ""
-            room -= len(text)
-            each.append(replace(item, change=replace(item.change, diff=text)))
+    def _compare(self, until: float) -> tuple[Change, ...]:
+        digest = partial(self._digest, until=until)
+        folder = Folder(self.manifest, self._hidden, digest, self._is_same, partial(_check, until))
+        room, earlier = _MAX_DIFFS, self._diffs
+        each, self._diffs = differences(folder, self._found), {}
+        for place, item in enumerate(each):
+            if room <= 0 or time.monotonic() >= until:
+                break
+            if text := self._diff(item, earlier, until):
+                room -= len(text)
+                each[place] = replace(item, change=replace(item.change, diff=text))
         self._differences = each
         return shown(each)
 
@@ -192,17 +248,25 @@ class OpenWorkspace:
         now = state(self.root, path)
         return now is None if before is None else before.is_same(now)
 
-    def _digest(self, path: bytes, before: PathState) -> str:
+    def _digest(self, path: bytes, before: PathState, until: float = math.inf) -> str:
         known = self._digests.get(path)
         if known is not None and known[0] == before:
             return known[1] if self._is_same(path, before) else ""
-        digest = digest_of(self.root, path, before)
+        digest = digest_of(self.root, path, before, partial(_check, until))
         if digest:
             self._digests[path] = before, digest
         return digest
 
-    def _diff(self, item: Difference) -> str:
-        """The lines that differ, for a text of moderate size."""
+    def _diff(
+        self, item: Difference, earlier: Mapping[tuple[str, str, str], str], until: float
+    ) -> str:
+        """The lines that differ, for a text of moderate size, if they are found in time.
+
+        Args:
+            item: what differs.
+            earlier: what was shown before, by path and digests.
+            until: when to give up, on the monotonic clock.
+        """
         change, before, after = item.change, item.before, item.after
         if change.withheld or change.conflict or change.path.endswith("/"):
             return ""
@@ -215,9 +279,16 @@ class OpenWorkspace:
             return ""
         known = (change.path, "" if before is None else self._digest(item.key, before))
         key = (*known, change.digest)
-        if key not in self._diffs:
-            self._diffs[key] = text_diff(change.path, old, new, change.kind)
-        return self._diffs[key]
+        text = earlier.get(key)
+        if text is None:
+            seconds = min(until - time.monotonic(), _MAX_DIFF_SECONDS)
+            try:
+                with deadline(seconds):
+                    text = text_diff(change.path, old, new, change.kind)
+            except ExecutionTimeout:
+                return ""
+        self._diffs[key] = text
+        return text
 
     def _compact(self) -> None:
         """Copy the contents that are still known to a new spool."""
@@ -225,9 +296,20 @@ class OpenWorkspace:
         kept: dict[bytes, Found] = {}
         for path, item in self._found.items():
             kept[path] = item._replace(start=fresh.end)
-            fresh.append(self._spool.read(item.start, item.size))
+            for piece in self._spool.pieces(item.start, item.size):
+                fresh.append(piece)
         self._spool.close()
         self._spool, self._found = fresh, kept
+
+
+def _check(until: float) -> None:
+    """Check that the time is not over.
+
+    Raises:
+        ExecutionTimeout: it is.
+    """
+    if time.monotonic() >= until:
+        raise ExecutionTimeout(TOO_LATE)
 
 
 def _is_named(item: Difference, path: str) -> bool:

@@ -29,7 +29,7 @@ from typing import Any, NamedTuple
 from tinyagent.testing.strict.session import Json, ProviderExchange, Refused, as_dict, as_list, at
 
 _STEP = re.compile(r"(\[\*\]|\*|\w+)((?:\(\w+=[\w|]+\))*)")
-_FILTER = re.compile(r"(\w+)=([\w|]+)")
+_FILTER = re.compile(r"\b(\w+)=([\w|]+)")
 
 
 class Node(NamedTuple):

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tests.skillian.api.conftest import KEYS, Opened, Serve
 from tests.support.waits import soon
+
+from skillian.data.declare.saved import SavedComparison
+from skillian.history.store import open_history
+from skillian.reports import tracking
 
 SOURCES = """
 connections: {here: "files://."}
@@ -145,3 +151,59 @@ async def test_what_cannot_be_saved_is_refused(serve: Serve, tmp_path: Path) -> 
         await run(server, one)
         refused = await sent(server, "PUT", f"/saved/{one}/findings/none", 422, {"note": "x"})
         assert "no open finding" in refused["detail"]
+
+
+async def test_a_comparison_that_is_deleted_while_it_runs_leaves_no_history(
+    serve: Serve, tmp_path: Path
+) -> None:
+    async with serve(sources=written(tmp_path)) as server:
+        one, other = [await saved(server, AMOUNTS) for _ in range(2)]
+        service = server.service
+        for each in (one, other):
+            record = await service.saved.get("", each)
+            if each == one:
+                await sent(server, "DELETE", f"/saved/{each}", 204)
+            question = SavedComparison.model_validate(record.question)
+            await service.saved._run(record, "", question, lambda *_: None)
+    with open_history(f"sqlite:///{tmp_path / 'sessions.db'}") as history:
+        [run] = history.latest()
+        assert run.comparison.endswith(other)
+
+
+@pytest.mark.parametrize("way", ["deleted", "purged", "deleted during the run"])
+async def test_findings_about_a_file_are_deleted_with_it(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    recording = tracking.recording
+
+    async def recording_after_deletion(*given: Any) -> Any:
+        await server.service.saved.forget_upload("", uploads[0])
+        return await recording(*given)
+
+    async with serve(sources=written(tmp_path), uploads=tmp_path / "uploads") as server:
+        uploads = [await sent_file(server, f"id,amount\n1,{amount}\n") for amount in (10, 11)]
+        names = {
+            f"source_{side}": f"upload:{each}" for side, each in zip("ab", uploads, strict=True)
+        }
+        one = await saved(server, {**names, "key": ["id"]})
+        if way == "deleted during the run":
+            monkeypatch.setattr("skillian.api.saved.recording", recording_after_deletion)
+        report = await run(server, one)
+        assert bool(report["findings"]) == (way != "deleted during the run")
+        if way == "deleted":
+            await sent(server, "DELETE", f"/uploads/{uploads[0]}", 204)
+        elif way == "purged":
+            await server.service.saved.purge()
+            assert (await sent(server, "GET", f"/saved/{one}", 200))["findings"]
+            await server.service.uploads.purge(timedelta(0))
+            await server.service.saved.purge()
+        report = await sent(server, "GET", f"/saved/{one}", 200)
+        assert report["findings"] == []
+        assert [each["findings"] for each in report["runs"]] == [1]
+
+
+async def sent_file(server: Opened, content: str) -> str:
+    headers = {"Content-Type": "application/octet-stream"}
+    async with server.post("/uploads?name=a.csv", data=content, headers=headers) as answer:
+        assert answer.status == 201, await answer.text()
+        return str((await answer.json())["id"])

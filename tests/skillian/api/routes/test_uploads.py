@@ -151,3 +151,14 @@ async def test_a_client_that_disconnects_leaves_nothing(serve: Serve, tmp_path: 
         await soon(lambda: bool(stored(tmp_path)))
         writer.close()  # before all bytes that it has announced
         await soon(lambda: not stored(tmp_path))
+
+
+async def test_a_server_deletes_what_one_that_was_killed_has_left(
+    serve: Serve, tmp_path: Path
+) -> None:
+    folder = tmp_path / "files" / "local" / ("0" * 32)
+    folder.mkdir(parents=True)
+    for name in ("held", "upload.csv"):
+        (folder / name).touch()
+    async with serve(uploads=tmp_path / "files"):
+        assert stored(tmp_path) == []

@@ -278,7 +278,7 @@ async def test_a_file_that_is_being_written_in_this_process_is_refused(tmp_path:
 
 def spilled(folder: Path) -> list[bool]:
     """Return for each folder of ours in `folder` whether it has files, for our eyes only."""
-    paths = [*folder.glob("skillian-*")]
+    paths = [path for path in folder.glob("skillian-*/*") if path.is_dir()]
     return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in paths]
 
 

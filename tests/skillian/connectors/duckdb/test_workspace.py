@@ -36,6 +36,18 @@ async def test_staged_rows_are_exact() -> None:
     await workspace.aclose()
 
 
+@pytest.mark.parametrize("rows", [10, 30_000])
+async def test_the_size_of_tables_is_about_their_memory(rows: int) -> None:
+    workspace = Workspace()
+    made = "SELECT i::TEXT AS t, i::BIGINT AS n, i::DECIMAL(38, 2) AS d FROM range($rows) r (i)"
+    names = [await workspace.create(made, {"rows": rows})]
+    names.append(await workspace.stage(COLUMNS, batches([{"key_0": "x"}] * rows)))
+    used = "SELECT sum(memory_usage_bytes)::BIGINT AS n FROM duckdb_memory()"
+    [memory] = (await workspace.run(used, {})).to_pylist()
+    assert memory["n"] < 2 * workspace.size(*names) < 4 * memory["n"] + 400_000
+    await workspace.aclose()
+
+
 async def test_a_failed_stage_leaves_no_table() -> None:
     async def broken() -> AsyncGenerator[ArrowBatch]:
         async for batch in batches([{"key_0": "x", "total_0": Decimal(1)}]):

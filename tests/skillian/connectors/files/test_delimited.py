@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillian.connectors.files import lines
+from skillian.connectors.files import delimited, lines
 from skillian.connectors.files.delimited import csv_select, csv_types
 from skillian.connectors.files.lines import (
     CsvFormat,
@@ -226,3 +226,12 @@ def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(lines, "_MAX_RECORDS", 3)
     path = file_of(tmp_path, "a\n1\n2\n3\n")
     assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]
+
+
+def test_a_wide_file_is_read_by_several_statements(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "_EXPRESSIONS", 10)
+    values = {"BIGINT": "1", "DECIMAL(38,1)": "1.5", "VARCHAR": "x", "DATE": "2026-01-31"}
+    kinds = [[*values][number % 4] for number in range(8)]
+    types, rows = read({f"c{number}": [values[kind]] for number, kind in enumerate(kinds)})
+    assert [*types.values()] == kinds
+    assert len(rows) == len(kinds)

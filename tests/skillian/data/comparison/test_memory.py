@@ -3,14 +3,16 @@
 import gc
 from collections.abc import AsyncGenerator, Callable
 
+import duckdb
 import pytest
 from sqlglot import exp
 
+from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.services import DataServices
 
-BYTES = 300_000  # room for about a dozen
+BYTES = 2_000_000  # room for about a dozen
 COMPARISONS = 40
 WARM = 20
 PARTS = 60  # a comparison; its statements have hundreds
@@ -62,6 +64,22 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     assert len(kept) < len(keys)
     assert 0 < held <= BYTES
     assert {row["table_name"] for row in stored.to_pylist()} == tables
+
+
+async def test_engines_over_two_databases_do_not_all_stay_open(
+    make_services: Callable[[str, str], DataServices],
+) -> None:
+    first, _, second = SOURCES.partition("  b:")
+    sources = f"{first}  b:{second}".replace("test.duckdb'}", "test.duckdb', d: 'files://.'}")
+    services = make_services(SCRIPT, sources.replace("c\n    table: b", "d\n    table: b.parquet"))
+    folder = services.registry.folder
+    with duckdb.connect(folder / "test.duckdb") as made:
+        made.execute(f"COPY b TO '{folder / 'b.parquet'}'")
+    before = {*joint._open}
+    keys = [key async for key in compare(services.comparison, 10)]
+    assert len({*joint._open} - before) == joint.MAX_IDLE
+    pages = [await services.comparison.rows(key, ["major_diff"]) for key in keys]
+    assert all(page.rows for page in pages)
 
 
 async def test_no_statement_is_remembered(

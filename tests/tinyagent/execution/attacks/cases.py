@@ -41,7 +41,7 @@ class Attack:
         checks: asked after the steps, besides what is asked after every attack.
         may_lose: whether the session's variables may be lost, if that is said.
         resets: whether the code breaks its own session, so that only `reset` repairs it.
-        imports: `extra_imports` of the executor.
+        imports: of the sandbox.
         root: whether the proof needs root.
         group: what it belongs to.
     """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 from tests.tinyagent.execution.attacks.canaries import Canaries
@@ -10,6 +11,7 @@ from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.confined import MakeExecutor, limits_of, run_confined
 from tests.tinyagent.execution.attacks.everything import ALL
 
+from tinyagent import Sandbox
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.trust import TrustLevel
@@ -56,12 +58,9 @@ async def make_executor(canaries: Canaries) -> AsyncIterator[MakeExecutor]:
     """An executor for an attack, at a trust level; closed at the end."""
     made: list[ProcessExecutor] = []
 
-    def make(attack: Attack, level: TrustLevel, **options: object) -> ProcessExecutor:
+    def make(attack: Attack, level: TrustLevel, **options: Any) -> ProcessExecutor:
         executor = ProcessExecutor(
-            level,
-            limits=limits_of(attack),
-            extra_imports=attack.imports,
-            **options,  # type: ignore[arg-type]  # each test's own
+            Sandbox(level, limits=limits_of(attack), imports=attack.imports, **options)
         )
         made.append(executor)
         return executor

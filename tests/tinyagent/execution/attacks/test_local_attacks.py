@@ -8,6 +8,7 @@ from tests.tinyagent.execution.attacks.cases import Attack
 from tests.tinyagent.execution.attacks.confined import limits_of, run_confined
 from tests.tinyagent.execution.attacks.everything import LOCAL
 
+from tinyagent import Sandbox
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.trust import TrustLevel
 
@@ -16,6 +17,6 @@ from tinyagent.execution.trust import TrustLevel
 async def test_local(attack: Attack, canaries: Canaries) -> None:
     needed = ("builtins", "ctypes", "os", "sys", *attack.libraries)
     async with ProcessExecutor(
-        TrustLevel.LOCAL, limits=limits_of(attack), extra_imports=needed
+        Sandbox(TrustLevel.LOCAL, limits=limits_of(attack), imports=needed)
     ) as executor:
         await run_confined(attack, executor, canaries)

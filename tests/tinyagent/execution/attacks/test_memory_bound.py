@@ -142,7 +142,7 @@ def _share_of(pid: int) -> int:
 @pytest.mark.parametrize("code", FORKING.values(), ids=FORKING)
 async def test_processes_together_keep_to_the_limit(code: str) -> None:
     bounds = within(30, max_memory_bytes=LIMIT, max_file_bytes=MEGA, max_processes=60)
-    async with isolated(bounds, extra_imports="*") as executor:
+    async with isolated(bounds, imports="*") as executor:
         await value_of(executor, f"{FILL}\nkept = 41\nFIRST = 0")
         bare = memory_of_sessions()
         with Gauge() as gauge:
@@ -155,7 +155,7 @@ async def test_processes_together_keep_to_the_limit(code: str) -> None:
 @pytest.mark.usefixtures("busy_machine")
 async def test_states_and_what_they_left_running_keep_to_the_limit() -> None:
     bounds = within(30, max_memory_bytes=LIMIT, max_file_bytes=MEGA)
-    async with isolated(bounds, extra_imports="*") as executor:
+    async with isolated(bounds, imports="*") as executor:
         await value_of(executor, FILL)
         bare = memory_of_sessions()
         writes = "for _ in range(3):\n    for each in held: each[::4096] = os.urandom(256)"

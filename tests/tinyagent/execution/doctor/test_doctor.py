@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tinyagent import Sandbox
 from tinyagent.execution.advice import advise
 from tinyagent.execution.doctor import examine as doctor
 from tinyagent.execution.doctor.bench import (
@@ -28,7 +29,7 @@ from tinyagent.execution.network.access import NetworkAccess
 from tinyagent.execution.network.rules import HostPolicy
 from tinyagent.execution.protocol import Guarantee
 from tinyagent.execution.sandbox import starter
-from tinyagent.execution.sandbox.demands import Demands, ProcessOptions
+from tinyagent.execution.sandbox.demands import Demands
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT, Engine
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
@@ -85,9 +86,8 @@ def without_locks(monkeypatch: pytest.MonkeyPatch, canaries: Canaries) -> Genera
 
 
 def bench(canaries: Canaries, level: TrustLevel = TrustLevel.ISOLATED) -> Bench:
-    def open_executor(options: ProcessOptions) -> ProcessExecutor:
-        wanted: ProcessOptions = {**options, "extra_imports": ("*",)}
-        return ProcessExecutor(level, **wanted)
+    def open_executor(sandbox: Sandbox) -> ProcessExecutor:
+        return ProcessExecutor(replace(sandbox, level=level, imports="*"))
 
     return Bench(level, None, canaries, open_executor)
 

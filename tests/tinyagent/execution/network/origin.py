@@ -20,6 +20,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 ZONE = {
     "api.example.com": ["93.184.216.34"],
     "other.example.com": ["93.184.216.34"],
+    "xn--bcher-kva.example.com": ["93.184.216.34"],
     "a.example.org": ["93.184.216.35"],
     "b.c.example.org": ["93.184.216.35"],
     "example.org": ["93.184.216.35"],

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-NETWORK = ("api.example.com", "*.example.org:443", "other.example.com:8080", "localhost")
+NETWORK = (
+    "api.example.com", "*.example.org:443", "other.example.com:8080", "localhost",
+    "b\u00fccher.example.com",
+)  # fmt: skip
 
 PROGRAMS = {
     "urllib get": """
@@ -183,6 +186,23 @@ async def main():
         async with session.post("https://api.example.com/x", data=form) as answer:
             assert (await answer.json())["size"] > 100000
 asyncio.run(main())
+print("fine")
+""",
+    "a name in another alphabet": """
+import requests, urllib.request
+for place in ("https://b\u00fccher.example.com/x", "https://xn--bcher-kva.example.com/x"):
+    assert requests.get(place).json()["host"] == "xn--bcher-kva.example.com"
+with urllib.request.urlopen("https://xn--bcher-kva.example.com/x") as answer:
+    assert answer.status == 200
+print("fine")
+""",
+    "a header in another alphabet": """
+import json, urllib.request
+request = urllib.request.Request("https://api.example.com/x")
+request.add_header("X-Name", "Zo\u00eb".encode().decode("latin-1"))
+with urllib.request.urlopen(request) as answer:
+    sent = json.load(answer)["headers"]["x-name"]
+assert sent.encode("latin-1").decode() == "Zo\u00eb", sent
 print("fine")
 """,
     "a local service of the host": """

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import pytest
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 
 
 async def test_without_a_network_nothing_of_one_is_there() -> None:
     """Not even in a session of the same program that had one before."""
-    async with ProcessExecutor(network=["localhost"]) as executor:
+    async with ProcessExecutor(Sandbox(network=["localhost"])) as executor:
         await executor.run("1")
-    async with ProcessExecutor(extra_imports=["socket"]) as executor:
+    async with ProcessExecutor(Sandbox(imports=["socket"])) as executor:
         result = await executor.run("import socket; socket.socket()")
         assert "PermissionError" in str(result.error)
         for code in ("os.path.exists('/etc/hosts')", "os.path.exists('/etc/sandbox-ca.pem')"):
@@ -33,9 +34,9 @@ async def test_without_a_network_nothing_of_one_is_there() -> None:
         ({"network": ["example.com:70000"]}, "no port between"),
         ({"network": ["[::1]:80"]}, "not a host"),
         ({"secrets": {"a.com": None}}, "`network`, which lists none"),
-        ({"trust_level": "local", "network": ["a.com"]}, "has no option network"),
+        ({"level": "local", "network": ["a.com"]}, "has no option network"),
     ],
 )
 def test_what_cannot_be_allowed_is_explained(options: dict[str, object], reason: str) -> None:
     with pytest.raises(ConfigurationError, match=reason.replace("*", r"\*")):
-        ProcessExecutor(**options)  # type: ignore[arg-type]
+        ProcessExecutor(Sandbox(**options))  # type: ignore[arg-type]

@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
-import pytest
+import re
 
-from tinyagent.execution.network.rules import Allow, HostPolicy, Target, read_rules
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.cost import cost_of
+
+from tinyagent.core.errors import ConfigurationError
+from tinyagent.execution.network.rules import Allow, HostPolicy, PathPattern, Target, read_rules
+from tinyagent.execution.network.upstream import url_of
 
 RULES = (
     "api.example.com",
@@ -66,3 +73,30 @@ def _refusal(url: str) -> str:
     host, _, port = place.partition(":")
     target = Target(scheme, host, int(port or {"http": 80, "https": 443}[scheme]))
     return POLICY.refuse(target, "GET", f"/{path}")
+
+
+_PATH_TEXT = st.text("/a*b-", max_size=8).map(lambda text: f"/{text}")
+
+
+@given(_PATH_TEXT, st.text("/ab-", max_size=12).map(lambda text: f"/{text}"))
+def test_a_path_is_compared_as_its_pattern_says(pattern: str, path: str) -> None:
+    parts = [re.escape(part) for part in pattern.removesuffix("*").split("*")]
+    likeness = "[^/]*".join(parts) + (".*" if pattern.endswith("*") else "")
+    assert PathPattern(pattern).matches(path) == (re.fullmatch(likeness, path) is not None)
+
+
+@pytest.mark.parametrize("path", ["-" * 16_000, "/".join("-" * 8_000), "a-" * 8_000])
+@pytest.mark.parametrize("pattern", ["/*-*-*-*x", "/*/*/*/*x", "/*-*a*-*a*x*"])
+def test_a_hostile_path_costs_little(pattern: str, path: str) -> None:
+    policy = HostPolicy(read_rules([Allow("GET", f"https://some.example{pattern}")]))
+    target = Target("https", "some.example", 443)
+    assert cost_of(lambda: policy.refuse(target, "GET", f"/{path}")) < 0.02
+
+
+def test_a_name_in_another_alphabet_is_compared_as_protocols_write_it() -> None:
+    [rule] = read_rules(["B\u00fccher.example"])
+    assert rule.host == "xn--bcher-kva.example"
+    target = Target("https", rule.host, 443)
+    assert url_of(target, "/a").raw_host == rule.host
+    with pytest.raises(ConfigurationError, match="is not the name of a host"):
+        read_rules(["stra\u00dfe.example"])  # stands for two hosts, by two standards

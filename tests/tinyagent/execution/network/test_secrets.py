@@ -7,6 +7,7 @@ import itertools
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.support.cost import cost_of
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.network.rules import read_rules
@@ -31,6 +32,20 @@ def test_an_echo_is_masked_however_it_is_cut(before: bytes, cuts: list[int], tim
         passed += ready
     passed += secret.mask(tail)
     assert passed == before + b"*" * len(KEY) * times + b" end"
+
+
+def test_only_what_may_become_an_echo_is_held_back() -> None:
+    secret = Secret("authorization", "Bearer ", "KEY", KEY)
+    assert secret.mask_stream(b"", b"data: hello\n\n") == (b"data: hello\n\n", b"")
+    assert secret.mask_stream(b"", b"data: SK-very/") == (b"data: ", b"SK-very/")
+    assert secret.mask_stream(b"sk-", b"other") == (b"sk-other", b"")
+
+
+def test_looking_for_echoes_costs_little() -> None:
+    """Each piece of an answer is looked at; a server that is listed may send what it likes."""
+    secret = Secret("authorization", "Bearer ", "KEY", "a" * 2_000)
+    for data in (b"a" * 65_000, b"6" * 65_000, b"\\u0061" * 10_000):
+        assert cost_of(lambda data=data: secret.mask_stream(b"", data)) < 0.05  # type: ignore[misc]
 
 
 def test_a_key_is_not_shown() -> None:

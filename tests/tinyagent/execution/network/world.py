@@ -22,6 +22,7 @@ from typing import Any
 import trustme
 from tests.tinyagent.execution.network import origin
 
+from tinyagent import Sandbox
 from tinyagent.execution.network.rules import Allow
 from tinyagent.execution.network.secrets import ApiKey, Bearer
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -107,12 +108,14 @@ async def run(case: dict[str, Any]) -> dict[str, Any]:
     origin.requests.clear()
     os.environ.update(case.get("environment", {}))
     executor = ProcessExecutor(
-        case["level"],
-        network=[_rule(item) for item in case["network"]],
-        secrets={host: _secret(item) for host, item in case.get("secrets", {}).items()},
-        limits=ExecutionLimits(timeout_seconds=20, **case.get("limits", {})),
-        extra_imports=("*",),
-        checkpoints=case.get("checkpoints", 8),
+        Sandbox(
+            case["level"],
+            network=[_rule(item) for item in case["network"]],
+            secrets={host: _secret(item) for host, item in case.get("secrets", {}).items()},
+            limits=ExecutionLimits(timeout_seconds=20, **case.get("limits", {})),
+            imports=("*",),
+            checkpoints=case.get("checkpoints", 8),
+        )
     )
     steps: list[dict[str, Any]] = []
     async with executor:

@@ -13,6 +13,7 @@ from tests.support.execution import value_of
 from tests.support.waits import until
 from tests.support.wheels import line_of, make_sdist, make_wheel
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.packages.store import prepare_packages
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -45,14 +46,14 @@ async def test_code_imports_its_packages_and_no_others(index: Path, level: str) 
         requires=["tools"],
     )
     make_wheel(index, "tools", {"tools_of_it/__init__.py": "H = 'hello'"})
-    async with ProcessExecutor(level, packages=["Greeter>=1"], extra_imports="*") as executor:
+    async with ProcessExecutor(Sandbox(level, packages=["Greeter>=1"], imports="*")) as executor:
         assert await value_of(executor, "import greeter\ngreeter.HELLO") == "hello"
         assert await value_of(executor, "import tools_of_it\ntools_of_it.__file__") == (
             "/packages/tools_of_it/__init__.py"
         )
         result = await executor.run("import aiohttp")
         assert "No module named 'aiohttp'" in str(result.error)
-    async with ProcessExecutor(level, packages=["greeter"]) as executor:
+    async with ProcessExecutor(Sandbox(level, packages=["greeter"])) as executor:
         result = await executor.run("import numpy")
         assert "import of 'numpy' is not allowed here" in str(result.error)
         version = "import importlib.metadata as m\nm.version('tools')"
@@ -86,7 +87,7 @@ async def test_the_set_cannot_be_changed_by_the_code(index: Path, level: str) ->
             ],
         )
     """
-    executor = ProcessExecutor(level, packages=["thing"])
+    executor = ProcessExecutor(Sandbox(level, packages=["thing"]))
     async with executor:
         assert executor.packages is not None
         before = state_of(executor.packages.folder)
@@ -99,7 +100,7 @@ async def test_the_set_cannot_be_changed_by_the_code(index: Path, level: str) ->
 async def test_a_package_that_starts_a_program_is_held_back(index: Path) -> None:
     source = "import subprocess\nsubprocess.run(['/bin/true'])"
     make_wheel(index, "starter", {"starter.py": source})
-    async with ProcessExecutor(packages=["starter"]) as executor:
+    async with ProcessExecutor(Sandbox(packages=["starter"])) as executor:
         result = await executor.run("import starter")
         assert "PermissionError" in str(result.error)
 
@@ -108,7 +109,7 @@ async def test_package_code_runs_in_sessions_only(index: Path, tmp_path: Path) -
     canary = tmp_path / "ran"
     source = f"try:\n    open({str(canary)!r}, 'w')\nexcept OSError:\n    pass\nRAN = True"
     make_wheel(index, "eager", {"eager.py": source, "eager_lib/__init__.py": source})
-    async with ProcessExecutor(packages=["eager"], extra_imports=["eager"]) as executor:
+    async with ProcessExecutor(Sandbox(packages=["eager"], imports=["eager"])) as executor:
         assert await value_of(executor, "import eager, eager_lib\neager.RAN")
     assert not canary.exists()
 
@@ -118,7 +119,7 @@ async def test_the_lock_is_written_kept_and_used(
 ) -> None:
     make_wheel(index, "thing", {"thing.py": "V = 1"})
     lock = tmp_path / "project" / "sandbox.lock"
-    async with ProcessExecutor(packages=["thing"], lock=lock) as executor:
+    async with ProcessExecutor(Sandbox(packages=["thing"], lock=lock)) as executor:
         assert await value_of(executor, "import thing\nthing.V") == 1
         assert executor.packages is not None
         assert executor.packages.lock_file == lock
@@ -126,7 +127,7 @@ async def test_the_lock_is_written_kept_and_used(
     assert lock.read_text().startswith("thing==1.0 \\\n    --hash=sha256:")
     make_wheel(index, "thing", {"thing.py": "V = 2"}, version="2.0")
     monkeypatch.setenv("PATH", "/nowhere")  # a set that exists needs no uv
-    async with ProcessExecutor(lock=lock) as executor:
+    async with ProcessExecutor(Sandbox(lock=lock)) as executor:
         assert await value_of(executor, "import thing\nthing.V") == 1
 
 
@@ -321,13 +322,13 @@ def test_without_locks_there_are_no_packages() -> None:
     with pytest.raises(
         ConfigurationError, match="'local' has no locks, so it has no option packag"
     ):
-        ProcessExecutor("local", packages=["polars"])
+        ProcessExecutor(Sandbox("local", packages=["polars"]))
 
 
 @pytest.mark.parametrize("level", LEVELS)
 async def test_well_known_packages_of_the_index_are_imported(level: str) -> None:
     names = ["polars>=2", "scikit-learn>=1.9", "lxml", "pillow"]
-    async with ProcessExecutor(level, packages=names) as executor:
+    async with ProcessExecutor(Sandbox(level, packages=names)) as executor:
         try:
             _ = executor.packages
         except ConfigurationError as error:
@@ -339,7 +340,7 @@ async def test_well_known_packages_of_the_index_are_imported(level: str) -> None
 @pytest.mark.parametrize("level", LEVELS)
 async def test_polars_works_over_steps_with_checkpoints(level: str) -> None:
     """Its pool of threads, which a fork lacks, once made every later step wait for ever."""
-    async with ProcessExecutor(level, packages=["polars>=2"], checkpoints=4) as executor:
+    async with ProcessExecutor(Sandbox(level, packages=["polars>=2"], checkpoints=4)) as executor:
         try:
             _ = executor.packages
         except ConfigurationError as error:

@@ -15,6 +15,7 @@ from tests.tinyagent.execution.programs.cases import Program
 from tests.tinyagent.execution.programs.everything import ALL
 from tests.tinyagent.execution.programs.tools import TOOLS
 
+from tinyagent import Sandbox
 from tinyagent.execution.protocol import Executor
 from tinyagent.execution.sandbox.executor import get_executor
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
@@ -47,7 +48,7 @@ def expected() -> Expected:
 async def test_at_each_level(program: Program, level: TrustLevel, expected: Expected) -> None:
     is_local = level is TrustLevel.LOCAL and not program.local
     extra = program.imports if is_local else ()  # its own list is short
-    executor = get_executor(level, limits=LIMITS, extra_imports=extra)
+    executor = get_executor(Sandbox(level, limits=LIMITS, imports=extra))
     artifacts = await _same(program, executor, expected)
     assert program.files <= artifacts.keys()
     images = [name for name, media_type in artifacts.items() if media_type == "image/png"]
@@ -56,7 +57,7 @@ async def test_at_each_level(program: Program, level: TrustLevel, expected: Expe
 
 @pytest.mark.parametrize("program", ALL, ids=lambda program: program.name)
 async def test_without_checkpoints(program: Program, expected: Expected) -> None:
-    executor = get_executor(TrustLevel.ISOLATED, limits=LIMITS, checkpoints=0)
+    executor = get_executor(Sandbox(TrustLevel.ISOLATED, limits=LIMITS, checkpoints=0))
     await _same(program, executor, expected)
 
 

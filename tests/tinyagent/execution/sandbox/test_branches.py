@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from tests.support.execution import ended_well, hurry, isolated, value_of, within
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 
@@ -26,7 +27,7 @@ async def executor() -> AsyncGenerator[ProcessExecutor]:
 
 @pytest.mark.parametrize("level", LEVELS)
 async def test_each_branch_goes_on_with_variables_and_files_of_its_own(level: str) -> None:
-    async with ProcessExecutor(level, limits=within(), extra_imports=["os"]) as executor:
+    async with ProcessExecutor(Sandbox(level, limits=within(), imports=["os"])) as executor:
         await value_of(executor, "rows = [1]\nopen('log', 'w').write('base')")
         branches = await executor.fork(3)
         code = "rows.append({0})\nopen('log', 'a').write(' {0}')\nopen('own{0}', 'w').write('')"
@@ -69,7 +70,7 @@ async def test_tools_and_data_are_there_and_may_differ(executor: ProcessExecutor
 
 
 async def test_an_array_of_a_hundred_megabytes_is_shared() -> None:
-    async with isolated(extra_imports=["numpy"]) as executor:
+    async with isolated(imports=["numpy"]) as executor:
         await value_of(executor, "import numpy as np\nrows = np.ones(13_000_000)\n0")
         branches = await executor.fork(8)
         sums = await asyncio.gather(*(value_of(each, "float(rows.sum())") for each in branches))
@@ -78,7 +79,7 @@ async def test_an_array_of_a_hundred_megabytes_is_shared() -> None:
 
 @pytest.mark.parametrize("level", LEVELS)
 async def test_a_step_of_a_branch_that_ends_badly_loses_only_itself(level: str) -> None:
-    async with ProcessExecutor(level, limits=within(), extra_imports=["os"]) as executor:
+    async with ProcessExecutor(Sandbox(level, limits=within(), imports=["os"])) as executor:
         await value_of(executor, "x = 1")
         late, dead, other = await executor.fork(3)
         hurry(late, 0.3)
@@ -171,7 +172,7 @@ async def test_what_forks_would_share_is_refused(
 
 
 async def test_pipes_mappings_and_other_working_directories_are_refused() -> None:
-    async with isolated(extra_imports=["os", "mmap"]) as executor:
+    async with isolated(imports=["os", "mmap"]) as executor:
         for code, undo, reason in (
             ("ends = os.pipe()", "os.close(ends[0])\nos.close(ends[1])", "pipe"),
             ("os.mkdir('sub')\nos.chdir('sub')", "os.chdir('..')", "working directory"),
@@ -207,7 +208,7 @@ def socket(number):
 
 @pytest.mark.parametrize("level", ["isolated", "sandboxed"])
 async def test_the_files_and_memory_of_other_branches_are_not_to_be_found(level: str) -> None:
-    async with ProcessExecutor(level, limits=within(), extra_imports=["os", "gc"]) as executor:
+    async with ProcessExecutor(Sandbox(level, limits=within(), imports=["os", "gc"])) as executor:
         one, other = await executor.fork(2)
         await value_of(one, "mark = 'only' + 'here'\nopen('onlyhere', 'w').write(mark * 1000)\n0")
         found = await value_of(other, _SEARCH)
@@ -319,7 +320,7 @@ async def test_many_rounds_leave_nothing(executor: ProcessExecutor) -> None:
 @pytest.mark.parametrize("seed", range(4))
 async def test_any_order_of_forks_steps_and_closes_is_as_in_a_model(seed: int) -> None:
     choose = random.Random(seed)  # noqa: S311 - the same each time
-    async with isolated(extra_imports=["os"]) as executor:
+    async with isolated(imports=["os"]) as executor:
         await value_of(executor, "import os\nitems = []\n0")
         models: dict[ProcessExecutor, tuple[list[int], dict[str, str]]] = {executor: ([], {})}
         for number in range(40):

@@ -149,6 +149,23 @@ async def test_a_closed_channel_leaves_nothing_with_the_loop() -> None:
     os.close(write)
 
 
+def test_a_channel_with_data_waiting_is_closed_where_no_loop_runs() -> None:
+    """A collected executor closes its session from wherever it is collected."""
+
+    async def begin() -> Channel:
+        ours, _ = pairs
+        channel = Channel(ours)
+        channel.send(b"x" * (8 << 20))
+        return channel
+
+    pairs = socket.socketpair()
+    pairs[0].setblocking(False)  # noqa: FBT003 - as above
+    channel = asyncio.run(begin())
+    channel.close()
+    assert pairs[0].fileno() < 0
+    pairs[1].close()
+
+
 async def test_what_came_with_an_earlier_frame_is_reported_at_once(pair: Pair) -> None:
     channel, theirs = pair
     theirs.sendall(READY + READY)
@@ -157,3 +174,14 @@ async def test_what_came_with_an_earlier_frame_is_reported_at_once(pair: Pair) -
     channel.listen(wake.set)
     assert wake.is_set()
     channel.unlisten()
+
+
+async def test_what_was_sent_before_the_end_is_read_though_sending_fails(pair: Pair) -> None:
+    channel, other = pair
+    other.sendall(pack(Frame(Kind.FAILED, {"error": "why"})))
+    other.close()
+    channel.send(b"an order")
+    frame = channel.take()
+    assert isinstance(frame, Frame)
+    assert frame.body == {"error": "why"}
+    assert not channel.is_open

@@ -12,6 +12,7 @@ import pytest
 from tests.support.execution import ended_well, hurry, isolated, sandbox_processes, value_of, within
 from tests.support.waits import SECONDS, soon
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import CallerError, ConfigurationError
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 
@@ -223,11 +224,11 @@ def test_a_file_that_does_not_exist_is_reported_at_once(tmp_path: Path) -> None:
 
 def test_wrong_options_are_reported_at_once() -> None:
     with pytest.raises(ConfigurationError, match="checkpoints must be 0 or more, got -1"):
-        ProcessExecutor(checkpoints=-1)
+        ProcessExecutor(Sandbox(checkpoints=-1))
     with pytest.raises(ConfigurationError, match="engine 'none' is none of"):
-        ProcessExecutor("sandboxed", engine="none")
-    with pytest.raises(ConfigurationError, match="'unheard' is none of local, isolated"):
-        ProcessExecutor("unheard")
+        ProcessExecutor(Sandbox("sandboxed", engine="none"))
+    with pytest.raises(ConfigurationError, match="no trust level 'unheard'; use local, isolated"):
+        ProcessExecutor(Sandbox("unheard"))
 
 
 async def test_kill_and_close_may_be_called_at_any_time() -> None:
@@ -297,15 +298,15 @@ async def test_imports_are_those_of_the_list() -> None:
 
 
 async def test_more_imports_are_allowed_by_name_or_all() -> None:
-    async with isolated(extra_imports=["socket"]) as executor:
+    async with isolated(imports=["socket"]) as executor:
         assert await value_of(executor, "import socket\nsocket.AF_INET.value") == 2
         assert "not allowed" in ((await executor.run("import ctypes")).error or "")
-    async with isolated(extra_imports=["*"]) as executor:
+    async with isolated(imports=["*"]) as executor:
         assert await value_of(executor, "import ctypes, socket\nctypes.sizeof(ctypes.c_int)") == 4
 
 
 async def test_an_extra_module_that_is_not_installed_is_an_ordinary_error() -> None:
-    async with isolated(extra_imports=["no_such_module"]) as executor:
+    async with isolated(imports=["no_such_module"]) as executor:
         error = (await executor.run("import no_such_module")).error
     assert "ModuleNotFoundError" in (error or "")
 

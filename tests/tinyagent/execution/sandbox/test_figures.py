@@ -27,7 +27,7 @@ PLOT = "import matplotlib.pyplot as plt\nfigure = plt.figure()\nplt.plot([1, 2])
 async def test_a_figure_that_the_code_saves_comes_back_once(
     code: str, names: list[str], imports: tuple[str, ...]
 ) -> None:
-    async with isolated(extra_imports=imports) as executor:
+    async with isolated(imports=imports) as executor:
         result = await executor.run(PLOT + code)
     assert result.error is None
     assert sorted(artifact.name for artifact in result.artifacts) == names

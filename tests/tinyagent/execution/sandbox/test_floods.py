@@ -86,7 +86,7 @@ async def started(attack: Attack, checkpoints: int) -> ProcessExecutor:
     def lookup(key: str) -> None:
         raise TypeError(f"no {key}")
 
-    executor = isolated(extra_imports=["*"], checkpoints=checkpoints)
+    executor = isolated(imports=["*"], checkpoints=checkpoints)
     for tool in (echo, echo_later, lookup):
         executor.inject(tool.__name__, tool)
     loads = "".join(f"import {name}\n" for name in attack.libraries)

@@ -16,6 +16,7 @@ from tests.support.kernels import (
     on_a_kernel_without,
 )
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.execution.sandbox.engines import ENGINES
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -26,7 +27,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs the kerne
 TRY = """
 async def work():
     for options in FORMS:
-        async with ProcessExecutor(**options) as executor:
+        async with ProcessExecutor(Sandbox(**options)) as executor:
             try:
                 result = await executor.run("CODE")
                 answer[str(options)] = ["ran", result.error or result.value]
@@ -47,7 +48,7 @@ def tried(*lacks: str, code: str = "1 + 1", for_nobody: Path | None = None, **op
 
 def test_without_namespaces_isolated_runs_and_sandboxed_names_what_is_missing() -> None:
     assert tried(NAMESPACES) == ["ran", 2]
-    verdict, reason = tried(NAMESPACES, trust_level="sandboxed", engine="kernel")
+    verdict, reason = tried(NAMESPACES, level="sandboxed", engine="kernel")
     assert verdict == "refused"
     for promise in NOT_IN_CONTAINERS:
         assert f"{promise} (" in reason
@@ -58,14 +59,14 @@ def test_without_namespaces_isolated_runs_and_sandboxed_names_what_is_missing() 
 
 @pytest.mark.parametrize("level", ["isolated", "sandboxed"])
 def test_without_namespaces_a_network_is_refused_with_the_fix(level: str) -> None:
-    verdict, reason = tried(NAMESPACES, trust_level=level, network=["localhost"])
+    verdict, reason = tried(NAMESPACES, level=level, network=["localhost"])
     assert verdict == "refused"
     assert "a network needs namespaces; to get it: user namespaces: " in reason
 
 
 def test_promises_that_are_named_are_done_without() -> None:
     without = [*NOT_IN_CONTAINERS[:-1], "not the name of the host"]
-    options: dict[str, Any] = {"trust_level": "sandboxed", "engine": "kernel", "without": without}
+    options: dict[str, Any] = {"level": "sandboxed", "engine": "kernel", "without": without}
     assert tried(NAMESPACES, **options) == ["ran", 2]
 
 
@@ -78,7 +79,7 @@ def test_a_promise_that_is_required_is_missed_at_isolated_too() -> None:
 
 @pytest.mark.skipif(bool(ENGINES["bubblewrap"].missing()), reason="needs bubblewrap")
 def test_bubblewrap_alone_is_not_all_promises() -> None:
-    verdict, reason = tried(NAMESPACES, trust_level="sandboxed", engine="bubblewrap")
+    verdict, reason = tried(NAMESPACES, level="sandboxed", engine="bubblewrap")
     assert verdict == "refused"
     if is_root():  # else bubblewrap itself cannot start
         for promise in ("S11 (process limit)", "S13 (limit of all files)", "S15 (a step"):
@@ -124,16 +125,16 @@ def test_where_forks_cannot_be_granted_there_are_none_and_no_states_are_kept() -
     verdict, error = tried(LISTENERS, code=code)
     assert verdict == "ran"
     assert "Operation not permitted" in error
-    verdict, reason = tried(LISTENERS, trust_level="sandboxed", engine="kernel")
+    verdict, reason = tried(LISTENERS, level="sandboxed", engine="kernel")
     assert verdict == "refused"
     assert "S15 (a step that fails loses only itself)" in reason
     assert "Linux 5.5" in reason
-    assert tried(LISTENERS, trust_level="sandboxed", engine="kernel", checkpoints=0) == ["ran", 2]
+    assert tried(LISTENERS, level="sandboxed", engine="kernel", checkpoints=0) == ["ran", 2]
 
 
 def test_without_landlock_the_kernel_alone_is_not_a_whole_boundary() -> None:
     assert tried(LANDLOCK) == ["ran", 2]
-    verdict, reason = tried(LANDLOCK, trust_level="sandboxed", engine="kernel")
+    verdict, reason = tried(LANDLOCK, level="sandboxed", engine="kernel")
     assert verdict == "refused"
     assert "no Landlock" in reason
 
@@ -148,5 +149,5 @@ def test_without_landlock_the_kernel_alone_is_not_a_whole_boundary() -> None:
 )
 def test_a_promise_that_does_not_exist_is_an_error(options: Any, words: str) -> None:
     with pytest.raises(ConfigurationError) as wrong:
-        ProcessExecutor(**options)
+        ProcessExecutor(Sandbox(**options))
     assert words in str(wrong.value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from ctypes.util import find_library
 
 import pytest
 from tests.support.execution import (
@@ -17,6 +18,7 @@ from tests.support.execution import (
 )
 from tests.support.waits import soon
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import CallerError
 from tinyagent.execution.protocol import ExecutionResult
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -84,7 +86,7 @@ async def test_a_step_that_takes_too_long_loses_only_itself(code: str) -> None:
 
 @pytest.mark.parametrize(("code", "message"), CRASHES.values(), ids=CRASHES)
 async def test_a_step_whose_process_ends_loses_only_itself(code: str, message: str) -> None:
-    async with isolated(extra_imports=["ctypes"]) as executor:
+    async with isolated(imports=["ctypes"]) as executor:
         await value_of(executor, "rows = [1]")
         await value_of(executor, "rows.append(2)")
         result = await executor.run(f"rows.append(3)\nprint('before')\n{code}")
@@ -257,9 +259,9 @@ async def test_without_checkpoints_memory_is_limited_too() -> None:
 
 async def test_without_checkpoints_cpu_time_does_not_add_up() -> None:
     code = "import resource\nlimit = resource.getrlimit(resource.RLIMIT_CPU)[0]\n"
-    async with isolated(extra_imports=["resource"], checkpoints=2) as executor:
+    async with isolated(imports=["resource"], checkpoints=2) as executor:
         assert await value_of(executor, f"{code}0 < limit < 10_000")
-    async with isolated(extra_imports=["resource"], checkpoints=0) as executor:
+    async with isolated(imports=["resource"], checkpoints=0) as executor:
         assert await value_of(executor, f"{code}limit == resource.RLIM_INFINITY")
 
 
@@ -278,7 +280,7 @@ x = 1
 @pytest.mark.parametrize("level", ["local", "isolated"])
 async def test_while_a_library_keeps_threads_no_state_is_kept(level: str) -> None:
     extra = ["ctypes", "os"] if level == "local" else ["*"]
-    async with ProcessExecutor(level, limits=within(), extra_imports=extra) as executor:
+    async with ProcessExecutor(Sandbox(level, limits=within(), imports=extra)) as executor:
         await value_of(executor, "x = 0")
         process = await value_of(executor, f"{POOL}\nimport os\nos.getpid()")
         assert await value_of(executor, "x += 1\nos.getpid()") == process
@@ -297,9 +299,42 @@ async def test_while_a_library_keeps_threads_no_state_is_kept(level: str) -> Non
         assert await value_of(executor, "y") == 5
 
 
+OPENMP = """
+import ctypes
+openmp, libc = ctypes.CDLL("libgomp.so.1"), ctypes.CDLL(None)
+def work():
+    openmp.GOMP_parallel(ctypes.cast(libc.getpid, ctypes.c_void_p), None, 2, 0)
+    return 1
+work()
+"""
+EXECUTOR = """
+from concurrent.futures import ThreadPoolExecutor
+pool = ThreadPoolExecutor(2)
+def work():
+    return next(pool.map(abs, [1, -2]))
+work()
+"""
+without_openmp = pytest.mark.skipif(find_library("gomp") is None, reason="needs libgomp")
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [pytest.param(OPENMP, "libgomp", marks=without_openmp), (EXECUTOR, "thread pool")],
+)
+@pytest.mark.parametrize("level", ["local", "isolated"])
+async def test_pools_work_over_steps_with_checkpoints(level: str, code: str, name: str) -> None:
+    extra = ["ctypes", "concurrent"] if level == "local" else ["*"]
+    async with ProcessExecutor(Sandbox(level, limits=within(), imports=extra)) as executor:
+        await value_of(executor, code)
+        results = [await executor.run("work()") for _ in range(3)]
+        assert [result.value for result in results] == [1, 1, 1]
+        assert name in results[0].note
+        assert [result.note for result in results[1:]] == ["", ""]
+
+
 async def test_processes_of_a_step_beside_such_threads_are_swept() -> None:
     code = "import os, time\nif not os.fork():\n    time.sleep(100)\nx = 2"
-    async with isolated(extra_imports=["*"]) as executor:
+    async with isolated(imports=["*"]) as executor:
         await value_of(executor, POOL)
         before = sandbox_processes()
         await value_of(executor, code)

@@ -7,14 +7,17 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
+from tests.support.cost import cost_of
 from tests.support.execution import hurry, isolated, value_of, within
 from tests.support.processes import descendants, is_running
 from tests.support.waits import soon, until
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines.kernel import KernelEngine
@@ -161,7 +164,7 @@ def test_what_does_not_start_is_reported_with_the_reason(
 
 @pytest.mark.parametrize("which", ["the first process", "the one inside"])
 async def test_when_the_template_dies_the_next_run_has_a_new_one(which: str) -> None:
-    async with isolated(extra_imports=["colorsys"]) as executor:
+    async with isolated(imports=["colorsys"]) as executor:
         executor.inject("given", 5)
         await value_of(executor, "n = 1")
         assert executor._session is not None
@@ -177,7 +180,7 @@ async def test_when_the_template_dies_the_next_run_has_a_new_one(which: str) -> 
 
 
 async def test_when_the_template_dies_during_a_step_the_step_ends() -> None:
-    async with isolated(within(20), extra_imports=["fnmatch"]) as executor:
+    async with isolated(within(20), imports=["fnmatch"]) as executor:
         await value_of(executor, "n = 1")
         assert executor._session is not None
         pid = executor._session.first.template._process.pid
@@ -257,7 +260,7 @@ async def test_without_namespaces_steps_run_in_the_session_itself(weak: Template
 
 
 async def test_without_namespaces_the_other_locks_hold(weak: TemplateHandle) -> None:
-    async with isolated(extra_imports="*", without=ABOUT_FILES) as executor:
+    async with isolated(imports="*", without=ABOUT_FILES) as executor:
         for code in (
             "import os\nos.fork()",
             "import os\nos.execv('/bin/true', ['true'])",
@@ -282,7 +285,7 @@ async def test_what_is_missing_is_reported_and_sandboxed_is_refused(weak: Templa
     assert kept["no network"].enforced
     assert kept["no network"].by == "system-call filter"
     assert kept["no host file but Python's"].enforced == bool(weak.report["landlock"])
-    sandboxed = ProcessExecutor("sandboxed", engine="kernel")
+    sandboxed = ProcessExecutor(Sandbox("sandboxed", engine="kernel"))
     with pytest.raises(SandboxUnavailable, match="user namespaces"):
         await sandboxed.run("1")
     with pytest.raises(SandboxUnavailable, match="user namespaces"):
@@ -291,16 +294,16 @@ async def test_what_is_missing_is_reported_and_sandboxed_is_refused(weak: Templa
 
 async def test_what_a_session_does_to_its_descriptors_no_other_session_sees() -> None:
     flags = "import fcntl, os\n[fcntl.fcntl(n, fcntl.F_GETFL) & os.O_NONBLOCK for n in (0, 1, 2)]"
-    async with isolated(extra_imports="*") as one, isolated(extra_imports="*") as other:
+    async with isolated(imports="*") as one, isolated(imports="*") as other:
         spoil = "import fcntl, os\nfor n in (0, 1, 2): fcntl.fcntl(n, fcntl.F_SETFL, os.O_NONBLOCK)"
         await value_of(one, spoil)
         assert await value_of(other, flags) == [0, 0, 0]
-    async with isolated(extra_imports="*") as later:
+    async with isolated(imports="*") as later:
         assert await value_of(later, flags) == [0, 0, 0]
 
 
 async def test_sandboxed_runs_where_all_locks_are_there() -> None:
-    async with ProcessExecutor("sandboxed", engine="kernel", limits=within()) as executor:
+    async with ProcessExecutor(Sandbox("sandboxed", engine="kernel", limits=within())) as executor:
         assert await value_of(executor, "n = 1") is None
         assert await value_of(executor, "n") == 1
         assert all(item.enforced for item in executor.guarantees)
@@ -327,6 +330,12 @@ def test_numpy_and_pandas_are_loaded_where_the_code_begins_with_them(code: str) 
 @pytest.mark.parametrize("code", ["", "print('import numpy')", "import numpyro", "# import pandas"])
 def test_they_are_not_loaded_for_other_code(code: str) -> None:
     assert modules_for((), code) == ALWAYS
+
+
+@pytest.mark.parametrize("blank", ["\n", " ", "\t\n", "import "])
+def test_the_first_code_is_looked_through_in_linear_time(blank: str) -> None:
+    few, many = (cost_of(partial(modules_for, (), blank * n + "1")) for n in (2_000, 16_000))
+    assert many < 24 * max(few, 0.0005)
 
 
 def test_extra_imports_are_loaded_in_one_order() -> None:

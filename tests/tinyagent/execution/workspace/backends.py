@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.execution import within
 
+from tinyagent import Sandbox
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.workspace.workspace import Workspace
 
@@ -29,7 +30,7 @@ def executor_of(backend: str, folder: Path | Workspace) -> ProcessExecutor:
         "stat",
         "threading",
     ]
-    executor = ProcessExecutor(level, workspace=folder, limits=within(), extra_imports=extra)
+    executor = ProcessExecutor(Sandbox(level, workspace=folder, limits=within(), imports=extra))
     assert executor._workspace is not None
     executor._workspace.uses_layers = backend == "overlay"
     return executor

@@ -10,6 +10,7 @@ import signal
 import sys
 from collections.abc import Callable, Generator, Mapping
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -358,10 +359,16 @@ def test_modes_and_second_names_are_kept_apart(folder: Path, tmp_path: Path) -> 
     assert (tmp_path / "second name").read_bytes() == BEFORE["edited"]
 
 
-def test_one_commit_at_a_time(folder: Path) -> None:
+def test_one_commit_at_a_time(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tinyagent.execution.workspace.commit._LOCK_SECONDS", 0.0)
     opened = changed(folder)
     other = os.open(folder, os.O_RDONLY)
     fcntl.flock(other, fcntl.LOCK_EX)
+    for use in (partial(opened.commit, None), Workspace(folder).open):
+        with pytest.raises(WorkspaceConflict, match="another commit"):
+            use()
+    fcntl.flock(other, fcntl.LOCK_SH)  # it only reads
+    Workspace(folder).open().close()
     with pytest.raises(WorkspaceConflict, match="another commit"):
         opened.commit(None)
     os.close(other)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from tests.support.execution import isolated, value_of
+from tests.support.execution import hurry, isolated, value_of
 from tests.support.trees import tree_of
 
-from tinyagent import ScriptedModel, TinyCodeAgent
+from tinyagent import Sandbox, ScriptedModel, TinyCodeAgent
 from tinyagent.core import CallerError, ConfigurationError
 from tinyagent.execution import ProcessExecutor, Workspace
+from tinyagent.execution.sandbox.worker.codec.wire import Kind
 from tinyagent.execution.workspace.names import HIDDEN
 
 ADDS = "open('a', 'a').write('two\\n')"
@@ -54,6 +57,61 @@ async def test_steps_that_run_in_the_session_itself_have_a_copy(folder: Path) ->
     assert tree_of(folder) == {"a": b"one\ntwo\n"}
 
 
+MANY_FILES = "n = 0\nwhile True:\n    n += 1\n    open(f'f{n}', 'w').close()"
+
+
+@pytest.mark.parametrize("checkpoints", [1, 0])
+async def test_a_tree_that_is_not_read_in_time_is_lost_and_said_to_be(
+    folder: Path, checkpoints: int
+) -> None:
+    async with isolated(workspace=folder, checkpoints=checkpoints) as executor:
+        await executor.run(ADDS)
+        hurry(executor, 0.5)
+        result = await executor.run(MANY_FILES)
+        assert (result.timed_out, result.state_lost, result.changes) == (True, True, ())
+        assert "what it had changed in the workspace is lost" in str(result.error)
+        with pytest.raises(CallerError, match="no code has run"):
+            await executor.commit()
+        hurry(executor, 20.0)
+        assert (await executor.run("open('a').read()")).value == "one\n"
+    assert tree_of(folder) == {"a": b"one\n"}
+
+
+async def test_a_step_that_is_cancelled_while_it_is_read_ends_its_session(folder: Path) -> None:
+    async with isolated(workspace=folder) as executor:
+        await executor.run("1")
+        session = executor._session
+        assert session is not None
+        step = asyncio.create_task(
+            executor.run("for n in range(3000):\n    open(f'f{n}', 'w').close()")
+        )
+        receive, count = session.first.receive, 0
+
+        async def cancelling(seconds: float | None) -> object:
+            nonlocal count
+            frame = await receive(seconds)
+            count += getattr(frame, "kind", None) is Kind.ENTRY
+            if count == 10:
+                step.cancel()
+                await asyncio.sleep(0)
+            return frame
+
+        vars(session.first)["receive"] = cancelling
+        with pytest.raises(asyncio.CancelledError):
+            await step
+        assert not session.is_open
+        assert [change.kind for change in (await executor.run(ADDS)).changes] == ["changed"]
+
+
+async def test_a_relative_folder_stays_the_same_one(folder: Path) -> None:
+    (folder / "inner").mkdir()
+    with chdir(folder):
+        executor = isolated(workspace=".")
+    with chdir(folder / "inner"):
+        async with executor:
+            assert await value_of(executor, "open('a').read()") == "one\n"
+
+
 async def test_the_hidden_names_can_be_extended(folder: Path) -> None:
     (folder / "private").mkdir()
     (folder / "private" / "b").write_bytes(b"")
@@ -76,9 +134,9 @@ async def test_content_that_is_changed_again_is_shown_and_committed_as_it_is_now
 
 def test_options_that_cannot_work_are_refused(folder: Path) -> None:
     with pytest.raises(ConfigurationError, match="there is no folder"):
-        ProcessExecutor(workspace=folder / "nowhere")
+        ProcessExecutor(Sandbox(workspace=folder / "nowhere"))
     with pytest.raises(ConfigurationError, match="put the files into the folder"):
-        ProcessExecutor(workspace=folder, files=[folder / "a"])
+        ProcessExecutor(Sandbox(workspace=folder, files=[folder / "a"]))
 
 
 async def test_without_a_workspace_there_is_nothing_to_commit() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
@@ -76,3 +78,12 @@ def check_written(folder: Path, before: dict[str, bytes | None], trick: Trick) -
     for path in folder.rglob("*"):
         if not path.is_symlink():
             assert path.stat().st_mode & 0o7000 == 0
+
+
+def test_nothing_that_is_not_seen_is_shown_as_it_is() -> None:
+    hidden = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+    characters = [chr(code) for code in range(sys.maxunicode + 1)]
+    unseen = [each for each in characters if unicodedata.category(each) in hidden]
+    unseen += ["\u034f", "\u3164", "\ufe0e", "\U000e0041", "\U000e0101"]
+    assert [each for each in unseen if visible(each) == each] == []
+    assert visible("Größe 你好 \u3000😀 a\u0301") == "Größe 你好 \u3000😀 a\u0301"

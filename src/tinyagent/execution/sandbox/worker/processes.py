@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 from .branches import BranchFolders
 from .folders import BRANCHES, enter_folder
 from .kernel import linux
+from .kernel.adapt import name_pools
 from .kernel.forks import thread_pool
 
 TICK_SECONDS = 0.02
@@ -62,8 +63,17 @@ def seed_random_numbers() -> None:
 
 
 def watch_process(pid: int) -> int:
-    """A descriptor that can be read once the process has ended; -1 if this system has none."""
-    return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    """A descriptor that can be read once the process has ended; -1 if this system has none.
+
+    Raises:
+        ProcessLookupError: there is no such process.
+    """
+    try:
+        return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
+    except ProcessLookupError:
+        raise
+    except OSError:  # before Linux 5.3, or refused by a container's filter
+        return -1
 
 
 def close_all_but(keep: Iterable[int]) -> None:
@@ -96,6 +106,8 @@ class NoLocks:
     def __init__(self, order: dict[str, Any]) -> None:
         sys.path[:] = order["path"]
         _adopt_orphans()
+        if _ON_LINUX:
+            name_pools()
         load(order["preload"])
         self.folder = tempfile.mkdtemp(prefix="tinyagent-")
         self._branch_descriptors: list[int] = []

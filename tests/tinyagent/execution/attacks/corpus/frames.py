@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.tinyagent.execution.attacks.cases import Attack, Prints, Proof, attack, group
 
-_SEND = '''
+SEND = '''
 import json, os, struct, time
 def send(data):
     """Write to every socket there is."""
@@ -25,7 +25,7 @@ done = {"error": None, "out_of_memory": False, "value": None, "value_text": "", 
 def forges(name: str, code: str, *more: str, **options: Any) -> Attack:
     """An attack that sends frames by `send(frame(kind, body, blob))`; the session may end by it."""
     options = {"proof": Proof.WRITES, "may_lose": True, **options}
-    return attack(name, f"{_SEND}\n{code}", *more, **options)
+    return attack(name, f"{SEND}\n{code}", *more, **options)
 
 
 FRAMES = group(

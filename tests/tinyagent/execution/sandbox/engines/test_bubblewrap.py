@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from tests.support.processes import descendants
 
+from tinyagent import Sandbox
 from tinyagent.execution.sandbox.engines import bubblewrap
 from tinyagent.execution.sandbox.engines.bubblewrap import BubblewrapEngine
 from tinyagent.execution.sandbox.executor import ProcessExecutor
@@ -32,7 +33,7 @@ def sandboxed(*without: str) -> ProcessExecutor:
     # With so much memory it is not what ends the forks.
     limits = ExecutionLimits(timeout_seconds=20.0, max_processes=5, max_memory_bytes=2**34)
     return ProcessExecutor(
-        TrustLevel.SANDBOXED, engine="bubblewrap", limits=limits, without=without
+        Sandbox(TrustLevel.SANDBOXED, engine="bubblewrap", limits=limits, without=without)
     )
 
 

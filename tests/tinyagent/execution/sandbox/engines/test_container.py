@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from tests.tinyagent.execution.sandbox.engines.conftest import Program
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import SandboxUnavailable
 from tinyagent.execution.sandbox.engines import ENGINES, container
 from tinyagent.execution.sandbox.engines.base import ENVIRONMENT
@@ -29,7 +30,7 @@ def _looks_again() -> Generator[None]:
 
 def sandboxed(engine: str) -> ProcessExecutor:
     limits = ExecutionLimits(timeout_seconds=20.0)
-    return ProcessExecutor(TrustLevel.SANDBOXED, engine=engine, limits=limits)
+    return ProcessExecutor(Sandbox(TrustLevel.SANDBOXED, engine=engine, limits=limits))
 
 
 def program_file(folder: Path, name: str, script: str) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tinyagent import Sandbox
 from tinyagent.core.errors import ConfigurationError, SandboxUnavailable
 from tinyagent.execution.sandbox import templates
 from tinyagent.execution.sandbox.engines import ENGINES, container, kernel
@@ -23,7 +24,7 @@ def test_the_engine_that_needs_nothing_comes_first() -> None:
 @pytest.mark.parametrize("level", [TrustLevel.ISOLATED, TrustLevel.SANDBOXED])
 def test_an_engine_that_is_not_known_is_refused(level: TrustLevel) -> None:
     with pytest.raises(ConfigurationError, match="'nonsense' is none of kernel, bubblewrap"):
-        ProcessExecutor(level, engine="nonsense")
+        ProcessExecutor(Sandbox(level, engine="nonsense"))
 
 
 def test_engines_compare_by_value() -> None:
@@ -38,7 +39,7 @@ async def test_where_nothing_is_installed_it_says_what_to_install(
     monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(templates, "_templates", {})  # one that runs already needs nothing more
-    executor = ProcessExecutor(TrustLevel.SANDBOXED)
+    executor = ProcessExecutor(Sandbox(TrustLevel.SANDBOXED))
     with pytest.raises(SandboxUnavailable) as refused:
         await executor.run("1")
     for part in (

@@ -13,16 +13,17 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import until
 from tests.tinyagent.execution.sandbox.engines.conftest import Program
 
+from tinyagent import Sandbox
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.execution.trust import ExecutionLimits, TrustLevel
 
 HOST = """
 import asyncio, sys
-from tinyagent.execution.sandbox.executor import ProcessExecutor
+from tinyagent.execution import ProcessExecutor, Sandbox
 
 async def main():
     options = {"without": ("S11", "S13", "S15")} if sys.argv[1] == "docker" else {}
-    async with ProcessExecutor("sandboxed", engine=sys.argv[1], **options) as executor:
+    async with ProcessExecutor(Sandbox("sandboxed", engine=sys.argv[1], **options)) as executor:
         assert (await executor.run("x = 1")).error is None
         print("ready", flush=True)
         await executor.run("while True: pass")
@@ -36,11 +37,13 @@ KEEPS_STATE = "a step that fails loses only itself"
 
 def sandboxed(engine: str, seconds: float = 20.0) -> ProcessExecutor:
     return ProcessExecutor(
-        TrustLevel.SANDBOXED,
-        engine=engine,
-        limits=ExecutionLimits(timeout_seconds=seconds),
-        without=WITHOUT.get(engine, ()),
-        extra_imports=("socket",),
+        Sandbox(
+            TrustLevel.SANDBOXED,
+            engine=engine,
+            limits=ExecutionLimits(timeout_seconds=seconds),
+            without=WITHOUT.get(engine, ()),
+            imports=("socket",),
+        )
     )
 
 

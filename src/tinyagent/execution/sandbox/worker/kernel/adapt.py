@@ -7,9 +7,14 @@ import io
 import os
 import shutil
 import socket
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NoReturn, Self
+
+from . import linux
+
+_POOLS = frozenset({"concurrent.futures.thread", "multiprocessing.pool"})
 
 
 def copy_without_modes() -> None:
@@ -45,6 +50,18 @@ def _copying(rename: Callable[..., None]) -> Callable[..., None]:
             shutil.rmtree(src)
 
     return move
+
+
+def name_pools() -> None:
+    """Give the threads of Python's pools a name, by which `forks.thread_pool` recognizes them."""
+    bootstrap = threading.Thread._bootstrap  # type: ignore[attr-defined]  # noqa: SLF001
+
+    def named(thread: threading.Thread) -> None:
+        if getattr(thread._target, "__module__", "") in _POOLS:  # type: ignore[attr-defined]  # noqa: SLF001
+            linux.set_name("thread pool")
+        bootstrap(thread)
+
+    threading.Thread._bootstrap = named  # type: ignore[attr-defined]  # noqa: SLF001
 
 
 class PipeEnd:

@@ -26,6 +26,7 @@ _SHARES = 4  # of what is free, the child gets one, and the parent is left one
 _PAGE = resource.getpagesize()
 _MOST_BYTES = 1 << 14
 _ONE_THREAD = 3  # links of its folder: itself, from above, and one for each thread
+_OPENMP = b"/libgomp"
 _OF_JEMALLOC = b"jemalloc_bg_thd\n"  # nobody waits for it
 
 
@@ -167,8 +168,8 @@ def thread_pool(proc: int, pid: int) -> str:
     """The name of a thread that a library keeps in this process, such as `polars-0`; or "".
 
     A fork has none of its parent's threads, and a library that waits for one waits for ever. Those
-    without a name of their own are not counted: Python's, and the pools of PyArrow and DuckDB,
-    which notice a fork.
+    without a name of their own count if GNU's OpenMP is loaded. All others without one notice a
+    fork: single threads of Python (`adapt.name_pools` names those of its pools), PyArrow, DuckDB.
     """
     with suppress(FileNotFoundError, ProcessLookupError):
         if os.stat(f"{pid}/task", dir_fd=proc).st_nlink == _ONE_THREAD:
@@ -180,7 +181,10 @@ def thread_pool(proc: int, pid: int) -> str:
             os.close(folder)
         own = read_small(proc, f"{pid}/comm")
         others = sorted(names - {own, _OF_JEMALLOC})
-        return others[0].decode("ascii", "replace").strip() if others else ""
+        if others:
+            return others[0].decode("ascii", "replace").strip()
+        with open(os.open(f"{pid}/maps", os.O_RDONLY, dir_fd=proc), "rb") as maps:
+            return "libgomp" if any(_OPENMP in line for line in maps) else ""
     return ""
 
 

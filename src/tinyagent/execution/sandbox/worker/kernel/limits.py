@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 
@@ -54,4 +55,7 @@ def _lower(kind: int, most: int, spare: int = 0) -> None:
     if hard != resource.RLIM_INFINITY:
         most = most if 0 <= most <= hard else hard
         highest = highest if 0 <= highest <= hard else hard
-    resource.setrlimit(kind, (most, highest))
+    try:
+        resource.setrlimit(kind, (most, highest))
+    except (OSError, ValueError) as error:  # which names neither the call nor the limit
+        raise PermissionError(errno.EPERM, f"setrlimit of limit {kind}: {error}") from None

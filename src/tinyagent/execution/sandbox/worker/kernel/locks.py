@@ -18,7 +18,7 @@ from ..folders import enter_folder, make_home
 from ..packages import forget_host_packages
 from ..processes import SessionLimits, load
 from . import landlock, linux, mounts, namespaces, network, overlay, seccomp
-from .adapt import copy_without_modes, pipes_for_sockets
+from .adapt import copy_without_modes, name_pools, pipes_for_sockets
 from .keeper import Keeper
 from .limits import limit_resources
 from .warden import Warden
@@ -176,6 +176,7 @@ class KernelLocks:
 
     def __init__(self, order: dict[str, Any]) -> None:
         copy_without_modes()
+        name_pools()
         self.cell = _prepare(order)
         self.folder = "" if self.cell.namespaces else tempfile.mkdtemp(prefix="tinyagent-")
         if self.cell.namespaces:

@@ -75,7 +75,9 @@ def become_nobody() -> None:
 
 def drop_root() -> None:
     """Become the user that 0 stands for inside; root's files are no longer this user's."""
-    with suppress(PermissionError):  # a caller without rights keeps its groups, and no more
+    with open("/proc/self/setgroups", encoding="ascii") as file:
+        may_set_groups = file.read().strip() != "deny"
+    if may_set_groups:  # a caller without rights keeps its groups
         os.setgroups([])
     os.setresgid(0, 0, 0)
     os.setresuid(0, 0, 0)

@@ -1,0 +1,56 @@
+"""A temporary folder that is removed after the end of its process, also if it was killed."""
+
+import atexit
+import fcntl
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
+from shutil import rmtree
+from stat import S_ISDIR
+from threading import Lock
+
+_PREFIX, _HELD = "skillian-", "held"
+_starting = Lock()
+
+
+def scratch() -> Path:
+    """The folder of this process for temporary files and folders.
+
+    It is locked as long as the process lives. The next process that needs one removes it, unless
+    this one has.
+    """
+    with _starting:
+        return _own(tempfile.gettempdir())
+
+
+@cache
+def _own(parent: str) -> Path:
+    for folder in Path(parent).glob(f"{_PREFIX}*"):
+        if _is_dead(folder):
+            rmtree(folder, ignore_errors=True)
+    own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    # It gets its name only when it is locked; its descriptor is closed by the end of the process.
+    new = own / "new"
+    fcntl.flock(os.open(new, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)
+    new.rename(own / _HELD)
+    atexit.register(rmtree, own, ignore_errors=True)
+    return own
+
+
+def _is_dead(folder: Path) -> bool:
+    """Whether it is a folder of this user whose process has ended."""
+    try:
+        status = folder.lstat()
+        if not S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
+            return False
+        held = os.open(folder / _HELD, os.O_RDWR | os.O_NOFOLLOW)
+    except OSError:  # not one of these
+        return False
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(held)
+    return True

@@ -1,0 +1,72 @@
+"""The mark of an answer: which of its spans repeat what untrusted sources wrote.
+
+An attacker who cannot make calls can still have something said. What can do harm when it is
+repeated is marked: addresses, links, long numbers, and runs of words, unless the user wrote them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from tinyagent.core.provenance import Mark
+from tinyagent.provenance.vouching import Record
+
+_WORDS = 5
+"""How many words in a row are hardly a coincidence."""
+_EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
+_BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+")
+_TELLING = re.compile(
+    r"[^@\s]{1,99}@[^@\s]{1,99}\.\w+|[a-z]+://\S+|www\.\S+"  # an address or a link
+    r"|(?=(?:\D{0,8}\d){6})[\w/+-]{6,64}",  # a long number
+    re.ASCII,
+)
+
+
+def marks_of(
+    answer: str, records: Sequence[Record], is_said: Callable[[str], bool]
+) -> tuple[Mark, ...]:
+    """The spans of an answer that untrusted sources wrote, in their order.
+
+    Args:
+        answer: its text.
+        records: what the untrusted sources wrote.
+        is_said: whether the user's request contains a text.
+    """
+    if not records:
+        return ()
+    words = list(re.finditer(r"\S+", answer))
+    plain = [word[0].strip(_EDGES) for word in words]
+    sources: list[set[str]] = [set() for _ in words]
+    runs: dict[tuple[str, ...], list[int]] = {}
+    for at in range(len(words) - _WORDS + 1):
+        runs.setdefault(tuple(plain[at : at + _WORDS]), []).append(at)
+    telling = [at for at, word in enumerate(plain) if _TELLING.fullmatch(word)]
+    if not telling and not runs:
+        return ()
+    for record in records:
+        text = record.text().replace("\0", "\n")
+        pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
+        theirs = [word.strip(_EDGES) for word in text.split()]
+        shared = {tuple(theirs[at : at + _WORDS]) for at in range(len(theirs))} & runs.keys()
+        places = [at for at in telling if plain[at] in pieces and not is_said(plain[at])]
+        for run in shared:
+            if not is_said(" ".join(run)):
+                places += [at for start in runs[run] for at in range(start, start + _WORDS)]
+        for at in places:
+            sources[at].add(record.tool)
+    return tuple(_spans(words, sources))
+
+
+def _spans(words: Sequence[re.Match[str]], sources: Sequence[set[str]]) -> list[Mark]:
+    """Words next to each other that have sources, as one span."""
+    spans: list[Mark] = []
+    for at, (word, names) in enumerate(zip(words, sources, strict=True)):
+        if not names:
+            continue
+        if at and sources[at - 1]:
+            last = spans.pop()
+            spans.append(Mark(last.start, word.end(), last.sources | names))
+        else:
+            spans.append(Mark(word.start(), word.end(), frozenset(names)))
+    return spans
