@@ -141,7 +141,7 @@ class UnreadableColumnError(QueryError):
         super().__init__(f"{place}column {column!r} {reason}; {remedy}")
 
     def of_key(self) -> QueryError:
-        """Return the error for a column of the key, without which rows cannot be compared."""
+        """The error for a column of the key, without which rows cannot be compared."""
         return QueryError(
             f"{self.source or f'table {self.table!r}'}: column {self.column!r} {self.reason}; it is"
             " part of the key: compare by another key, exclude these rows with a filter (for dates"
@@ -150,7 +150,7 @@ class UnreadableColumnError(QueryError):
         )
 
     def of(self, source: str, columns: Mapping[str, str]) -> "UnreadableColumnError":
-        """Return the error for a source whose `columns` have these names in the result."""
+        """The error for a source whose `columns` have these names in the result."""
         column = self.column if self.table else columns.get(self.column, self.column)
         return UnreadableColumnError(
             column, self.reason, self._remedy, table=self.table, source=source

@@ -61,7 +61,7 @@ class LocalOffer:
     problem: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the offer for JSON."""
+        """The offer for JSON."""
         return {
             "server": self.server.title,
             "address": self.server.origin,
@@ -83,7 +83,7 @@ async def find_offers(servers: Iterable[LocalServer]) -> tuple[LocalOffer, ...]:
 
 
 async def chosen_model(name: str | None) -> str | None:
-    """Return the model for a setting: `local` becomes the first offer of this machine.
+    """The model for a setting: `local` becomes the first offer of this machine.
 
     Args:
         name: The setting; any other value is returned as it is.
@@ -116,13 +116,13 @@ def local_servers() -> tuple[LocalServer, ...]:
 
 
 def _origin(variables: str, default: str) -> str:
-    """Return the address of a server without the folder of its chat completions."""
+    """The address of a server without the folder of its chat completions."""
     url = os.environ.get(f"{variables}_BASE_URL") or default
     return url.rstrip("/").removesuffix("/v1")
 
 
 def ollama_url(host: str) -> str:
-    """Return the address of Ollama's chat completions, reading `OLLAMA_HOST` as Ollama does.
+    """The address of Ollama's chat completions, reading `OLLAMA_HOST` as Ollama does.
 
     Args:
         host: `host`, `host:port` or a URL; empty means port 11434 of this machine.
@@ -137,7 +137,7 @@ def ollama_url(host: str) -> str:
 
 
 def _split(address: str) -> tuple[str, str]:
-    """Return host and port of `host:port`, `[::1]:port`, `::1` or `:port`."""
+    """Host and port of `host:port`, `[::1]:port`, `::1` or `:port`."""
     if address.startswith("["):
         name, _, port = address[1:].partition("]")
         return name, port.removeprefix(":")
@@ -164,7 +164,7 @@ async def _ask(session: aiohttp.ClientSession, server: LocalServer) -> LocalOffe
 
 
 async def _bounded(reply: aiohttp.ClientResponse) -> bytes:
-    """Return the body of a reply; of one that is too large, nothing."""
+    """The body of a reply; of one that is too large, nothing."""
     body = b""
     async for chunk in reply.content.iter_chunked(65536):
         body += chunk

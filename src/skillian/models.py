@@ -15,15 +15,15 @@ OFFLINE = "offline"
 
 
 def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
-    """Return the model that the setting names; without one, the offline planner.
+    """The model that the setting names; without one, the offline planner.
 
     Args:
         name: `offline`, or a name as tinyagent reads it, such as `openai:NAME` or `ollama:NAME`;
             a bare name is served by `OPENAI_BASE_URL`.
-        vocabulary: the names that questions to the planner can use.
+        vocabulary: The names that questions to the planner can use.
 
     Raises:
-        tinyagent.ConfigurationError: a key or package is missing, an address is invalid, or
+        tinyagent.ConfigurationError: A key or package is missing, an address is invalid, or
             nobody serves a model of that name.
     """
     wanted = (name or "").strip()
@@ -40,7 +40,7 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
 
 
 def _ollama(name: str) -> Model:
-    """Return a model of Ollama, whose own variable for its address counts too."""
+    """A model of Ollama, whose own variable for its address counts too."""
     if os.environ.get("OLLAMA_BASE_URL"):
         return get_model(f"ollama:{name}")
     url = ollama_url(os.environ.get("OLLAMA_HOST", ""))

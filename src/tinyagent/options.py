@@ -106,9 +106,9 @@ class Place(NamedTuple):
     """An option of something else.
 
     Attributes:
-        name: of the option.
-        written: how it is given there.
-        bonus: is added to the nearness of its name, of 0 to 1.
+        name: Of the option.
+        written: How it is given there.
+        bonus: Is added to the nearness of its name, of 0 to 1.
     """
 
     name: str
@@ -123,7 +123,7 @@ def checks_options(options: type | None = None) -> Callable[[C], C]:
     flags, lists.
 
     Args:
-        options: the `TypedDict` of its `**options`, if it takes them.
+        options: The `TypedDict` of its `**options`, if it takes them.
     """
 
     def decorate(target: C) -> C:
@@ -163,12 +163,12 @@ def refuse_unknown(owner: str, given: Iterable[str], known: Iterable[str]) -> No
     """Refuse names that are not known.
 
     Args:
-        owner: whose names these are, for the message.
-        given: the names that were given, from anywhere.
-        known: the names that it has.
+        owner: Whose names these are, for the message.
+        given: The names that were given, from anywhere.
+        known: The names that it has.
 
     Raises:
-        ConfigurationError: one is not known; the message suggests the nearest one.
+        ConfigurationError: One is not known; the message suggests the nearest one.
     """
     _refuse(owner, given, dict.fromkeys(known), None)
 
@@ -177,7 +177,7 @@ def require_least(least: float, **numbers: float | None) -> None:
     """Check that no number is less than `least`; None is left out.
 
     Raises:
-        ConfigurationError: it names the first that is.
+        ConfigurationError: It names the first that is.
     """
     for name, number in numbers.items():
         if number is not None and not number >= least:
@@ -188,9 +188,9 @@ def suggestion(given: str, known: Iterable[str], elsewhere: Iterable[Place]) -> 
     """What the writer of an unknown name may have meant; "" if nothing is near.
 
     Args:
-        given: the name.
-        known: the names of the same object.
-        elsewhere: the names of others.
+        given: The name.
+        known: The names of the same object.
+        elsewhere: The names of others.
     """
     own = _best([(_nearness(given, name) + _OF_OWN, name) for name in known], _NEAR + _OF_OWN)
     away = _best(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -68,3 +69,46 @@ def test_a_word_to_avoid_is_reported_with_its_line(text: str) -> None:
 @pytest.mark.parametrize("text", ["recommended", "untold", "amend", "fixed", *PROMPTS])
 def test_other_words_are_not(text: str) -> None:
     assert faults(text) == []
+
+
+_ENTRIES = ("Args:", "Raises:", "Attributes:")
+_ENTRY = re.compile(r" {4}\*{0,2}\w[\w., *]*: (?=[a-z]+[ ,;:.])")
+
+
+def dialect_faults(source: str) -> list[int]:
+    """The lines of docstrings that begin with "Return", or with an entry in lower case."""
+    lines: list[int] = []
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            continue
+        text, section = (ast.get_docstring(node) or "").split("\n"), ""
+        first = node.body[0].lineno
+        lines += [first] if re.match(r"Returns? ", text[0]) else []
+        for number, line in enumerate(text, first):
+            section = line.strip() if not line.startswith(" ") and line else section
+            if section in _ENTRIES and _ENTRY.match(line):
+                lines.append(number)
+    return lines
+
+
+def test_docstrings_speak_one_dialect() -> None:
+    lines = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for path in (ROOT / "src").rglob("*.py")
+        for line in dialect_faults(path.read_text(encoding="utf-8"))
+    ]
+    assert not lines, "\n".join(["", *lines])
+
+
+@pytest.mark.parametrize(
+    ("docstring", "found"),
+    [
+        ("The sum.\n\n    Args:\n        a: A number.\n    ", []),
+        ("Return the sum.", [2]),
+        ("The sum.\n\n    Args:\n        a: a number.\n    ", [5]),
+        ("The sum.\n\n    Raises:\n        ValueError: it is: odd.\n    ", [5]),
+        ("The sum.\n\n    Args:\n        name: `str` or more.\n        is: it\n    ", []),
+    ],
+)
+def test_another_dialect_is_seen(docstring: str, found: list[int]) -> None:
+    assert dialect_faults(f'def add():\n    """{docstring}"""\n') == found

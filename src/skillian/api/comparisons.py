@@ -279,7 +279,7 @@ def _unwatched(_name: str, _doing: str) -> None:
 
 
 def _without_values(body: dict[str, Any], limit: int) -> dict[str, Any]:
-    """Return a result of rows without its values, and with a sentence that says so."""
+    """A result of rows without its values, and with a sentence that says so."""
     if body.get("kind") != "rows":
         return body
     sentence = (

@@ -35,7 +35,7 @@ class Slots:
         self.free = limit
 
     def check(self) -> None:
-        """Return if a slot is free.
+        """Do nothing if a slot is free.
 
         Raises:
             ProblemError: All are taken (503).

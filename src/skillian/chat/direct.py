@@ -65,7 +65,7 @@ class DirectModel:
         return NAME
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        """Return the call, or its result in words."""
+        """The call, or its result in words."""
         asked = max(i for i, message in enumerate(request.messages) if message.role == "user")
         last = request.messages[-1]
         call = direct_call(request.messages[asked].text)
@@ -81,7 +81,7 @@ class DirectModel:
     async def stream(
         self, request: ModelRequest
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        """Return the same as a stream of one part."""
+        """The same as a stream of one part."""
         response = await self.complete(request)
         if response.content:
             yield ModelDelta(response.content)

@@ -40,9 +40,9 @@ class Coverage:
     """What the calls of a turn have used of its question.
 
     Args:
-        reading: what the question says.
-        before: the arguments of the calls before the turn, which a follow-up question changes.
-        spoken: what the user said before, in lower case.
+        reading: What the question says.
+        before: The arguments of the calls before the turn, which a follow-up question changes.
+        spoken: What the user said before, in lower case.
     """
 
     reading: Reading
@@ -51,7 +51,7 @@ class Coverage:
     _made: list[Arguments] = field(default_factory=list[Arguments])
 
     def faults_of(self, tool: str, arguments: Arguments) -> list[str]:
-        """Return what makes this call an answer to another question, in words."""
+        """What makes this call an answer to another question, in words."""
         if tool not in CHECKED:
             return []
         merged = self._merged(tool, arguments)
@@ -80,7 +80,7 @@ class Coverage:
         return asks and bool(check_answer(answer, (), question).unverified)
 
     def missing(self) -> list[str]:
-        """Return the parts of the question that no call of the turn used."""
+        """The parts of the question that no call of the turn used."""
         if not self._made:
             return []
         sources = {name for call in self._made for name in _sources(call)}
@@ -96,7 +96,7 @@ class Coverage:
         return missing
 
     def _merged(self, tool: str, arguments: Arguments) -> Arguments:
-        """Return the arguments; a look into a comparison also has those of the comparison."""
+        """The arguments; a look into a comparison also has those of the comparison."""
         if tool not in _LOOKS:
             return arguments
         compared = [call for call in (*self.before, *self._made) if "source_a" in call]
@@ -141,7 +141,7 @@ class Coverage:
         return any(is_like(text, name) for text in self._unread)
 
     def _added(self, arguments: Arguments) -> list[str]:
-        """Return what the call has and neither the question nor an earlier call has."""
+        """What the call has and neither the question nor an earlier call has."""
         known = {name for call in self.before for name in _filters(call)}
         added = [
             f"{name}: {condition_words(condition)}"
@@ -164,7 +164,7 @@ def is_like(text: str, name: str) -> bool:
 
 
 def condition_words(condition: object) -> str:
-    """Return a condition of the filter language in words."""
+    """A condition of the filter language in words."""
     if isinstance(condition, Mapping):
         words = {"ne": "not", "gte": "from", "gt": "after", "lte": "up to", "lt": "before"}
         return " and ".join(
@@ -205,7 +205,7 @@ def _is_within(used: Any, asked: Any) -> bool:
 
 
 def _normal(condition: Any) -> Any:
-    """Return a form in which equal conditions are equal: no order, no types, closed ends as one."""
+    """A form in which equal conditions are equal: no order, no types, closed ends as one."""
     if not isinstance(condition, Mapping):
         return _members(condition)
     conditions = {
@@ -220,7 +220,7 @@ def _normal(condition: Any) -> Any:
 
 
 def _members(condition: Any) -> set[str]:
-    """Return the values of a condition that is a value or a list, in lower case."""
+    """The values of a condition that is a value or a list, in lower case."""
     if condition is None or isinstance(condition, Mapping):
         return set()
     return {str(value).lower() for value in _list(condition)}

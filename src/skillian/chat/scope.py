@@ -34,7 +34,7 @@ def part_of(index: int, words: str) -> Part:
 
 
 def scopes_of(results: Iterable[Any]) -> list[list[str]]:
-    """Return the parts of each call's scope, without repetitions, in their order."""
+    """The parts of each call's scope, without repetitions, in their order."""
     scopes: list[list[str]] = []
     for result in results:
         parts = scope_of(result)
@@ -44,7 +44,7 @@ def scopes_of(results: Iterable[Any]) -> list[list[str]]:
 
 
 def scope_of(result: object) -> list[str] | None:
-    """Return the parts of the scope in a result; None if it has none."""
+    """The parts of the scope in a result; None if it has none."""
     parts = cast("Mapping[str, Any]", result).get("scope") if _is_map(result) else None
     if not isinstance(parts, list):
         return None
@@ -52,7 +52,7 @@ def scope_of(result: object) -> list[str] | None:
 
 
 def scope_line(parts: Sequence[str]) -> str:
-    """Return the parts of one scope as a line."""
+    """The parts of one scope as a line."""
     return f"Scope: {' · '.join(parts)}"
 
 

@@ -244,7 +244,7 @@ class _Chosen(NamedTuple):
     sources: Path | None
 
     def thresholds(self) -> dict[str, dict[str, Decimal | None]]:
-        """Return the limits as a saved comparison has them."""
+        """The limits as a saved comparison has them."""
         absolute, percent, minor_absolute, minor_percent = self.limits
         return {
             "match": {"absolute": absolute, "percentage": percent},
@@ -252,14 +252,14 @@ class _Chosen(NamedTuple):
         }
 
     def stated(self) -> list[str]:
-        """Return the options for measures that the command line states."""
+        """The options for measures that the command line states."""
         names = ("--match-absolute", "--match-percent", "--minor-absolute", "--minor-percent")
         stated = {"--by": self.by or None, **dict(zip(names, self.limits, strict=True))}
         return [name for name, value in stated.items() if value is not None]
 
 
 def _names(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | None]:
-    """Return the names of both tables, with the options of files."""
+    """The names of both tables, with the options of files."""
     if b is not None:
         from skillian.cli.compare_input import addressed
 
@@ -375,7 +375,7 @@ _OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
 
 
 def _filters(entries: Iterable[str]) -> dict[str, Any]:
-    """Return the filters: values of a name match any of them, ranges must all hold."""
+    """The filters: values of a name match any of them, ranges must all hold."""
     filters: dict[str, Any] = {}
     for entry in entries:
         test = _TEST.fullmatch(entry)

@@ -76,7 +76,7 @@ async def load_measures(options: dict[str, Any], sources: Path | None) -> Saved:
 
 
 def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
-    """Return the comparison of these fields; raises `InvalidInputError` with what is wrong."""
+    """The comparison of these fields; raises `InvalidInputError` with what is wrong."""
     try:
         return SavedComparison.model_validate(content)
     except ValidationError as error:
@@ -89,7 +89,7 @@ def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
 async def named_tables(
     names: tuple[str, str], sources: Path | None, as_source: SourceOfTable | None = None
 ) -> tuple[SourceRegistry, tuple[str, ...]]:
-    """Return the tables that a command line names as sources, and the names of these sources.
+    """The tables that a command line names as sources, and the names of these sources.
 
     Args:
         names: The two tables: files, addresses of tables, or declared sources.
@@ -134,13 +134,13 @@ def _resolved(options: dict[str, Any], registry: SourceRegistry) -> dict[str, An
 
 
 def is_file(name: str) -> bool:
-    """Return whether a name is that of a file; `#` separates a workbook from one of its sheets."""
+    """Whether a name is that of a file; `#` separates a workbook from one of its sheets."""
     file = split_name(name)[0]
     return any(is_table(Path(part)) for part in (file, file.partition("#")[0]))
 
 
 def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
-    """Return names on the command line as the tables are named: files with their options.
+    """Names on the command line as the tables are named: files with their options.
 
     Args:
         a: A file, a database file such as `shop.sqlite#orders`, or any other name.
@@ -188,7 +188,7 @@ def _addressed(name: str, options: Sequence[str]) -> str:
 
 
 def _database(path: Path) -> str:
-    """Return the scheme of a database file by how it starts; empty for any other file."""
+    """The scheme of a database file by how it starts; empty for any other file."""
     if not path.is_file():  # opening a pipe would wait for its writer
         return ""
     try:

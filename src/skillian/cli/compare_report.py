@@ -112,7 +112,7 @@ def check_target(output: ReportTarget) -> None:
 
 
 def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
-    """Return the report in a format."""
+    """The report in a format."""
     if form is not Format.TABLE:
         return _WRITERS[form](outcomes)
     written = StringIO()

@@ -43,7 +43,7 @@ class RowOptions:
     multiset: bool
 
     def stated(self) -> list[str]:
-        """Return the options that the command line states, such as `--ignore-case`."""
+        """The options that the command line states, such as `--ignore-case`."""
         return [
             f"--{field.name.replace('_', '-')}"
             for field in fields(self)
@@ -51,7 +51,7 @@ class RowOptions:
         ]
 
     def to_saved(self) -> dict[str, Any]:
-        """Return them as fields of a `SavedComparison`; raises `InvalidInputError`."""
+        """The options as fields of a `SavedComparison`; raises `InvalidInputError`."""
         common = {name: getattr(self, name) for name in _RULES if getattr(self, name)}
         common |= {
             name: getattr(self, name)
@@ -70,7 +70,7 @@ class RowOptions:
 
 
 def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
-    """Return the column and the rule of `name:0.01`, `name:1%`, `name:5s` or `name:trim,nfc`."""
+    """The column and the rule of `name:0.01`, `name:1%`, `name:5s` or `name:trim,nfc`."""
     name, colon, text = entry.rpartition(":")
     rule: dict[str, Any] = {}
     for part in text.split(",") if colon and name else ():

@@ -49,7 +49,7 @@ class ExitCode(IntEnum):
 
 
 def listed(entries: Iterable[str]) -> tuple[str, ...]:
-    """Return the names of an option such as `--key a,b`; `"a,b"` in quotes is one name."""
+    """The names of an option such as `--key a,b`; `"a,b"` in quotes is one name."""
     names = (
         quoted.replace('""', '"') or plain.strip()
         for entry in entries
@@ -59,7 +59,7 @@ def listed(entries: Iterable[str]) -> tuple[str, ...]:
 
 
 def column_map(entries: Iterable[str]) -> dict[str, str]:
-    """Return the names in b of columns of a, of entries such as `--map a_name=b_name`.
+    """The names in b of columns of a, of entries such as `--map a_name=b_name`.
 
     Raises:
         BadParameter: An entry has another form, or two name the same column of a.

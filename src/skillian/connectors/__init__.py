@@ -23,19 +23,19 @@ PATHS = frozenset({"clickhouse", "duckdb", "files", "sqlite"})
 
 
 def scheme(url: str) -> str:
-    """Return the part of a database URL that names the kind of database, or an empty string."""
+    """The part of a database URL that names the kind of database, or an empty string."""
     head, separator, _ = url.partition("://")
     return head.lower() if separator else ""
 
 
 def schemes() -> tuple[str, ...]:
-    """Return the schemes of all kinds of databases, those of other packages last."""
+    """The schemes of all kinds of databases, those of other packages last."""
     own = (scheme for engine in engines() for scheme in engine.schemes)
     return (*own, *(point.name for point in _others()))
 
 
 def dialect_of(kind: str) -> str | None:
-    """Return the sqlglot dialect of a scheme; None for an unknown scheme."""
+    """The sqlglot dialect of a scheme; None for an unknown scheme."""
     engine = engine_of(kind)
     if engine is not None:
         return engine.dialect
@@ -43,7 +43,7 @@ def dialect_of(kind: str) -> str | None:
 
 
 def connect(name: str, url: str, folder: Path) -> Connector:
-    """Return the connector for connection `name`; the database is opened by its first statement.
+    """The connector for connection `name`; the database is opened by its first statement.
 
     The path in `duckdb:///ledger.duckdb` is relative to `folder`; with four slashes it is
     absolute. Raises `UnavailableError` for an unknown kind of database, or one whose
@@ -75,5 +75,5 @@ def _class(name: str, kind: str) -> Any:
 
 @cache
 def _others() -> tuple[EntryPoint, ...]:
-    """Return the entry points of other packages; reading those of all packages takes 10 ms."""
+    """The entry points of other packages; reading those of all packages takes 10 ms."""
     return tuple(entry_points(group=_GROUP))

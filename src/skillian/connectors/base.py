@@ -77,7 +77,7 @@ class Table:
 def tables_of(
     engine: str, columns: Iterable[tuple[str, str, str, ColumnType, Declaration]]
 ) -> tuple[Table, ...]:
-    """Return the tables of a catalogue's rows, in their order.
+    """The tables of a catalogue's rows, in their order.
 
     Args:
         engine: The engine that the names of types are those of.
@@ -126,7 +126,7 @@ class ArrowTable(Protocol):
         ...
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries of Python values; decimals stay `Decimal`."""
+        """The rows as dictionaries of Python values; decimals stay `Decimal`."""
         ...
 
 
@@ -144,12 +144,12 @@ class ArrowBatch(Protocol):
         ...
 
     def to_pylist(self) -> list[dict[str, Any]]:
-        """Return the rows as dictionaries of Python values; decimals stay `Decimal`."""
+        """The rows as dictionaries of Python values; decimals stay `Decimal`."""
         ...
 
 
 def path_of(url: str, folder: Path) -> Path:
-    """Return the path in `scheme:///path`, relative to `folder`; with four slashes absolute."""
+    """The path in `scheme:///path`, relative to `folder`; with four slashes absolute."""
     return folder / url.partition("://")[2].removeprefix("/")
 
 
@@ -172,15 +172,15 @@ class Connector(Protocol):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector of connection `name`; relative paths are relative to `folder`."""
+        """The connector of connection `name`; relative paths are relative to `folder`."""
         ...
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views; those of the default schema first."""
+        """All tables and views; those of the default schema first."""
         ...
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         ...
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:

@@ -15,7 +15,7 @@ from skillian.connectors.engines import engines
 
 
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
-    """Return the statement in a sqlglot dialect; values stay bound, names quoted."""
+    """The statement in a sqlglot dialect; values stay bound, names quoted."""
     adapt = _adapter(dialect)
     adapted = tree.copy() if adapt is None else replaced(tree, adapt)
     return adapted.sql(dialect, pretty=True, copy=False)
@@ -23,7 +23,7 @@ def compile_sql(tree: exp.Expr, dialect: str) -> str:
 
 @cache
 def _adapter(dialect: str) -> Callable[[exp.Expr], exp.Expr] | None:
-    """Return `adapt` of an engine with the dialect; None if there is no such engine."""
+    """`adapt` of an engine with the dialect; None if there is no such engine."""
     rules = next((engine.rules for engine in engines() if engine.dialect == dialect), None)
     if rules is None:
         return None
@@ -32,7 +32,7 @@ def _adapter(dialect: str) -> Callable[[exp.Expr], exp.Expr] | None:
 
 
 def replaced(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
-    """Return a copy of the tree in which `change` has replaced nodes, from the top down.
+    """A copy of the tree in which `change` has replaced nodes, from the top down.
 
     The children of a replaced node are not visited. `Expr.transform` does the same, but searches
     a whole list again for each item that is replaced in it.

@@ -43,7 +43,7 @@ class Engine:
 
 @cache
 def engines() -> tuple[Engine, ...]:
-    """Return all engines of this package, in the order of its folders."""
+    """All engines of this package, in the order of its folders."""
     package = import_module(_PACKAGE)
     folders = [module.name for module in iter_modules(package.__path__) if module.ispkg]
     listed = [import_module(f"{_PACKAGE}.{folder}").ENGINES for folder in folders]
@@ -51,5 +51,5 @@ def engines() -> tuple[Engine, ...]:
 
 
 def engine_of(scheme: str) -> Engine | None:
-    """Return the engine of a URL's scheme."""
+    """The engine of a URL's scheme."""
     return next((each for each in engines() if scheme in each.schemes), None)

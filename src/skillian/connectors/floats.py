@@ -108,7 +108,7 @@ CASE WHEN v < 0 THEN '-' ELSE '' END || FILTER(
 
 
 def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
-    """Return the text of the shortest decimal that reads back as `value`, which `kind` describes.
+    """The text of the shortest decimal that reads back as `value`, which `kind` describes.
 
     NaN and the infinities have the text that the database prints.
     """
@@ -116,7 +116,7 @@ def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
 
 
 def printed(node: exp.Expr) -> exp.DType | None:
-    """Return the kind of float that a node writes as text, if it does and the kind is known."""
+    """The kind of float that a node writes as text, if it does and the kind is known."""
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT and node.this.type is not None:
         kind = node.this.type.this
         return kind if kind in _LIMITS else None

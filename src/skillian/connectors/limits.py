@@ -32,7 +32,7 @@ class ResultBudget:
 
 
 def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTable:
-    """Return all batches as one table; raises `QueryError` for one that exceeds the budget.
+    """All batches as one table; raises `QueryError` for one that exceeds the budget.
 
     Args:
         batches: The rows; the iterator may block.

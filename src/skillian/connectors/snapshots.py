@@ -18,7 +18,7 @@ class HoldsState(Protocol):
     """A connector whose database shows several statements the same state."""
 
     def one_state(self) -> AbstractAsyncContextManager[Connector]:
-        """Return a connector whose streams all read the state of the first one."""
+        """A connector whose streams all read the state of the first one."""
         ...
 
 
@@ -51,11 +51,11 @@ class StateConnector:
         raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views, as they are now."""
+        """All tables and views, as they are now."""
         return await self._connector.catalog()
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT, as they are now."""
+        """The columns of a SELECT, as they are now."""
         return await self._connector.describe(statement)
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:

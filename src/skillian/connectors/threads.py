@@ -22,7 +22,7 @@ class BlockingCalls:
     async def run(
         self, work: Callable[[], T], interrupt: Callable[[], None], seconds: float | None = None
     ) -> T:
-        """Return what `work` returns; a cancelled caller, the time limit and `stop` interrupt it.
+        """What `work` returns; a cancelled caller, the time limit and `stop` interrupt it.
 
         Raises `QueryError` after `seconds`, and whatever `work` raises.
         """
@@ -46,7 +46,7 @@ class BlockingCalls:
 
 
 async def run_interruptible(work: Callable[[], T], interrupt: Callable[[], None]) -> T:
-    """Return what `work` returns, run in its own thread; a cancelled caller interrupts it.
+    """What `work` returns, run in its own thread; a cancelled caller interrupts it.
 
     `interrupt` is called repeatedly until `work` has ended, since a call just before a statement
     starts has no effect. Raises whatever `work` raises.

@@ -32,7 +32,7 @@ LONGEST_TEXT = 200
 
 
 def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
-    """Return the comparison without its proof, which has thousands of characters of SQL.
+    """The comparison without its proof, which has thousands of characters of SQL.
 
     Of the schemas it has what counts as a finding.
     """
@@ -44,7 +44,7 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
 
 
 def comparison_scope(result: ComparisonResult) -> list[str]:
-    """Return what a comparison covers, in parts: sources, measures, rows, groups, limits, time."""
+    """What a comparison covers, in parts: sources, measures, rows, groups, limits, time."""
     proof, measures = result.proof, [measure.name for measure in result.summary.measures]
     units = {measure.name: measure.unit for measure in result.summary.measures}
     limits = {
@@ -63,7 +63,7 @@ def comparison_scope(result: ComparisonResult) -> list[str]:
 
 
 def rows_scope(result: TableResult) -> list[str]:
-    """Return what a comparison of whole rows covers, in parts: as `comparison_scope`."""
+    """What a comparison of whole rows covers, in parts: as `comparison_scope`."""
     return [
         f"{result.source_a} and {result.source_b}",
         "whole rows",
@@ -77,7 +77,7 @@ def rows_scope(result: TableResult) -> list[str]:
 def query_scope(
     result: QueryResult, info: SourceInfo, dimensions: Sequence[str], snapshot: str
 ) -> list[str]:
-    """Return what a query covers, in parts: source, measures, rows, groups, time."""
+    """What a query covers, in parts: source, measures, rows, groups, time."""
     measures = [name for name in result.columns if name in info.measures]
     return [
         result.source,
@@ -90,7 +90,7 @@ def query_scope(
 
 
 def _rows_covered(filters: Sequence[Condition], dimensions: Sequence[str]) -> list[str]:
-    """Return the conditions in words, and the dimensions without one."""
+    """The conditions in words, and the dimensions without one."""
     limited = {condition.dimension for condition in filters}
     free = [name for name in dimensions if name not in limited]
     return [*map(_condition, filters), *([f"all of {', '.join(free)}"] if free else [])]
@@ -106,7 +106,7 @@ def _condition(condition: Condition) -> str:
 
 
 def brief_row_comparison(result: TableResult) -> dict[str, Any]:
-    """Return the comparison of whole rows without its proof, and with the columns that differ."""
+    """The comparison of whole rows without its proof, and with the columns that differ."""
     whole = result.to_dict()
     columns = [column for column in result.columns if column.mismatches]
     return {
@@ -121,7 +121,7 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
 
 
 def _cut(value: Any) -> Any:
-    """Return the value with the long texts in it cut."""
+    """The value with the long texts in it cut."""
     if isinstance(value, dict):
         return {name: _cut(part) for name, part in cast("dict[str, Any]", value).items()}
     if isinstance(value, list):
@@ -130,7 +130,7 @@ def _cut(value: Any) -> Any:
 
 
 def brief_explanation(explanation: Explanation) -> dict[str, Any]:
-    """Return the smallest breakdowns, each with the members that carry most of the gap."""
+    """The smallest breakdowns, each with the members that carry most of the gap."""
     brief: dict[str, Any] = explanation.to_dict()
     for measure in brief["measures"].values():
         measure["breakdowns"] = [
@@ -141,7 +141,7 @@ def brief_explanation(explanation: Explanation) -> dict[str, Any]:
 
 
 def brief_side(result: QueryResult) -> dict[str, Any]:
-    """Return the rows of one side of a group, without their statement."""
+    """The rows of one side of a group, without their statement."""
     return {
         "source": result.source,
         "columns": result.columns,
@@ -151,18 +151,18 @@ def brief_side(result: QueryResult) -> dict[str, Any]:
 
 
 def brief_rows(result: QueryResult) -> list[list[object]]:
-    """Return all rows with their long values cut."""
+    """All rows with their long values cut."""
     return [[brief_value(value) for value in row] for row in result.rows]
 
 
 def brief_measures(source: SourceInfo) -> dict[str, Any]:
-    """Return what a model needs to know about each measure."""
+    """What a model needs to know about each measure."""
     fields = {"aggregation", "unit", "description", "synonyms"}
     return {name: one.model_dump(include=fields) for name, one in source.measures.items()}
 
 
 def brief_value(value: object) -> object:
-    """Return a value for JSON; of a long text its beginning and its length."""
+    """A value for JSON; of a long text its beginning and its length."""
     plain = jsonable(value)
     if isinstance(plain, str) and len(plain) > LONGEST_TEXT:
         return f"{plain[:LONGEST_TEXT]}… ({len(plain)} characters)"
@@ -173,7 +173,7 @@ _AMOUNTS = frozenset({"total_a", "total_b", "net_difference", "gross_difference"
 
 
 def hidden_among(registry: SourceRegistry, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the sources whose values are hidden; unknown names are ignored."""
+    """The sources whose values are hidden; unknown names are ignored."""
     known = (name for name in names if name in registry.names)
     return tuple(name for name in known if registry.get(name).values == "hidden")
 
@@ -205,7 +205,7 @@ def refuse_undeclared(
 
 
 def comparison_counts(result: ComparisonResult) -> dict[str, object]:
-    """Return a comparison's counts and match rates, and sentences with no more than these."""
+    """A comparison's counts and match rates, and sentences with no more than these."""
     summary = result.summary
     bare = tuple(
         replace(
@@ -239,7 +239,7 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
 
 
 def rows_counts(result: TableResult) -> dict[str, object]:
-    """Return the counts of a comparison of whole rows, and sentences with no more than these."""
+    """The counts of a comparison of whole rows, and sentences with no more than these."""
     columns = tuple(replace(each, largest_gap=None, pairs=()) for each in result.columns)
     bare = replace(result, columns=columns, samples=Samples(), proposals=(), notes=())
     names = ("a", "b", "compared", "mismatches", "share")
@@ -257,7 +257,7 @@ def rows_counts(result: TableResult) -> dict[str, object]:
 
 
 def explanation_shares(explanation: Explanation) -> dict[str, object]:
-    """Return how many members of each dimension carry the gap, and their shares of it."""
+    """How many members of each dimension carry the gap, and their shares of it."""
     return {
         "cache_key": explanation.cache_key,
         "grain": list(explanation.grain),

@@ -22,7 +22,7 @@ class SingleFlight(Generic[T]):
         self._flights: dict[Hashable, _Flight[T]] = {}
 
     async def run(self, key: Hashable, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Return the result of `work`, or of the work that already runs for this key.
+        """The result of `work`, or of the work that already runs for this key.
 
         The work is cancelled when the last caller that waits for it is. Raises what it raises.
         """

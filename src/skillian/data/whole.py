@@ -71,7 +71,7 @@ async def plan_whole(
     include: Sequence[str] = (),
     exclude: Sequence[str] = (),
 ) -> WholeSchema:
-    """Return what to compare in two schemas.
+    """What to compare in two schemas.
 
     Tables belong together if they have the same name, or one that differs only in case; the suffix
     of a file does not count. Rows are compared by the primary key; where neither side declares one,
@@ -105,7 +105,7 @@ class _Patterns(NamedTuple):
     exclude: Sequence[str]
 
     def chosen(self, names: Collection[str]) -> list[str]:
-        """Return the names that are to be compared.
+        """The names that are to be compared.
 
         Raises:
             InvalidInputError: A pattern to include fits no name.
@@ -163,7 +163,7 @@ def _planned(
 
 
 def _settings(a: Table, b: Table, template: SavedComparison) -> dict[str, object]:
-    """Return the columns to ignore, and whether to compare without a key."""
+    """The columns to ignore, and whether to compare without a key."""
     try:
         paired = pair_columns([*a.columns], [*b.columns])
         known = {name.casefold() for table in (a, b) for name in table.columns}
@@ -185,7 +185,7 @@ def _source(connection: str, table: Table) -> Source:
 
 
 def _split(text: str) -> tuple[str, str]:
-    """Return the URL of a database, and the name of the schema after `#` or in its path."""
+    """The URL of a database, and the name of the schema after `#` or in its path."""
     if "://" not in text:
         if Path(text).is_dir():
             return f"files:///{Path(text).absolute()}", ""
@@ -202,7 +202,7 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _connections(urls: Sequence[str]) -> dict[str, str]:
-    """Return a name for each different URL."""
+    """A name for each different URL."""
     named: dict[str, str] = {}
     for url in dict.fromkeys(urls):
         named[free_name(connection_name(url), named)] = url
@@ -210,7 +210,7 @@ def _connections(urls: Sequence[str]) -> dict[str, str]:
 
 
 def _side(connection: str, schema: str, tables: Sequence[Table]) -> _Side:
-    """Return the tables of a schema; without a name, those of the default schema, which is first.
+    """The tables of a schema; without a name, those of the default schema, which is first.
 
     Raises:
         InvalidInputError: There is no such schema.

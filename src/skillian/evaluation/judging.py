@@ -76,7 +76,7 @@ class GivenAnswer:
 
 
 def given_answer(response: AgentResponse, finish_reason: str) -> GivenAnswer:
-    """Return the answer of a turn.
+    """The answer of a turn.
 
     Args:
         response: The result of the turn.
@@ -108,7 +108,7 @@ class AnswerJudge:
         self._skills = skills
 
     def judge(self, expected: VerifiedQuestion, answer: GivenAnswer) -> Judgement:
-        """Return the verdict on an answer.
+        """The verdict on an answer.
 
         It is wrong if it presents figures, or the result of a computation, that are not the
         expected ones. Without these the model has asked back or refused.
@@ -125,7 +125,7 @@ class AnswerJudge:
         return _unanswered(answer)
 
     def _difference(self, expected: VerifiedQuestion, answer: GivenAnswer) -> str:
-        """Return what is not as expected, or an empty text."""
+        """What is not as expected, or an empty text."""
         missing = _missing(answer.content, expected.numbers)
         if missing:
             return f"not in the answer: {', '.join(map(str, missing))}"
@@ -171,7 +171,7 @@ def _lines(content: str) -> list[str]:
 
 
 def _missing(content: str, numbers: Sequence[Decimal]) -> list[Decimal]:
-    """Return the numbers that a text does not have with all of their digits."""
+    """The numbers that a text does not have with all of their digits."""
     # A number without a sign is a reference to the first of two that differ in theirs.
     distinct = list(dict.fromkeys(numbers))
     held = {
@@ -193,7 +193,7 @@ def _holds(content: str, number: Decimal) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Return arguments in one form: the same question can be written in several ways."""
+    """Arguments in one form: the same question can be written in several ways."""
     if isinstance(value, dict):
         parts = cast("dict[str, Any]", value)
         match parts:

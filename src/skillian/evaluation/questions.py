@@ -116,7 +116,7 @@ def read_questions(path: Path) -> QuestionSet:
 
 
 def question_key(question: str) -> str:
-    """Return a question without its case, spaces and last mark."""
+    """A question without its case, spaces and last mark."""
     return " ".join(question.casefold().split()).rstrip("?.! ")
 
 

@@ -169,7 +169,7 @@ async def open_questions(
 
 
 def _given(event: RunFinished, reason: str) -> GivenAnswer:
-    """Return the answer of a run that has ended.
+    """The answer of a run that has ended.
 
     Raises:
         ModelError: The model cannot be reached, so that the other questions would fail too.

@@ -89,7 +89,7 @@ class Tracked:
         return "known" if is_known else "new"
 
     def to_dict(self, today: date) -> dict[str, object]:
-        """Return the finding for JSON."""
+        """The finding for JSON."""
         return {
             "id": self.id,
             "text": self.text,
@@ -129,7 +129,7 @@ class Standing:
         return f"{new:,} new, {len(self.known):,} known, {len(self.fixed):,} fixed."
 
     def to_dict(self, today: date) -> dict[str, object]:
-        """Return the standing for JSON."""
+        """The standing for JSON."""
         groups = {"new": self.new, "known": self.known, "fixed": self.fixed}
         lists = {name: [one.to_dict(today) for one in group] for name, group in groups.items()}
         return {**lists, "untracked": self.untracked}

@@ -82,7 +82,7 @@ class PastRun:
     fixed: int
 
     def to_dict(self) -> dict[str, object]:
-        """Return the run for JSON."""
+        """The run for JSON."""
         return {
             "comparison": self.comparison,
             "at": self.at,
@@ -303,7 +303,7 @@ def _stand(
 
 
 def _storable(text: str, most: int = MAX_NOTE) -> str:
-    """Return at most `most` characters, without those that PostgreSQL cannot store."""
+    """At most `most` characters, without those that PostgreSQL cannot store."""
     cut = text if len(text) <= most else f"{text[: most - 1]}…"
     return cut.replace("\0", "\ufffd").encode(errors="replace").decode()
 

@@ -22,8 +22,8 @@ class Values:
     """Looks up what is written in the values of the dimensions.
 
     Args:
-        vocabulary: the sources that the question is about.
-        years: the years that the question names.
+        vocabulary: The sources that the question is about.
+        years: The years that the question names.
     """
 
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
@@ -31,7 +31,7 @@ class Values:
         self._years = years
 
     def dimension_of(self, tokens: Sequence[Token], named: str | None) -> str:
-        """Return the one dimension that these values belong to."""
+        """The one dimension that these values belong to."""
         if named is not None:
             return named
         possible = [self._possible(token) for token in tokens]
@@ -44,7 +44,7 @@ class Values:
         raise NotReadError(text)
 
     def of(self, token: Token, dimension: str) -> list[str]:
-        """Return the values of the dimension that a token means: several for a period."""
+        """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
             return [token.values[dimension]]
         if token.period is not None and self.is_timed(dimension):
@@ -144,7 +144,7 @@ class Conditions:
         return True
 
     def arguments(self) -> dict[str, Any]:
-        """Return the `filters` argument."""
+        """The `filters` argument."""
         return {name: _argument(conditions) for name, conditions in self._conditions.items()}
 
 

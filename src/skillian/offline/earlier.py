@@ -58,7 +58,7 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
 
 
 def as_object(text: str) -> dict[str, Any]:
-    """Return a tool's result; empty if it was cut because it was too long."""
+    """A tool's result; empty if it was cut because it was too long."""
     try:
         value: object = json.loads(text)
     except ValueError:
@@ -84,7 +84,7 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[st
 
 
 def _keys(text: str, result: Mapping[str, Any], name: str) -> tuple[Mapping[str, Any], ...]:
-    """Return the keys of the groups in a result; of a cut one, those that can be read."""
+    """The keys of the groups in a result; of a cut one, those that can be read."""
     if result:
         return tuple(group["key"] for group in result.get(name) or () if group.get("key"))
     return keys_in(text)

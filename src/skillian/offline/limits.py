@@ -22,10 +22,10 @@ class StatedLimits:
     """The limits that a question states.
 
     Args:
-        thresholds: the limits of each class, which `add` fills.
+        thresholds: The limits of each class, which `add` fills.
 
     Attributes:
-        units: units that the answer must have: "in EUR".
+        units: Units that the answer must have: "in EUR".
     """
 
     def __init__(self, thresholds: dict[str, dict[str, Any]]) -> None:
@@ -68,7 +68,7 @@ class StatedLimits:
 
 
 def _as_json(number: Decimal) -> int | float | str:
-    """Return a number for JSON, with all of its digits."""
+    """A number for JSON, with all of its digits."""
     if number == int(number):
         return int(number)
     text = format(number.normalize(), "f")

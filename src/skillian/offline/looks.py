@@ -15,7 +15,7 @@ _CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
 
 
 def wanted_look(reading: Reading) -> str:
-    """Return how a question looks into a comparison: explain, drill or rows; or an empty text."""
+    """How a question looks into a comparison: explain, drill or rows; or an empty text."""
     says = reading.says.keys()
     if "why" in says:
         return "drill" if "rows" in says else "explain"
@@ -30,7 +30,7 @@ def wanted_look(reading: Reading) -> str:
 
 
 def look_into(look: str, reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """Return the call that looks into the last comparison."""
+    """The call that looks into the last comparison."""
     known = earlier.comparison
     if known is None:
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
@@ -49,7 +49,7 @@ def look_into(look: str, reading: Reading, earlier: Earlier, vocabulary: Vocabul
 
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
-    """Return what the question names that a look into this comparison would drop."""
+    """What the question names that a look into this comparison would drop."""
     filters = known.arguments.get("filters", {})
     other = [n for n, value in reading.filters.items() if filters.get(n) != value]
     measures = set(reading.measures) - set(known.arguments.get("measures") or ())
@@ -72,7 +72,7 @@ def _drill(reading: Reading, known: PastComparison) -> PlannedCall:
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any] | None:
-    """Return the named group, or the first known group that matches the filters."""
+    """The named group, or the first known group that matches the filters."""
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}
     if len(members) < len(reading.filters):
         return None

@@ -83,14 +83,14 @@ class Period:
     last: tuple[int, int]
 
     def days(self) -> tuple[Day, Day]:
-        """Return the first and the last day."""
+        """The first and the last day."""
         year = self.year or 0
         month, day = self.last
         last = min(day, monthrange(year, month)[1]) if year else day
         return (year, *self.first), (year, month, last)
 
     def iso(self) -> tuple[str, str]:
-        """Return the first and the last day as ISO dates."""
+        """The first and the last day as ISO dates."""
         first, last = self.days()
         return "{:04d}-{:02d}-{:02d}".format(*first), "{:04d}-{:02d}-{:02d}".format(*last)
 
@@ -99,14 +99,14 @@ _LAST = 31
 
 
 def spelt_out(text: str) -> str:
-    """Return a question in which both ends of each range are periods of their own."""
+    """A question in which both ends of each range are periods of their own."""
     for pattern, written in _RANGES:
         text = pattern.sub(written, text)
     return text
 
 
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
-    """Return the end and the days of the period at this position of a text."""
+    """The end and the days of the period at this position of a text."""
     for form in _FORMS:
         match = form.match(text, start)
         if match is None:
@@ -118,7 +118,7 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
 
 
 def periods_of(text: str) -> Iterator[Period]:
-    """Return the periods that a text names."""
+    """The periods that a text names."""
     end = 0
     for word in re.finditer(r"\w+", text):
         found = period_at(text, word.start()) if word.start() >= end else None
@@ -146,7 +146,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
 
 
 def period_of(value: str) -> Period | None:
-    """Return the day, month or quarter that a value of the data is."""
+    """The day, month or quarter that a value of the data is."""
     match = _VALUE.fullmatch(value.lower())
     if match is None:
         return None
@@ -161,7 +161,7 @@ def period_of(value: str) -> Period | None:
 
 
 def dated(period: Period, years: Iterable[int]) -> Period | None:
-    """Return the period with its year; None if it has none and there are several."""
+    """The period with its year; None if it has none and there are several."""
     if period.year is not None:
         return period
     only = set(years)
@@ -174,7 +174,7 @@ def are_periods(values: Collection[str]) -> bool:
 
 
 def values_in(period: Period, values: Iterable[str]) -> list[str]:
-    """Return the values whose days are all within a period, in their order."""
+    """The values whose days are all within a period, in their order."""
     first, last = period.days()
     known = sorted(
         (known.days(), value) for value in values if (known := period_of(value)) is not None

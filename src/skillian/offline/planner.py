@@ -33,7 +33,7 @@ class OfflinePlanner:
     """The `Model` of a skillian without a key.
 
     Args:
-        vocabulary: the names that questions can use.
+        vocabulary: The names that questions can use.
     """
 
     def __init__(self, vocabulary: Vocabulary) -> None:
@@ -45,7 +45,7 @@ class OfflinePlanner:
         return NAME
 
     async def complete(self, request: ModelRequest) -> ModelResponse:
-        """Return a call for a question, or the result of a call in words."""
+        """A call for a question, or the result of a call in words."""
         messages = request.messages
         start = max(i for i, message in enumerate(messages) if message.role == "user")
         turn = messages[start:]
@@ -61,14 +61,14 @@ class OfflinePlanner:
     async def stream(
         self, request: ModelRequest
     ) -> AsyncGenerator[ModelDelta | ModelResponse, None]:
-        """Return the same as a stream of one part."""
+        """The same as a stream of one part."""
         response = await self.complete(request)
         if response.content:
             yield ModelDelta(response.content)
         yield response
 
     def _plan(self, question: str, reading: Reading, earlier: Earlier) -> Plan:
-        """Return the plan; a tool's phrase has precedence unless the question names a source."""
+        """The plan; a tool's phrase has precedence unless the question names a source."""
         planned = plan(reading, earlier, self._vocabulary)
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned
@@ -89,7 +89,7 @@ class OfflinePlanner:
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
-        """Return the second call of a question such as "why do … and … differ?"."""
+        """The second call of a question such as "why do … and … differ?"."""
         reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources)
         earlier = read_earlier([*before, *turn])
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):

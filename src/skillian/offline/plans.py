@@ -21,7 +21,7 @@ _ONLY_A_SOURCE = {"source", "prep", "article", "from"}
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
-    """Return the call that answers a question, or why there is none."""
+    """The call that answers a question, or why there is none."""
     try:
         return _planned(reading, earlier, vocabulary)
     except UnclearError as error:
@@ -60,7 +60,7 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
 
 
 def _with_guess(text: str, vocabulary: Vocabulary) -> str:
-    """Return a text that was not understood, with the name that it may mean."""
+    """A text that was not understood, with the name that it may mean."""
     names = [*vocabulary.sources, *vocabulary.measures, *vocabulary.dimensions]
     process_of = utils.default_process
     near = process.extractOne(text, names, scorer=fuzz.ratio, processor=process_of, score_cutoff=75)
@@ -96,7 +96,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
 
 
 def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    """Return the comparison of whole rows, of two sources without a common measure."""
+    """The comparison of whole rows, of two sources without a common measure."""
     a, b = reading.sources
     if set(vocabulary.sources[a].measures) & set(vocabulary.sources[b].measures):
         raise UnclearError("Which measure should be compared?")
@@ -188,7 +188,7 @@ def _query(
 
 
 def _order(reading: Reading, measures: Sequence[str]) -> list[str]:
-    """Return the order of a query's rows: by the measure that the question names for it."""
+    """The order of a query's rows: by the measure that the question names for it."""
     if not reading.direction:
         return reading.ordered_by
     if len(measures) > 1 and not reading.ordered_by:
@@ -198,7 +198,7 @@ def _order(reading: Reading, measures: Sequence[str]) -> list[str]:
 
 
 def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """Return the last call with the parts replaced that the question names."""
+    """The last call with the parts replaced that the question names."""
     last = earlier.last
     if last is None or not (
         reading.names_data or reading.members or reading.says.keys() & {"same", "swap"}
@@ -266,7 +266,7 @@ def _without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
-    """Return the measures of a question that names none: those that all of its sources have.
+    """The measures of a question that names none: those that all of its sources have.
 
     "How much" asks for an amount: for the only one other than counts.
     """

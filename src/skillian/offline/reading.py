@@ -30,18 +30,18 @@ class Reading:
     """What a question says.
 
     Attributes:
-        sources, measures, breakdown, members: names; `members` are dimensions whose members are
+        sources, measures, breakdown, members: Names; `members` are dimensions whose members are
             asked for.
-        filters: in the filter language of the tools.
-        cleared: dimensions with all values ("for all companies").
-        thresholds: limits of the classes.
-        count, direction, ordered_by: number of rows, and their order.
-        is_singular: whether a single member is asked for ("which company").
-        says: kinds of the tokens that show what is requested, with their texts.
-        statuses: classes of groups; `lacking` is the source that lacks them.
-        ordinal: the position of a group, from 0.
-        replaced: values by dimension, and measures by "", that the last question had.
-        unread: what was not understood: a call without it would answer another question.
+        filters: In the filter language of the tools.
+        cleared: Dimensions with all values ("for all companies").
+        thresholds: Limits of the classes.
+        count, direction, ordered_by: Number of rows, and their order.
+        is_singular: Whether a single member is asked for ("which company").
+        says: Kinds of the tokens that show what is requested, with their texts.
+        statuses: Classes of groups; `lacking` is the source that lacks them.
+        ordinal: The position of a group, from 0.
+        replaced: Values by dimension, and measures by "", that the last question had.
+        unread: What was not understood: a call without it would answer another question.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -79,7 +79,7 @@ _MOST_ROWS = 1000
 
 @lru_cache(maxsize=32)
 def read(question: str, vocabulary: Vocabulary, sources: tuple[str, ...] = ()) -> Reading:
-    """Return what a question says; nothing that is not in the question or the vocabulary.
+    """What a question says; nothing that is not in the question or the vocabulary.
 
     A question that names no source is about `sources`, those of the conversation. The planner and
     the check of its call share a reading: the last ones are remembered.
@@ -123,7 +123,7 @@ class _Reader:
         self._counted = ""
 
     def read(self) -> Reading:
-        """Return the reading."""
+        """The reading."""
         text = "".join(LETTERS[token.kind] for token in self._tokens)
         at, is_after_unread = 0, False
         while at < len(text):
@@ -217,7 +217,7 @@ class _Reader:
             raise NotReadError(f"{text} (a second condition on {dimension})")
 
     def _groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
-        """Return the values by dimension: named before or after them, or the only one possible."""
+        """The values by dimension: named before or after them, or the only one possible."""
         groups: list[tuple[str | None, list[Token]]] = []
         for token in part:
             if token.kind == "dimension":

@@ -30,7 +30,7 @@ ArgumentTypes = Sequence[Mapping[str, Any]]
 
 
 def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnderstood | None:
-    """Return the call of the tool with the longest phrase in the question; None without one.
+    """The call of the tool with the longest phrase in the question; None without one.
 
     Arguments that the question does not have are omitted. A missing required argument, and a word
     that was not understood, prevent the call.

@@ -30,12 +30,12 @@ class Token:
     """A part of a question.
 
     Attributes:
-        kind: a kind of the grammar.
-        text: the part as it is written.
-        name: the source, measure or dimension; of other kinds the plain form.
-        values: of a value: the dimensions that have it, each with the value as in the data.
-        period: of a period.
-        at: the position in the question.
+        kind: A kind of the grammar.
+        text: The part as it is written.
+        name: The source, measure or dimension; of other kinds the plain form.
+        values: Of a value: the dimensions that have it, each with the value as in the data.
+        period: Of a period.
+        at: The position in the question.
     """
 
     kind: str
@@ -47,22 +47,22 @@ class Token:
 
 
 def of_kinds(part: Sequence[Token], kinds: set[str]) -> list[Token]:
-    """Return the tokens of these kinds."""
+    """The tokens of these kinds."""
     return [token for token in part if token.kind in kinds]
 
 
 def text_of(part: Sequence[Token]) -> str:
-    """Return the words of tokens as they are written."""
+    """The words of tokens as they are written."""
     return " ".join(token.text for token in part)
 
 
 def tokens_of(question: str, whole: Vocabulary, part: Vocabulary | None = None) -> list[Token]:
-    """Return the tokens of a question, from left to right.
+    """The tokens of a question, from left to right.
 
     Args:
-        question: the question.
-        whole: all sources that it may name.
-        part: the sources whose measures, dimensions and values it may name; all by default.
+        question: The question.
+        whole: All sources that it may name.
+        part: The sources whose measures, dimensions and values it may name; all by default.
     """
     lower = question.lower()
     courtesies = [match.span() for form in COURTESIES for match in form.finditer(lower)]
@@ -92,7 +92,7 @@ class _Place:
     before: list[Token]
 
     def longest(self) -> tuple[int, Token]:
-        """Return the number of words and the token of the longest reading."""
+        """The number of words and the token of the longest reading."""
         first = self.words[self.at]
         dated = None if first.is_quoted else period_at(self.question, first.start)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
@@ -116,7 +116,7 @@ class _Place:
         return 1 < len(text) <= _SHORT and text.isupper() and not self.question.isupper()
 
     def _named(self, phrase: str, text: str) -> Token | None:
-        """Return a name of the catalogue: a dimension after "by", otherwise a value before it."""
+        """A name of the catalogue: a dimension after "by", otherwise a value before it."""
         previous = next((t.kind for t in reversed(self.before) if t.kind != "article"), "")
         values = self._values(phrase, text, previous)
         if values is None:
@@ -143,7 +143,7 @@ class _Place:
         return None
 
     def _values(self, phrase: str, text: str, previous: str) -> Mapping[str, str] | None:
-        """Return the dimensions that have this value; None if it may be a value or English.
+        """The dimensions that have this value; None if it may be a value or English.
 
         A word that is also English or a measure ("it" and IT, "sales" and the department Sales) is
         a value after its dimension, in quotes, written as in the data, or where a noun stands.
@@ -173,7 +173,7 @@ class _Place:
 
 
 def _other(word: Word, vocabulary: Vocabulary, *, is_first: bool) -> Token:
-    """Return the token of a word that no list has: a number, a misspelt name, or a new name."""
+    """The token of a word that no list has: a number, a misspelt name, or a new name."""
     near = None if word.is_quoted else _misspelt(word.plain, vocabulary)
     if near is not None:
         return Token(near[0], word.text, near[1], at=word.start)
@@ -189,7 +189,7 @@ def _other(word: Word, vocabulary: Vocabulary, *, is_first: bool) -> Token:
 
 
 def _misspelt(word: str, vocabulary: Vocabulary) -> tuple[str, str] | None:
-    """Return the only name that differs by a swap of two letters, or by one letter doubled."""
+    """The only name that differs by a swap of two letters, or by one letter doubled."""
     if len(word) < _MISSPELT_FROM or not word.isalpha():
         return None
     known = [("measure", p, n) for p, n in vocabulary.measures.items()]
@@ -209,7 +209,7 @@ def _is_slip(word: str, phrase: str) -> bool:
 
 
 def as_number(text: str) -> Decimal | None:
-    """Return the number that digits or a word say; a comma before 1 or 2 digits is a point."""
+    """The number that digits or a word say; a comma before 1 or 2 digits is a point."""
     if text.lower() in NUMBERS:
         return Decimal(NUMBERS[text.lower()])
     whole, point, rest = text.replace(",", ".").rpartition(".")

@@ -36,12 +36,12 @@ class Word:
 
 
 def split(text: str) -> list[Word]:
-    """Return the words of a text, which end at hyphens between letters."""
+    """The words of a text, which end at hyphens between letters."""
     return [_word(match) for match in _WORD.finditer(text)]
 
 
 def plain(text: str) -> str:
-    """Return the form in which names are compared: lower case, no underscores, singular."""
+    """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
 
 
@@ -102,7 +102,7 @@ class Vocabulary:
     tools: Mapping[str, ToolWords] = field(default_factory=dict[str, ToolWords])
 
     def within(self, names: Iterable[str]) -> Vocabulary:
-        """Return the vocabulary of these sources, or of all if none of the names is known."""
+        """The vocabulary of these sources, or of all if none of the names is known."""
         known = tuple(sorted({name for name in names if name in self.sources}))
         if not known or len(known) == len(self.sources):
             return self
@@ -176,7 +176,7 @@ class Vocabulary:
         return {plain(unit): unit for unit in named}
 
     def units_of(self, measures: Sequence[str]) -> set[str]:
-        """Return the declared units of these measures in their plain form."""
+        """The declared units of these measures in their plain form."""
         return {
             plain(words.units[name])
             for words in self.sources.values()
@@ -207,7 +207,7 @@ class Vocabulary:
 
 
 def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
-    """Return the name that most sources give each phrase; the first of several."""
+    """The name that most sources give each phrase; the first of several."""
     counts = Counter(
         (plain(phrase), name) for name, synonyms in names for phrase in (name, *synonyms)
     )

@@ -16,7 +16,7 @@ _LOST = "I did not understand the question."
 
 
 def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
-    """Return the answer for a tool's result; `raw` is its text, for results of unknown form."""
+    """The answer for a tool's result; `raw` is its text, for results of unknown form."""
     if result.get("error"):
         return _failure(result)
     wording = {
@@ -37,7 +37,7 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
-    """Return why there is no answer, and examples of questions."""
+    """Why there is no answer, and examples of questions."""
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
@@ -148,7 +148,7 @@ def _pairs(pairs: Iterable[tuple[str, Any]]) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """Return a value on one line; text that Markdown would format is put in backticks."""
+    """A value on one line; text that Markdown would format is put in backticks."""
     if not isinstance(value, str):
         return "none" if value is None else value
     line = " ".join(value.split("\n"))
@@ -168,7 +168,7 @@ _ANSWER = "answer"
 
 
 def word_plainly(result: Mapping[str, Any]) -> str:
-    """Return the `answer` of a result if it has one, otherwise each of its values."""
+    """The `answer` of a result if it has one, otherwise each of its values."""
     answer = result.get(_ANSWER)
     if isinstance(answer, str) and answer:
         return answer

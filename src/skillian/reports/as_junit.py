@@ -157,7 +157,7 @@ def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool)
 
 
 def _known(problem: Element) -> Element:
-    """Return a failure that the team knows about as a test that is skipped."""
+    """A failure that the team knows about as a test that is skipped."""
     return Element("skipped", message=f"known: {problem.get('message', '')}")
 
 

@@ -145,7 +145,7 @@ async def _run_rows(
 
 
 def question_of(comparison: SavedComparison) -> TableQuestion:
-    """Return the question of a comparison of whole rows."""
+    """The question of a comparison of whole rows."""
     names = comparison.columns
     return TableQuestion(
         a=comparison.a,

@@ -141,7 +141,7 @@ class Sessions:
         return await self._database.read(work)
 
     async def ping(self) -> None:
-        """Return if the database can be written to; raise `StoreUnavailable` otherwise."""
+        """Check that the database can be written to; raises `StoreUnavailable`."""
 
         def work(connection: Connection) -> None:
             # Committed, because a full disk shows only then.

@@ -61,7 +61,7 @@ class DiskFull(UploadError):
 
 
 def suffix_of(name: str) -> str:
-    """Return the suffix that tells the kind of a file.
+    """The suffix that tells the kind of a file.
 
     Raises:
         UploadError: The name is not that of a file of a supported kind.

@@ -23,7 +23,7 @@ class Opened(NamedTuple):
 
 
 def upload_ids(names: Sequence[str]) -> tuple[str, ...]:
-    """Return the ids of the files among the names of sources."""
+    """The ids of the files among the names of sources."""
     return tuple(name.removeprefix(PREFIX) for name in names if name.startswith(PREFIX))
 
 

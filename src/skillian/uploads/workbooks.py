@@ -77,7 +77,7 @@ def _furthest(part: bytes, row: int, column: int) -> tuple[int, int]:
 
 
 def _index(letters: bytes) -> int:
-    """Return the number of a column by its letters: A is 1, AA is 27."""
+    """The number of a column by its letters: A is 1, AA is 27."""
     number = 0
     for letter in letters[:8]:
         number = number * 26 + letter - _A + 1

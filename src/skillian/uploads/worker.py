@@ -96,7 +96,7 @@ def _check_names(names: Iterable[str]) -> None:
 
 
 def _sheets(path: Path) -> list[str]:
-    """Return the names of the worksheets of a workbook."""
+    """The names of the worksheets of a workbook."""
     try:
         with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
             sheets = [m.name for m in book.sheets_metadata if m.typ == SheetTypeEnum.WorkSheet]

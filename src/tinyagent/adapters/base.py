@@ -22,9 +22,9 @@ class ToolCallingAdapter(Protocol):
         """What to add to each request so that the model can call `tools`.
 
         Args:
-            tools: the available tools.
+            tools: The available tools.
             output_schema: JSON Schema of the answer, if it has a type.
-            answer_only: whether to keep the model from calling tools in this request.
+            answer_only: Whether to keep the model from calling tools in this request.
         """
         ...
 
@@ -38,7 +38,7 @@ class ToolCallingAdapter(Protocol):
         """The calls in a reply, in their order and with unique ids; none if it is an answer.
 
         Raises:
-            MalformedReply: it is neither; the message is for the model.
+            MalformedReply: It is neither; the message is for the model.
         """
         ...
 
@@ -46,7 +46,7 @@ class ToolCallingAdapter(Protocol):
         """The text of a reply without calls; JSON if the answer is not text.
 
         Raises:
-            MalformedReply: there is no answer.
+            MalformedReply: There is no answer.
         """
         ...
 

@@ -46,7 +46,7 @@ def get_adapter(
     `auto` is native, but structured if there are tools and the model is known to drop them.
 
     Raises:
-        ConfigurationError: the mode is unknown.
+        ConfigurationError: The mode is unknown.
     """
     if mode not in get_args(ToolCallingMode):
         known = ", ".join(get_args(ToolCallingMode))
@@ -90,13 +90,13 @@ class ToolOffers:
     later request of the agent uses the next form. Each run keeps the offer of its latest request.
 
     Args:
-        adapter: the first to use.
-        tools: what is offered.
+        adapter: The first to use.
+        tools: What is offered.
         output_schema: JSON Schema of the answer, if it has a type.
-        may_step_down: whether another adapter may replace a refused one.
+        may_step_down: Whether another adapter may replace a refused one.
 
     Attributes:
-        calls_natively: whether the server has ever returned a call that the model made.
+        calls_natively: Whether the server has ever returned a call that the model made.
     """
 
     def __init__(

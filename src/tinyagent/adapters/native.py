@@ -94,7 +94,7 @@ class NativeToolAdapter:
         """The calls of the answer, or those written into its text.
 
         Raises:
-            MalformedReply: the answer is empty, or its text holds an unreadable call.
+            MalformedReply: The answer is empty, or its text holds an unreadable call.
         """
         if response.tool_calls:
             calls = [_read_native(call) for call in response.tool_calls]
@@ -113,7 +113,7 @@ class NativeToolAdapter:
         """The text.
 
         Raises:
-            MalformedReply: it was cut off.
+            MalformedReply: It was cut off.
         """
         if response.finish_reason == "length":
             raise MalformedReply(_CUT_OFF_ANSWER)
@@ -187,7 +187,7 @@ def find_text_calls(text: str, names: Collection[str]) -> tuple[ToolCall, ...]:
     """The calls written into `text`; none when it is an answer.
 
     Raises:
-        MalformedReply: a `<tool_call>` tag holds something that is not a call.
+        MalformedReply: A `<tool_call>` tag holds something that is not a call.
     """
     if not names:
         return ()

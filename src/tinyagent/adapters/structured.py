@@ -62,7 +62,7 @@ class OpenAIStructuredAdapter:
         """The call, if the action is one.
 
         Raises:
-            MalformedReply: the text is not an action.
+            MalformedReply: The text is not an action.
         """
         del tools
         call = read_action(_action(response))
@@ -120,7 +120,7 @@ def read_action(action: Mapping[str, Any]) -> ToolCall | None:
     """The call of an action; None if it is an answer.
 
     Raises:
-        MalformedReply: it is neither.
+        MalformedReply: It is neither.
     """
     name = action.get("tool", action.get("name"))
     if not name and "answer" in action:
@@ -138,7 +138,7 @@ def answer_text(action: Mapping[str, Any]) -> str:
     """The answer of an action as text; JSON if it is not text.
 
     Raises:
-        MalformedReply: it is empty.
+        MalformedReply: It is empty.
     """
     answer = action.get("answer")
     if answer is None or (isinstance(answer, str) and not answer.strip()):

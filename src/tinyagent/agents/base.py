@@ -69,7 +69,7 @@ class BaseAgent:
         tools: `Tool` objects, or functions that `@tool` would accept.
 
     Raises:
-        ToolDefinitionError: an item is neither, or two tools share a name.
+        ToolDefinitionError: An item is neither, or two tools share a name.
     """
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
@@ -120,7 +120,7 @@ class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
         """Do what the model wants, and remember it.
 
         Raises:
-            MalformedReply: the reply cannot be used; the loop reports it to the model.
+            MalformedReply: The reply cannot be used; the loop reports it to the model.
         """
 
     @abstractmethod
@@ -136,14 +136,14 @@ class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
         """The answer in a reply at the step limit, which is remembered.
 
         Raises:
-            MalformedReply: it is not an answer.
+            MalformedReply: It is not an answer.
         """
 
     async def ask(self, run: R) -> ModelResponse:
         """Ask the model; a conversation that is too long for it is pruned and sent again, once.
 
         Raises:
-            ModelError: the server failed.
+            ModelError: The server failed.
         """
         try:
             return await run.call_model(self.request(run))
@@ -240,7 +240,7 @@ class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):
         """Count the rejected replies that were cut off; too many in one run end it.
 
         Raises:
-            AnswerCutOff: there were more than `output_retries`.
+            AnswerCutOff: There were more than `output_retries`.
         """
         if response.finish_reason != "length":
             return

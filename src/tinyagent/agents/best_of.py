@@ -32,9 +32,9 @@ class BestOf(Generic[T]):
     """The candidates for an answer, and the one that a check chose.
 
     Attributes:
-        chosen: the candidate with the highest score; the first of several.
-        candidates: the result of each run, in the order in which they were begun.
-        scores: what the check gave each candidate; None if it has no answer or did not pass.
+        chosen: The candidate with the highest score; the first of several.
+        candidates: The result of each run, in the order in which they were begun.
+        scores: What the check gave each candidate; None if it has no answer or did not pass.
     """
 
     chosen: RunResult[T]
@@ -59,9 +59,9 @@ async def choose(
 
     Raises:
         ConfigurationError: `n` is less than 1, or the executor cannot have branches.
-        CallerError: the check gave something else than a bool or a number, or there is no room for
+        CallerError: The check gave something else than a bool or a number, or there is no room for
             so many branches.
-        NoCandidatePassed: no candidate has an answer that passes.
+        NoCandidatePassed: No candidate has an answer that passes.
     """
     if not isinstance(executor, Forkable):
         raise ConfigurationError("best_of: the executor has no fork(n)")

@@ -52,29 +52,29 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
     """An agent that writes Python, which an executor runs, until it has the answer.
 
     Args:
-        model: a `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
+        model: A `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions; the code calls them as plain
             functions, and they run in this process.
-        output_type: the type of the answer, default `str`: any type that Pydantic can read.
-        sandbox: where the code runs: its level, limits, imports, files, packages, hosts. What its
+        output_type: The type of the answer, default `str`: any type that Pydantic can read.
+        sandbox: Where the code runs: its level, limits, imports, files, packages, hosts. What its
             code changes in a workspace is in the events and results; to commit it, pass an
             executor.
-        executor: runs the code in place of an executor of the sandbox for each run: an `Executor`,
+        executor: Runs the code in place of an executor of the sandbox for each run: an `Executor`,
             or a function that makes one for each run. An `Executor` serves one run at a time and is
             not closed. If it does not say what its sandbox is, `sandbox` says it to the model.
-        memory_manager: steps with which each run starts.
-        prune: a strategy that shortens the steps before each request.
-        sealed: whether untrusted results of tools are kept out of the code and away from the model,
+        memory_manager: Steps with which each run starts.
+        prune: A strategy that shortens the steps before each request.
+        sealed: Whether untrusted results of tools are kept out of the code and away from the model,
             which work with stand-ins; needs a `Provenance`.
-        vision: whether the model is shown the plots and PNG files that its code makes; by default
+        vision: Whether the model is shown the plots and PNG files that its code makes; by default
             only if it is known to see images.
 
     The other options are those of `ReactAgent`.
 
     Raises:
-        ToolDefinitionError: an item of `tools` cannot be a tool, or needs other `deps`.
-        ConfigurationError: the model has no key, a tool has the name of a helper, or an option is
+        ToolDefinitionError: An item of `tools` cannot be a tool, or needs other `deps`.
+        ConfigurationError: The model has no key, a tool has the name of a helper, or an option is
             wrong.
     """
 
@@ -118,18 +118,18 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         agent's executor, if one was given. Each candidate calls the tools itself.
 
         Args:
-            task: what to do, as for `run`.
-            n: how many candidates, at most 32.
-            check: a function, sync or async, of a candidate's `RunResult`, that gives True or a
+            task: What to do, as for `run`.
+            n: How many candidates, at most 32.
+            check: A function, sync or async, of a candidate's `RunResult`, that gives True or a
                 score, of which the highest wins, or False. Or Python code that runs in the sandbox
                 of the candidate, which can deceive it: `answer` is the answer, and an error, or
                 False as the last value, does not pass.
-            temperature: of the requests, so that candidates differ; None for the model's own.
-            deps: for the tools of all candidates, as for `run`.
+            temperature: Of the requests, so that candidates differ; None for the model's own.
+            deps: For the tools of all candidates, as for `run`.
 
         Raises:
-            NoCandidatePassed: no candidate has an answer that passes; it holds their results.
-            CallerError: the check gave something else, there is no room for so many branches, or
+            NoCandidatePassed: No candidate has an answer that passes; it holds their results.
+            CallerError: The check gave something else, there is no room for so many branches, or
                 `deps` are missing.
             ConfigurationError: `n` is less than 1, or the executor cannot have branches.
         """
@@ -241,7 +241,7 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
         """The words of the reply, or the value that it passes to `final_answer` literally.
 
         Raises:
-            MalformedReply: it is empty, or code of another kind.
+            MalformedReply: It is empty, or code of another kind.
         """
         text = (response.content or "").strip()
         answer = run.answer(read_last_words(text))
@@ -323,7 +323,7 @@ def _sandbox_of(options: CodeOptions) -> Sandbox | None:
     """Where the code runs; None if it runs in an executor that does not say so.
 
     Raises:
-        ConfigurationError: an executor that says so is given, and a sandbox.
+        ConfigurationError: An executor that says so is given, and a sandbox.
     """
     sandbox, executor = options.get("sandbox"), options.get("executor")
     if executor is None:

@@ -32,10 +32,10 @@ def observation(
     """What the model is shown of its code: the output, or the last value; the error; the files.
 
     Args:
-        result: of the block.
-        note: which images the model is shown.
-        returned: what the calls of a block that failed returned.
-        hint: what to do instead of what failed.
+        result: Of the block.
+        note: Which images the model is shown.
+        returned: What the calls of a block that failed returned.
+        hint: What to do instead of what failed.
     """
     parts = [result.output.rstrip("\n")]
     if result.error is not None:
@@ -70,8 +70,8 @@ def repeated(hint: str = "", note: str = "") -> str:
     """What the model is shown in place of a repeated block and its result.
 
     Args:
-        hint: what to do instead of what failed.
-        note: a warning of the limits.
+        hint: What to do instead of what failed.
+        note: A warning of the limits.
     """
     words = " ".join(part for part in (_REPEATED, hint, _OTHERWISE) if part)
     return f"[{words}]\n{note}".rstrip()

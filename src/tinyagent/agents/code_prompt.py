@@ -118,10 +118,10 @@ def describe_code_environment(
     """The part of the system prompt that depends on the agent.
 
     Args:
-        tools: shown as functions.
-        sandbox: where the code runs; None says nothing of it.
-        plots: whether the model is shown the images that its code makes.
-        sealed: whether the code works with stand-ins.
+        tools: Shown as functions.
+        sandbox: Where the code runs; None says nothing of it.
+        plots: Whether the model is shown the images that its code makes.
+        sealed: Whether the code works with stand-ins.
     """
     tools, files = tuple(tools), () if sandbox is None else sandbox.file_names
     stubs = "\n".join(_describe(tool) for tool in tools)
@@ -223,10 +223,10 @@ def shown_to_model(
     """The attachments that the model is shown after a block, and a note for it on the images.
 
     Args:
-        returned: images and documents that tools returned to the code; they come first.
-        artifacts: the files that the code made; only PNG files are shown.
-        earlier: the steps that the model is sent anyway, so that no image is sent twice.
-        plots: whether the model sees images; if not, the note says so.
+        returned: Images and documents that tools returned to the code; they come first.
+        artifacts: The files that the code made; only PNG files are shown.
+        earlier: The steps that the model is sent anyway, so that no image is sent twice.
+        plots: Whether the model sees images; if not, the note says so.
     """
     pictures = [artifact for artifact in artifacts if artifact.media_type == "image/png"]
     known = {part for step in earlier if isinstance(step, ActionStep) for part in step.attachments}

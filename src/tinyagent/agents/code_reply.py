@@ -105,12 +105,12 @@ def read_code_reply(text: str, *, is_cut_off: bool = False) -> CodeReply:
     """Find the first block of Python in a model's reply; its code parses.
 
     Args:
-        text: the reply.
-        is_cut_off: whether it ended at its maximum length; then only a block that has an end is
+        text: The reply.
+        is_cut_off: Whether it ended at its maximum length; then only a block that has an end is
             complete.
 
     Raises:
-        MalformedReply: there is no block, it is empty, cut off, in another language, or does not
+        MalformedReply: There is no block, it is empty, cut off, in another language, or does not
             parse; the message says what is wrong, in which line, and what to send.
     """
     try:
@@ -157,7 +157,7 @@ def read_last_words(text: str) -> Any:
     It is the text, or what the text's code passes to `final_answer` if that is written out.
 
     Raises:
-        MalformedReply: there is no such answer.
+        MalformedReply: There is no such answer.
     """
     try:
         tree = read_code_reply(text).tree
@@ -315,8 +315,8 @@ def spoken_parts(response: ModelResponse, text: str) -> tuple[Reasoning | Text, 
     """The reasoning and the text of an answer; none if there is only plain text.
 
     Args:
-        response: the answer.
-        text: replaces the text of the answer, unless there is reasoning between its texts: such
+        response: The answer.
+        text: Replaces the text of the answer, unless there is reasoning between its texts: such
             reasoning is only valid in its place.
     """
     parts = tuple(part for part in response.parts if not isinstance(part, RawToolCall))

@@ -41,7 +41,7 @@ _SMALL = 8_000  # characters of a reply that takes less time to read than a thre
 
 
 class TinyCodeRun(Run[MemoryManager]):
-    """One run of a code agent, with its sandbox, its scratchpad and its signals."""
+    """A run of a code agent, with its sandbox, its scratchpad and its signals."""
 
     executor: Executor
     calls: list[tuple[ToolCall, ToolResult]]
@@ -57,7 +57,7 @@ class TinyCodeRun(Run[MemoryManager]):
         Sealed code works on values in a `sandbox` of its own each time.
 
         Raises:
-            ConfigurationError: the run is sealed, but nothing keeps what is sealed.
+            ConfigurationError: The run is sealed, but nothing keeps what is sealed.
         """
         self.executor = executor
         self.scratchpad = pad = AgentMemory()
@@ -91,7 +91,7 @@ class TinyCodeRun(Run[MemoryManager]):
         """The code of a reply, checked; a long one is read in a thread.
 
         Raises:
-            MalformedReply: there is no code, or it would certainly fail.
+            MalformedReply: There is no code, or it would certainly fail.
         """
         text = response.content or ""
 
@@ -106,7 +106,7 @@ class TinyCodeRun(Run[MemoryManager]):
         """Run one block, through the middleware.
 
         Raises:
-            RunEnded: a limit was reached in the middle of it.
+            RunEnded: A limit was reached in the middle of it.
         """
         if self.results.is_used and not self._reads_results:
             self._reads_results = True
@@ -131,7 +131,7 @@ class TinyCodeRun(Run[MemoryManager]):
         The run gets the labels of these contents.
 
         Raises:
-            MalformedReply: a stand-in in it is unknown.
+            MalformedReply: A stand-in in it is unknown.
         """
         if self.control.vault is None:
             return self.cleaned(value)
@@ -179,9 +179,9 @@ class TinyCodeRun(Run[MemoryManager]):
         """Add a step to the memory and to the result.
 
         Args:
-            step: what was sent, and its result.
-            instead: what the model is shown in place of it, if it is a repetition.
-            reminder: what only the model is shown with it.
+            step: What was sent, and its result.
+            instead: What the model is shown in place of it, if it is a repetition.
+            reminder: What only the model is shown with it.
         """
         numbered = replace(step, number=self.control.step)
         kept = numbered

@@ -66,11 +66,11 @@ class SealedHelpers:
     """The helpers of one run.
 
     Args:
-        control: of the run.
-        model: what `extract` asks.
-        sandbox: makes a sandbox for `apart`.
-        sources: the code of all blocks of the run.
-        note: takes each opening, for the result of the run.
+        control: Of the run.
+        model: What `extract` asks.
+        sandbox: Makes a sandbox for `apart`.
+        sources: The code of all blocks of the run.
+        note: Takes each opening, for the result of the run.
     """
 
     def __init__(
@@ -97,8 +97,8 @@ class SealedHelpers:
         """Run a function of the code on the contents of sealed values.
 
         Raises:
-            TypeError: the function or the type cannot be used.
-            ValueError: the function failed; only the type of its error is named.
+            TypeError: The function or the type cannot be used.
+            ValueError: The function failed; only the type of its error is named.
         """
         kind = _type_of(gives)
         name = _name_of(function)
@@ -126,8 +126,8 @@ class SealedHelpers:
         """Have a model without tools read a sealed text.
 
         Raises:
-            TypeError: the type cannot be used.
-            ValueError: the model gave nothing of this type.
+            TypeError: The type cannot be used.
+            ValueError: The model gave nothing of this type.
         """
         kind = _type_of(gives)
         opened, wish = self._vault.open(value), self._vault.open(what)
@@ -153,7 +153,7 @@ class SealedHelpers:
         """The content of a sealed value, for the model.
 
         Raises:
-            ValueError: the stand-in is unknown.
+            ValueError: The stand-in is unknown.
         """
         shown, bits = self._vault.reveal(value)
         self._tell("reveal", repr(value), self._vault.open(value).label, bits)
@@ -201,7 +201,7 @@ def _definitions(sources: Iterable[str], name: str) -> str:
     """The imports, functions, classes and constants at the top of the blocks of a run.
 
     Raises:
-        TypeError: none of them defines `name`.
+        TypeError: None of them defines `name`.
     """
     nodes: list[ast.stmt] = []
     for source in sources:

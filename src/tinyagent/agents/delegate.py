@@ -22,7 +22,7 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
     If it has no answer, the outer model is shown the reason.
 
     Raises:
-        ToolDefinitionError: the name is not valid, or the description is empty.
+        ToolDefinitionError: The name is not valid, or the description is empty.
     """
     if not description.strip():
         raise ToolDefinitionError(f"tool {name!r} has no description; say what the agent can do")
@@ -31,8 +31,8 @@ def agent_tool(run: RunTask, name: str, description: str) -> Tool:
         """Pass a task to an agent.
 
         Args:
-            task: what to do, in words.
-            context: the outer run.
+            task: What to do, in words.
+            context: The outer run.
         """
         result = await run(task, deps=context.deps)
         delegation = DELEGATION.get()

@@ -54,7 +54,7 @@ class AgentSettings:
     """`AgentOptions` with the defaults.
 
     Raises:
-        ConfigurationError: a number is too small, or `reasoning` is not a level or a number.
+        ConfigurationError: A number is too small, or `reasoning` is not a level or a number.
     """
 
     max_steps: int = 10
@@ -82,7 +82,7 @@ def with_default_layers(
     person does not use the run's time.
 
     Raises:
-        ConfigurationError: an item is not a middleware.
+        ConfigurationError: An item is not a middleware.
     """
     layers = list(middleware)
     for at, layer in enumerate(cast("list[object]", layers)):

@@ -15,15 +15,15 @@ class OutputReader(Generic[T]):
     """Reads answers as `output_type`.
 
     Args:
-        output_type: any type that Pydantic can read.
-        by_call: whether the answer is a value that is passed to a function, instead of JSON text.
+        output_type: Any type that Pydantic can read.
+        by_call: Whether the answer is a value that is passed to a function, instead of JSON text.
 
     Attributes:
         schema: JSON Schema of the type.
-        instruction: describes the type to the model.
+        instruction: Describes the type to the model.
 
     Raises:
-        ConfigurationError: no JSON can be read as this type.
+        ConfigurationError: No JSON can be read as this type.
     """
 
     def __init__(self, output_type: type[T], *, by_call: bool = False) -> None:
@@ -47,7 +47,7 @@ class OutputReader(Generic[T]):
         """The answer in its type.
 
         Raises:
-            MalformedReply: it does not fit; the message says where, for the model.
+            MalformedReply: It does not fit; the message says where, for the model.
         """
         from pydantic import ValidationError  # noqa: PLC0415 - see `import tinyagent`
 

@@ -41,7 +41,7 @@ _NAMED = 40  # tools that are named
 
 
 class ReactRun(Run[Memory]):
-    """One run of a `ReactAgent`."""
+    """A run of a `ReactAgent`."""
 
     offer: ToolOffer
     """How the tools were offered in the latest request."""
@@ -61,31 +61,31 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
     """An agent that calls tools until it has the answer.
 
     Args:
-        model: a `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
+        model: A `Model`, or a name such as `"openai:gpt-4.1"`; a bare name is served by
             `OPENAI_BASE_URL`.
         tools: `Tool` objects, or typed and documented functions.
-        output_type: the type of the answer, default `str`: any type that Pydantic can read.
-        deps_type: the type of what `run(..., deps=...)` passes to the tools, as `context.deps` of
+        output_type: The type of the answer, default `str`: any type that Pydantic can read.
+        deps_type: The type of what `run(..., deps=...)` passes to the tools, as `context.deps` of
             their `RunContext`; default: nothing is passed.
-        tool_calling_mode: how tools are offered: `"native"` (function calling), `"structured"`
+        tool_calling_mode: How tools are offered: `"native"` (function calling), `"structured"`
             (the server enforces a JSON Schema), `"parsed"` (in words, for any model); `"auto"`
             starts from what is known about the model and steps down if its server refuses.
-        max_steps: the maximum number of model calls in one run (default 10).
-        instructions: text at the end of the system prompt; the built-in prompt stays, because it
+        max_steps: The maximum number of model calls in one run (default 10).
+        instructions: Text at the end of the system prompt; the built-in prompt stays, because it
             explains how to work with tools.
-        prompt_file: a file with a prompt that replaces the built-in one; `instructions` follow it.
-        middleware: wraps each model and tool call, outermost first.
-        max_tokens, temperature: passed to the model; a temperature only if it accepts one.
-        reasoning: how much the model should think before it answers: `"off"`, `"low"`,
+        prompt_file: A file with a prompt that replaces the built-in one; `instructions` follow it.
+        middleware: Wraps each model and tool call, outermost first.
+        max_tokens, temperature: Passed to the model; a temperature only if it accepts one.
+        reasoning: How much the model should think before it answers: `"off"`, `"low"`,
             `"medium"`, `"high"`, or about how many tokens; None leaves it to the model.
-        output_retries: how often a wrong typed answer goes back to the model (default 2).
-        answer_at_limit: whether a run without an answer at the step limit asks once more, for an
+        output_retries: How often a wrong typed answer goes back to the model (default 2).
+        answer_at_limit: Whether a run without an answer at the step limit asks once more, for an
             answer in plain words (the default); the `source` of such a `final_answer` is
             `"step_limit"`.
 
     Raises:
-        ToolDefinitionError: an item of `tools` cannot be a tool, or needs other `deps`.
-        ConfigurationError: the model has no key, or an option is wrong.
+        ToolDefinitionError: An item of `tools` cannot be a tool, or needs other `deps`.
+        ConfigurationError: The model has no key, or an option is wrong.
     """
 
     def __init__(
@@ -219,7 +219,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
         """The first call among the words of a model that has never called natively.
 
         Raises:
-            MalformedReply: there is none, and the words are hardly an answer.
+            MalformedReply: There is none, and the words are hardly an answer.
         """
         text, unknown = response.content or "", ""
         if is_echo(text):

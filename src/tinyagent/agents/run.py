@@ -40,15 +40,15 @@ R = TypeVar("R")
 
 
 class Run(Generic[M]):
-    """One run. The agent object holds none of this, so it can serve many runs at once.
+    """A run. The agent object holds none of this, so it can serve many runs at once.
 
     Args:
-        model: answers the requests.
-        tools: the agent's tools by name.
-        middleware: what wraps the calls, outermost first.
-        control: the state that tools and middleware see.
-        memory: the conversation so far, the new task included.
-        streaming: whether text deltas are wanted.
+        model: Answers the requests.
+        tools: The agent's tools by name.
+        middleware: What wraps the calls, outermost first.
+        control: The state that tools and middleware see.
+        memory: The conversation so far, the new task included.
+        streaming: Whether text deltas are wanted.
     """
 
     def __init__(
@@ -227,7 +227,7 @@ def chain(
     method: Literal["model_call", "tool_call", "code_run"],
     innermost: Callable[[A], Awaitable[R]],
 ) -> Callable[[A], Awaitable[R]]:
-    """One callable that goes through all layers that override `method`, then calls `innermost`."""
+    """A callable that goes through all layers that override `method`, then calls `innermost`."""
     handler = innermost
     for layer in reversed(layers):
         if getattr(type(layer), method) is not getattr(Middleware, method):
@@ -247,8 +247,8 @@ class ResultStore:
     """The long results of one run.
 
     Args:
-        max_chars: how many characters of a result go into the conversation.
-        taken: names that the tool that reads more must not have.
+        max_chars: How many characters of a result go into the conversation.
+        taken: Names that the tool that reads more must not have.
     """
 
     def __init__(self, max_chars: int = MAX_CHARS, taken: Container[str] = ()) -> None:
@@ -292,9 +292,9 @@ def _reader(texts: dict[str, str]) -> Callable[..., dict[str, Any]]:
         """Read a part of a long tool result that was cut.
 
         Args:
-            handle: as the cut result names it.
-            offset: the first character to read, from 0.
-            limit: how many characters, at most 10000.
+            handle: As the cut result names it.
+            offset: The first character to read, from 0.
+            limit: How many characters, at most 10000.
         """
         if handle not in texts:
             raise ToolRetry(

@@ -54,18 +54,18 @@ class Startable(ABC, PartlySubscripted, Generic[R, M, S, T, D]):
         """Work on `task` until there is an answer.
 
         Args:
-            task: what to do, in words; or words, images and documents in a list.
-            max_steps: replaces the agent's step limit.
-            return_result: return the result of a run that ended without an answer instead of
+            task: What to do, in words; or words, images and documents in a list.
+            max_steps: Replaces the agent's step limit.
+            return_result: Return the result of a run that ended without an answer instead of
                 raising its error.
-            memory: the memory of an earlier result, to continue that conversation.
-            deps: for the tools and the middleware, as `context.deps`; the model never sees it.
+            memory: The memory of an earlier result, to continue that conversation.
+            deps: For the tools and the middleware, as `context.deps`; the model never sees it.
 
         Raises:
-            CallerError: the agent or one of its tools needs `deps`, and there is none.
-            RunEnded: a limit was reached, the model declined, or its answer was cut off or never
+            CallerError: The agent or one of its tools needs `deps`, and there is none.
+            RunEnded: A limit was reached, the model declined, or its answer was cut off or never
                 matched its type.
-            ModelError: the model's server failed.
+            ModelError: The model's server failed.
 
         Each error carries the `result` of the run up to there.
         """
@@ -87,7 +87,7 @@ class Startable(ABC, PartlySubscripted, Generic[R, M, S, T, D]):
         """`run` for programs without an event loop.
 
         Raises:
-            CallerError: an event loop is running already; await `run` there.
+            CallerError: An event loop is running already; await `run` there.
         """
         with suppress(RuntimeError):
             asyncio.get_running_loop()
@@ -131,8 +131,8 @@ class Startable(ABC, PartlySubscripted, Generic[R, M, S, T, D]):
         Its tools get the `deps` of the outer run.
 
         Args:
-            name: the name by which the outer model calls it.
-            description: what it can do, for the outer model.
+            name: The name by which the outer model calls it.
+            description: What it can do, for the outer model.
         """
         run = partial(self.run, return_result=True)
         return replace(agent_tool(run, name, description), deps_type=self._deps_type)
@@ -149,7 +149,7 @@ class Startable(ABC, PartlySubscripted, Generic[R, M, S, T, D]):
         """A new run.
 
         Raises:
-            CallerError: it needs `deps`.
+            CallerError: It needs `deps`.
         """
 
     @abstractmethod

@@ -42,9 +42,9 @@ class Display:
     """Shows a run: the answer on standard output, everything else on standard error.
 
     Args:
-        stream: show the model's text as it is written.
-        quiet: show errors only.
-        code: the run is a code agent's, so the model's text is not the answer.
+        stream: Show the model's text as it is written.
+        quiet: Show errors only.
+        code: The run is a code agent's, so the model's text is not the answer.
     """
 
     def __init__(self, *, stream: bool, quiet: bool, code: bool = False) -> None:

@@ -136,13 +136,13 @@ def sandbox_of(
     """The sandbox that the options of `exec` and `run --code` describe.
 
     Args:
-        trust: its level.
-        lists: the options that may be repeated, by the names that `Sandbox` has for them.
-        lock: the file with the versions of its packages.
-        workspace: a folder that its code works on.
+        trust: Its level.
+        lists: The options that may be repeated, by the names that `Sandbox` has for them.
+        lock: The file with the versions of its packages.
+        workspace: A folder that its code works on.
 
     Raises:
-        ConfigurationError: an option is wrong, or two do not go together.
+        ConfigurationError: An option is wrong, or two do not go together.
     """
     from tinyagent.execution.definition import Sandbox
 

@@ -168,7 +168,7 @@ def _layers(file: Path | None) -> list[Middleware]:
     """The policy in a file, if there is one, and questions to the person at the terminal.
 
     Raises:
-        ConfigurationError: the file cannot be read, or is not a policy.
+        ConfigurationError: The file cannot be read, or is not a policy.
     """
     from tinyagent.cli.display import ask_person
     from tinyagent.middleware.approval import Approval

@@ -45,12 +45,12 @@ def load(reference: str, option: str, example: str) -> Any:
     """Load the object that `module:name` refers to; the working folder is searched too.
 
     Args:
-        reference: the reference.
-        option: the option that it was passed to, for the error message.
-        example: a valid reference, for the error message.
+        reference: The reference.
+        option: The option that it was passed to, for the error message.
+        example: A valid reference, for the error message.
 
     Raises:
-        ConfigurationError: there is no such object, or its module fails.
+        ConfigurationError: There is no such object, or its module fails.
     """
     folder = str(Path.cwd())
     if folder not in sys.path:

@@ -21,10 +21,10 @@ class WorkspaceReview:
     """The workspace of one run.
 
     Args:
-        sandbox: of its code, with a workspace.
+        sandbox: Of its code, with a workspace.
 
     Raises:
-        ConfigurationError: the folder does not exist.
+        ConfigurationError: The folder does not exist.
     """
 
     def __init__(self, sandbox: Sandbox) -> None:
@@ -43,7 +43,7 @@ class WorkspaceReview:
         """Show the changes and, if a person agrees, commit them; False: that failed.
 
         Args:
-            ask: whether to ask; otherwise nothing is committed.
+            ask: Whether to ask; otherwise nothing is committed.
         """
         try:
             if self.changes and ask:

@@ -66,10 +66,10 @@ class Delegation:
     """What passes between a call and a run that starts in it: labels both ways, and the policy.
 
     Attributes:
-        context: the label of all that the call was made of.
-        task: the same for the run that starts in it, where the caller's sources begin with `../`.
-        answer: the label of its answer, as the run names the sources.
-        caller: the policy; None where only the label is known.
+        context: The label of all that the call was made of.
+        task: The same for the run that starts in it, where the caller's sources begin with `../`.
+        answer: The label of its answer, as the run names the sources.
+        caller: The policy; None where only the label is known.
     """
 
     context: Label
@@ -85,7 +85,7 @@ class Delegation:
         """The middleware that holds a run without a policy of its own to the caller's.
 
         Raises:
-            ConfigurationError: the caller's policy is not known here.
+            ConfigurationError: The caller's policy is not known here.
         """
         if self.caller is None:
             raise ConfigurationError(
@@ -193,32 +193,32 @@ class RunControl:
     """The state of one run, which its agent and steering middleware may change.
 
     Attributes:
-        task: the task in words.
-        max_steps: the step limit.
-        tools: the agent's tools by name.
-        model: the model's name.
-        run_id: a unique id.
-        step: the number of the current step, from 1; 0 before the first.
-        usage: model requests and tokens so far, including those of agents as tools.
-        uses: the same for each model request.
-        started: when the run started, in seconds of the monotonic clock.
-        waited_seconds: how long it has waited for people.
-        waiting_since: when the current wait for a person started, on the same clock.
-        answer_only: whether the model must answer from what it has, without calling tools.
-        emit: sends an event to the listeners.
-        wrap_ask: wraps each function that asks for approval, so that answers can be remembered.
-        material: the sources that a code agent's code can read without a tool.
-        label: the label of the result of the call or the block (None) that is being made, for its
+        task: The task in words.
+        max_steps: The step limit.
+        tools: The agent's tools by name.
+        model: The model's name.
+        run_id: A unique id.
+        step: The number of the current step, from 1; 0 before the first.
+        usage: Model requests and tokens so far, including those of agents as tools.
+        uses: The same for each model request.
+        started: When the run started, in seconds of the monotonic clock.
+        waited_seconds: How long it has waited for people.
+        waiting_since: When the current wait for a person started, on the same clock.
+        answer_only: Whether the model must answer from what it has, without calling tools.
+        emit: Sends an event to the listeners.
+        wrap_ask: Wraps each function that asks for approval, so that answers can be remembered.
+        material: The sources that a code agent's code can read without a tool.
+        label: The label of the result of the call or the block (None) that is being made, for its
             record; None if the run has no `Provenance`.
-        sealed: whether untrusted values are kept out of the code.
-        vault: where they are then; None if the run has no `Provenance`.
-        approve: asks a person about a call, as the run's `Approval` does; None if it has none.
-        clean_answer: removes from an answer with this label what the policy does not allow in it.
-        mark: the spans of the text of an answer that untrusted sources wrote.
-        reply: the calls of the reply that are being made.
-        delegation: the call of another run in which this one was started; None for a user's.
-        forget_variables: clears the variables of a code agent's sandbox; None for other agents.
-        deps: what the caller gave the run for its tools and middleware; never shown or stored.
+        sealed: Whether untrusted values are kept out of the code.
+        vault: Where they are then; None if the run has no `Provenance`.
+        approve: Asks a person about a call, as the run's `Approval` does; None if it has none.
+        clean_answer: Removes from an answer with this label what the policy does not allow in it.
+        mark: The spans of the text of an answer that untrusted sources wrote.
+        reply: The calls of the reply that are being made.
+        delegation: The call of another run in which this one was started; None for a user's.
+        forget_variables: Clears the variables of a code agent's sandbox; None for other agents.
+        deps: What the caller gave the run for its tools and middleware; never shown or stored.
     """
 
     task: str
@@ -347,8 +347,8 @@ class RunContext(Generic[Deps_co]):
         """Count model requests that a tool made as requests of this run, so that limits hold.
 
         Args:
-            usage: what they used, for example `result.usage` of another run.
-            uses: the same for each request, for the cost: `result.uses`.
+            usage: What they used, for example `result.usage` of another run.
+            uses: The same for each request, for the cost: `result.uses`.
         """
         self._control.count(usage, uses)
 
@@ -377,7 +377,7 @@ class Finalizer:
         """Record the answer.
 
         Raises:
-            MultipleFinalAnswers: there is one already, which is kept.
+            MultipleFinalAnswers: There is one already, which is kept.
         """
         if self._answer is not None:
             raise MultipleFinalAnswers(

@@ -38,8 +38,8 @@ class Cost:
     """The cost of requests in US dollars: an estimate, not a bill.
 
     Attributes:
-        known: the cost of the requests whose cost is known.
-        unknown: why that of the others is not, each reason once.
+        known: The cost of the requests whose cost is known.
+        unknown: Why that of the others is not, each reason once.
     """
 
     known: Decimal = Decimal(0)

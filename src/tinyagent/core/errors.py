@@ -233,7 +233,7 @@ class WorkspaceConflict(TinyAgentError):
     """Changes cannot be committed to the workspace's folder, which is as it was before.
 
     Attributes:
-        paths: where the folder is not as the code saw it, or cannot take the change.
+        paths: Where the folder is not as the code saw it, or cannot take the change.
     """
 
     def __init__(self, message: str, paths: tuple[str, ...] = ()) -> None:

@@ -34,7 +34,7 @@ class Artifact:
         long for the file system is cut.
 
         Raises:
-            ArtifactError: it cannot be written there.
+            ArtifactError: It cannot be written there.
         """
         name = re.sub(r"[^\w.-]+", "_", self.name).lstrip(".") or "artifact"
         try:
@@ -77,18 +77,18 @@ def _write_new(folder: Path, name: tuple[str, str], data: bytes) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One difference between a workspace, as the code has left it, and its folder.
+    """A difference between a workspace, as the code has left it, and its folder.
 
     Attributes:
         kind: `"added"`, `"changed"`, `"deleted"` or `"renamed"`.
-        path: relative to the folder; the path of a folder ends in `/`.
-        old_path: where a renamed file was before; otherwise "".
-        diff: a unified diff of the lines of a text, in which control characters are escaped; ""
+        path: Relative to the folder; the path of a folder ends in `/`.
+        old_path: Where a renamed file was before; otherwise "".
+        diff: A unified diff of the lines of a text, in which control characters are escaped; ""
             for folders, for other files, and for texts that are too long.
-        size: bytes of the new content.
+        size: Bytes of the new content.
         digest: SHA-256 of the new content; "" for what is deleted, and for folders.
-        withheld: why a commit leaves this change out; "" if it does not.
-        conflict: whether the folder has changed in this place since the code saw it.
+        withheld: Why a commit leaves this change out; "" if it does not.
+        conflict: Whether the folder has changed in this place since the code saw it.
     """
 
     kind: str
@@ -106,14 +106,14 @@ class NetworkRequest:
     """A request that code made by way of the host, or one that was refused. It has no content.
 
     Args:
-        method: such as `"GET"`; `"LOOKUP"` where only a name was asked for.
-        target: scheme, host and port.
-        path: its beginning, without the query.
-        allowed: whether it was passed on.
-        status: of the answer that the code got.
-        sent: bytes of its body.
-        received: bytes of the answer's body.
-        reason: why it was refused or failed.
+        method: Such as `"GET"`; `"LOOKUP"` where only a name was asked for.
+        target: Scheme, host and port.
+        path: Its beginning, without the query.
+        allowed: Whether it was passed on.
+        status: Of the answer that the code got.
+        sent: Bytes of its body.
+        received: Bytes of the answer's body.
+        reason: Why it was refused or failed.
     """
 
     method: str
@@ -131,23 +131,23 @@ class ExecutionResult:
     """The result of one step of code.
 
     Attributes:
-        output: what it printed.
-        error: the traceback of its lines, or what ended it; None if it ended normally.
-        timed_out: whether it ran too long.
-        out_of_memory: whether it used too much memory.
-        is_final: whether it called `final_answer`.
-        final_value: the answer.
-        final_metadata: the keyword arguments of `final_answer`.
-        value: the value of the last expression.
-        value_text: its repr.
-        artifacts: the files and figures that it created.
-        duration_seconds: how long it ran.
-        state_lost: whether the variables of earlier steps are gone.
-        undone: whether the variables are as they were before this step.
-        changes: how the workspace differs from its folder after this step, if there is one.
-        label: where all this comes from; None if that is not known.
-        requests: what it asked of the network: all that was allowed, and the first 1,000 refusals.
-        note: what the model is shown besides, such as a warning of the limits.
+        output: What it printed.
+        error: The traceback of its lines, or what ended it; None if it ended normally.
+        timed_out: Whether it ran too long.
+        out_of_memory: Whether it used too much memory.
+        is_final: Whether it called `final_answer`.
+        final_value: The answer.
+        final_metadata: The keyword arguments of `final_answer`.
+        value: The value of the last expression.
+        value_text: Its repr.
+        artifacts: The files and figures that it created.
+        duration_seconds: How long it ran.
+        state_lost: Whether the variables of earlier steps are gone.
+        undone: Whether the variables are as they were before this step.
+        changes: How the workspace differs from its folder after this step, if there is one.
+        label: Where all this comes from; None if that is not known.
+        requests: What it asked of the network: all that was allowed, and the first 1,000 refusals.
+        note: What the model is shown besides, such as a warning of the limits.
     """
 
     output: str = ""

@@ -11,8 +11,8 @@ def lazy_names(
     """The functions `__getattr__` and `__dir__` for a package.
 
     Args:
-        package: its `__name__`.
-        places: the names, separated by spaces, that each module of the package provides.
+        package: Its `__name__`.
+        places: The names, separated by spaces, that each module of the package provides.
     """
     modules = {name: module for module, names in places.items() for name in names.split()}
 

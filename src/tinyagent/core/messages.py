@@ -33,10 +33,10 @@ class ArgumentOrigin:
     """Where one value of a call comes from.
 
     Attributes:
-        path: the argument, and the way to the value inside it.
-        value: the value.
-        vouched_by: the source of a rule that vouches for it; empty if none had to.
-        fault: why the value is not allowed; empty if it is.
+        path: The argument, and the way to the value inside it.
+        value: The value.
+        vouched_by: The source of a rule that vouches for it; empty if none had to.
+        fault: Why the value is not allowed; empty if it is.
     """
 
     path: str
@@ -143,8 +143,8 @@ def untrusted(material: str | ContentPart, name: str = "text") -> Material:
     then on calls must follow their rules.
 
     Args:
-        material: a text, an image or a document.
-        name: its source is `material:NAME`.
+        material: A text, an image or a document.
+        name: Its source is `material:NAME`.
 
     Example:
         `agent.run(["Summarize this mail:", untrusted(mail, "mail")])`
@@ -154,7 +154,7 @@ def untrusted(material: str | ContentPart, name: str = "text") -> Material:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message. Only an assistant's message has `tool_calls`, only a tool's a `tool_call_id`.
+    """A message. Only an assistant's message has `tool_calls`, only a tool's a `tool_call_id`.
 
     `content` is a plain string, or parts in their original order. In a message of parts, the calls
     are among the parts, and `tool_calls` is a view of them. `is_error` marks the result of a call
@@ -264,7 +264,7 @@ def as_contents(task: Task) -> tuple[tuple[Content, str], ...]:
     What the user wrote is the last.
 
     Raises:
-        ConfigurationError: an item is not a string, text, image, document or `untrusted` material,
+        ConfigurationError: An item is not a string, text, image, document or `untrusted` material,
             or there is none.
     """
     if isinstance(task, str):

@@ -32,9 +32,9 @@ class Opaque:
     """Data that only the provider and model that created it can read. Its repr hides the data.
 
     Args:
-        provider: the name of the provider, such as `anthropic`.
-        model: the model's name, as it was requested.
-        data: what the provider sent, as JSON.
+        provider: The name of the provider, such as `anthropic`.
+        model: The model's name, as it was requested.
+        data: What the provider sent, as JSON.
     """
 
     provider: str
@@ -114,10 +114,10 @@ class Image:
     """A PNG, JPEG, GIF or WebP image. The format is read from the bytes, not from the file name.
 
     Args:
-        data: its bytes, or the path of a file.
+        data: Its bytes, or the path of a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, has another format, or is larger than 10 MiB.
+        ConfigurationError: The file cannot be read, has another format, or is larger than 10 MiB.
     """
 
     data: bytes = field(repr=False)
@@ -161,11 +161,11 @@ class Document:
     """A PDF document.
 
     Args:
-        data: its bytes, or the path of a file.
-        name: a file name that the model is shown; by default that of the file.
+        data: Its bytes, or the path of a file.
+        name: A file name that the model is shown; by default that of the file.
 
     Raises:
-        ConfigurationError: the file cannot be read, is not a PDF, or is larger than 20 MiB.
+        ConfigurationError: The file cannot be read, is not a PDF, or is larger than 20 MiB.
     """
 
     data: bytes = field(repr=False)
@@ -215,7 +215,7 @@ def attachment(path: str | PathLike[str]) -> Image | Document:
     """The image or PDF in a file.
 
     Raises:
-        ConfigurationError: the file cannot be read, is neither, or is too large.
+        ConfigurationError: The file cannot be read, is neither, or is too large.
     """
     return Document(path) if _is_pdf(_read(path, _HEAD)) else Image(path)
 

@@ -31,10 +31,10 @@ class Label:
     """Where something comes from, and who may read it.
 
     Attributes:
-        sources: what it was made of: `user`, `operator`, the name of a tool, `file:name`.
+        sources: What it was made of: `user`, `operator`, the name of a tool, `file:name`.
             `unknown` stands for any, and so does a label of more than 64; only the user may read
             it.
-        readers: who may read it; None for everybody.
+        readers: Who may read it; None for everybody.
     """
 
     sources: frozenset[str] = frozenset()
@@ -117,9 +117,9 @@ class Mark:
     """A span of an answer that repeats what an untrusted source wrote.
 
     Attributes:
-        start: where it begins in `str(result)`.
-        end: where it ends.
-        sources: which wrote it.
+        start: Where it begins in `str(result)`.
+        end: Where it ends.
+        sources: Which wrote it.
     """
 
     start: int
@@ -205,7 +205,7 @@ class Form:
 
     Attributes:
         name: `"date"` (ISO 8601, with or without a time), `"email"` or `"url"`.
-        sources: as in a list of sources; without any, the form is enough.
+        sources: As in a list of sources; without any, the form is enough.
     """
 
     name: str
@@ -225,8 +225,8 @@ def normal(text: str, form: str) -> str:
     """The text with one spelling for all that means the same in what has the form.
 
     Args:
-        text: any text.
-        form: a name of `FORMS`; every text is its own spelling without one.
+        text: Any text.
+        form: A name of `FORMS`; every text is its own spelling without one.
     """
     if not form:
         return text
@@ -251,11 +251,11 @@ class Sink:
     """The rules of one tool.
 
     Args:
-        arguments: a rule for each argument by name; also as keyword arguments. An argument without
+        arguments: A rule for each argument by name; also as keyword arguments. An argument without
             one is `"own_words"`.
         control: `"trusted"` if the call may only be made while the model has read nothing
             untrusted, whatever its arguments are.
-        readers: the argument that names who receives the others, or all that do; `"public"` (the
+        readers: The argument that names who receives the others, or all that do; `"public"` (the
             default) for anybody, which also holds for a call that names nobody; `"nobody"` for a
             tool that sends nothing.
 

@@ -28,7 +28,7 @@ RunState = Literal[
 
 @dataclass(frozen=True, slots=True)
 class ReactStep:
-    """One step of a `ReactAgent`: the text of the model and the results of its calls."""
+    """A step of a `ReactAgent`: the text of the model and the results of its calls."""
 
     number: int
     content: str
@@ -98,24 +98,24 @@ class RunResult(PartlySubscripted, Generic[T_co, M_co, S_co]):
     """The result of a run.
 
     Attributes:
-        output: the answer, typed by the agent's `output_type`; None unless `state` is
+        output: The answer, typed by the agent's `output_type`; None unless `state` is
             `"completed"`.
-        state: how the run ended.
-        steps_taken: the number of steps.
-        duration_seconds: how long the run worked.
-        usage: model requests and tokens.
-        memory: a `Memory`, or a code agent's `MemoryManager`; pass it to the next run of the same
+        state: How the run ended.
+        steps_taken: The number of steps.
+        duration_seconds: How long the run worked.
+        usage: Model requests and tokens.
+        memory: A `Memory`, or a code agent's `MemoryManager`; pass it to the next run of the same
             agent to continue the conversation.
-        final_answer: the answer and how it was given.
+        final_answer: The answer and how it was given.
         steps: `ReactStep` or `ActionStep` objects.
-        signals: of a code agent.
-        artifacts: files and figures that a code agent's code created.
-        error: why there is no answer.
-        uses: the tokens of each model request.
-        label: where the answer comes from; None if that is not known.
-        marks: the spans of `str(result)` that repeat what untrusted sources wrote, if the run has a
+        signals: Of a code agent.
+        artifacts: Files and figures that a code agent's code created.
+        error: Why there is no answer.
+        uses: The tokens of each model request.
+        label: Where the answer comes from; None if that is not known.
+        marks: The spans of `str(result)` that repeat what untrusted sources wrote, if the run has a
             `Provenance`: addresses, links, long numbers, and runs of several words.
-        calls: the calls of a run with a `Provenance`, each with the origins of its arguments.
+        calls: The calls of a run with a `Provenance`, each with the origins of its arguments.
     """
 
     output: T_co

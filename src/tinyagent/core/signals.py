@@ -33,7 +33,7 @@ class SignalType(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One signal; `step` is the number (from 1) of the step that sent it."""
+    """A signal; `step` is the number (from 1) of the step that sent it."""
 
     type: SignalType
     message: str
@@ -95,9 +95,9 @@ def set_signal_collector(
     """Send the signals of this context, and of the tasks it starts, to `handler`.
 
     Args:
-        handler: receives each signal at once; an exception that it raises reaches the sender. None
+        handler: Receives each signal at once; an exception that it raises reaches the sender. None
             stops collecting: signals are then only logged, at debug level.
-        step: returns the number of the current step; without it, the number is 0.
+        step: Returns the number of the current step; without it, the number is 0.
 
     Returns:
         A token for `reset_signal_collector`.

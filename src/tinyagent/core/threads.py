@@ -20,7 +20,7 @@ async def run_in_thread(fn: Callable[..., _T], /, **kwargs: Any) -> _T:
     cancelled, the thread continues and its result is dropped.
 
     Raises:
-        BaseException: whatever `fn` raises.
+        BaseException: Whatever `fn` raises.
     """
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()

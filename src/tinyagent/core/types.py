@@ -156,7 +156,7 @@ class RequestFormat:
 
 @dataclass(frozen=True, slots=True)
 class ModelRequest:
-    """One request to a model: the conversation so far and how to answer.
+    """A request to a model: the conversation so far and how to answer.
 
     `reasoning` is how much the model should think before it answers: `"off"`, `"low"`,
     `"medium"`, `"high"`, or about how many tokens; None leaves it to the provider.
@@ -196,7 +196,7 @@ class ModelDelta:
 
 @dataclass(frozen=True, slots=True)
 class ModelResponse:
-    """One complete answer of a model. `content` is None if it sent no text at all.
+    """A complete answer of a model. `content` is None if it sent no text at all.
 
     `parts` are its parts in the order in which they were sent. They are only present if `content`
     and `tool_calls` are not everything: if there is reasoning, opaque data, or text after a call.
@@ -329,9 +329,9 @@ def remembered(response: ModelResponse, text: str, calls: Sequence[ToolCall]) ->
     """The content of the message that records an answer: its parts in their order.
 
     Args:
-        response: the answer.
-        text: the text to record for it.
-        calls: its calls as they were read.
+        response: The answer.
+        text: The text to record for it.
+        calls: Its calls as they were read.
     """
     if not response.parts:
         return text

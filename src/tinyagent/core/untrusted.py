@@ -42,7 +42,7 @@ def take(data: Mapping[str, Any], key: str, kind: type[T]) -> T:
     """The value under `key`, which must have this type; a bool is not a number.
 
     Raises:
-        ValueError: it is missing, or has another type.
+        ValueError: It is missing, or has another type.
     """
     value = data.get(key)
     if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):

@@ -37,7 +37,7 @@ _TAKEN = (dbos_error.DBOSUnexpectedStepError, dbos_error.DBOSStepNondeterminismE
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One record. `name` is the step's name: place, kind and, for a call, the tool."""
+    """A record. `name` is the step's name: place, kind and, for a call, the tool."""
 
     number: int
     name: str

@@ -141,7 +141,7 @@ class _Sightings(dict[K, float]):
         self._grace_seconds = grace_seconds
 
     def lasting(self, seen: set[K]) -> list[K]:
-        """What has lasted longer than the grace period; each is returned once."""
+        """The things seen for longer than the grace period; each is returned once."""
         now = time.monotonic()
         for gone in self.keys() - seen:
             del self[gone]

@@ -58,7 +58,7 @@ QuestionKind = Literal["approval", "in_doubt"]
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a run waits for.
+    """A question that a run waits for.
 
     `place` names the call within the run. `kind` is `"approval"`, or `"in_doubt"` for a call that
     was started and whose result is not known. `doubt` says why a `Provenance` asks, and `origins`
@@ -107,7 +107,7 @@ def question(kind: QuestionKind, place: str, call: ToolCall) -> Question:
 
 
 TAG = "tag:"
-"""How the names of workflow attributes begin that are tags of the run."""
+"""The prefix of the workflow attributes that are tags of the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class RunRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """One record of a run's journal: its number and name, and when it was made."""
+    """A record of a run's journal: its number and name, and when it was made."""
 
     number: int
     name: str

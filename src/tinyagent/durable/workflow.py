@@ -52,7 +52,7 @@ Listener = Callable[[str, Event, bool], None]
 """Called with a run's id, an event, and whether it repeats one of an earlier execution."""
 
 ANSWER = "answer:"
-"""How the names of workflow attributes begin that hold answers to the run's questions."""
+"""The prefix of the workflow attributes that hold answers to the run's questions."""
 
 
 class Executions:

@@ -25,8 +25,8 @@ def advise(examinations: Sequence[Examination], settings: Path = _SYSCTL) -> lis
     """How to get more promises enforced, a line each; empty if all are.
 
     Args:
-        examinations: the doctor's results.
-        settings: the kernel's settings, as `/proc/sys`.
+        examinations: The doctor's results.
+        settings: The kernel's settings, as `/proc/sys`.
     """
     if sys.platform != "linux":
         return ["isolated and sandboxed need Linux: run the program in a Linux container or in WSL"]
@@ -42,8 +42,8 @@ def how_to_get(report: Mapping[str, Any], settings: Path = _SYSCTL) -> list[str]
     """How to get the locks that a template lacks.
 
     Args:
-        report: of the template.
-        settings: as `advise` takes them.
+        report: Of the template.
+        settings: As `advise` takes them.
     """
     advice: list[str] = []
     if not report["seccomp"]:

@@ -49,7 +49,7 @@ def deadline(seconds: float) -> AbstractContextManager[None]:
     the block is left. Blocks may be nested.
 
     Raises:
-        ExecutionTimeout: the time is over.
+        ExecutionTimeout: The time is over.
     """
     return cast("AbstractContextManager[None]", _Watch(seconds))
 
@@ -58,7 +58,7 @@ class _Watch(io.IOBase):
     """The time limit of one block in one thread.
 
     Args:
-        seconds: from the start of the block.
+        seconds: From the start of the block.
     """
 
     def __init__(self, seconds: float) -> None:

@@ -39,32 +39,32 @@ class Sandbox:
         level: `"local"` uses no lock; `"isolated"` uses each lock that this kernel has, and refuses
             to run where code could reach the host's files; at `"sandboxed"` each promise that is
             not enforced refuses the run.
-        limits: time, memory, processes, files and output that the code may use; None for the
+        limits: Time, memory, processes, files and output that the code may use; None for the
             usual ones.
-        imports: modules that it may import besides the usual ones; `"*"` allows all, except at
+        imports: Modules that it may import besides the usual ones; `"*"` allows all, except at
             LOCAL.
-        files: copied into its working folder.
-        workspace: a folder that the code sees a copy of, as its working folder; an executor's
+        files: Copied into its working folder.
+        workspace: A folder that the code sees a copy of, as its working folder; an executor's
             `commit` writes what the code has changed there.
-        packages: packages of an index that the code may import, such as `"polars>=2"`, in place of
+        packages: Packages of an index that the code may import, such as `"polars>=2"`, in place of
             those installed here: wheels only, fetched once, checked by hashes.
-        lock: a requirements file with the versions and hashes of all packages; written if it does
+        lock: A requirements file with the versions and hashes of all packages; written if it does
             not exist.
-        network: hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
+        network: Hosts that the code may reach, such as `"api.example.com"`, or `Allow`; not at
             LOCAL, whose code reaches every host.
-        secrets: keys that the host adds to requests, by the names of their hosts.
-        checkpoints: how many earlier states to keep for `rewind`: 8 of an executor, 1 of an agent.
+        secrets: Keys that the host adds to requests, by the names of their hosts.
+        checkpoints: How many earlier states to keep for `rewind`: 8 of an executor, 1 of an agent.
             Each step then runs in a fork, and one whose process is lost loses only itself; while
             a library keeps a pool of threads, as Polars does, no state is kept. 0: steps run in
             the session itself.
-        engine: what SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
+        engine: What SANDBOXED uses (`"kernel"`, `"bubblewrap"`, `"podman"`, `"docker"`); by default
             the first of these that is available.
-        without: promises that may be missing, by their ids or names as in `guarantees`, such as
+        without: Promises that may be missing, by their ids or names as in `guarantees`, such as
             `"S1"`.
-        require: promises that must be enforced in addition to those of the level.
+        require: Promises that must be enforced in addition to those of the level.
 
     Raises:
-        ConfigurationError: an option is wrong, or there is no such file or folder.
+        ConfigurationError: An option is wrong, or there is no such file or folder.
     """
 
     level: TrustLevel | str = TrustLevel.ISOLATED
@@ -120,7 +120,7 @@ class Sandbox:
         """Packages of its own, which are not fetched yet; None if it has none.
 
         Raises:
-            ConfigurationError: a requirement is not a name with versions, or the extra is missing.
+            ConfigurationError: A requirement is not a name with versions, or the extra is missing.
         """
         return wanted_packages(self.packages, self.lock)
 
@@ -128,7 +128,7 @@ class Sandbox:
         """The modules that the code may import.
 
         Args:
-            modules: those of its own packages, once they are fetched.
+            modules: Those of its own packages, once they are fetched.
         """
         level, has_packages = TrustLevel(self.level), bool(self.packages) or self.lock is not None
         imports = imports_at(level, self.imports, modules if has_packages else None)

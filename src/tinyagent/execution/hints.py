@@ -26,12 +26,12 @@ _MAX_CHARS = 20_000
 
 
 class Available(NamedTuple):
-    """What code finds where it runs.
+    """The functions, files and hosts that code has.
 
     Attributes:
-        functions: the signatures of the tools by their names.
-        files: the names of the files in the working folder; None if they are not known.
-        hosts: whether there is a network; None if that is not known.
+        functions: The signatures of the tools by their names.
+        files: The names of the files in the working folder; None if they are not known.
+        hosts: Whether there is a network; None if that is not known.
     """
 
     functions: Mapping[str, str]
@@ -43,9 +43,9 @@ def instead(error: str, code: str, around: Available) -> str:
     """A sentence or two on what to do instead of what failed; empty if nothing is known.
 
     Args:
-        error: the text of the error.
-        code: what raised it.
-        around: what is available.
+        error: The text of the error.
+        code: What raised it.
+        around: What is available.
     """
     error, code = error[-_MAX_CHARS:], code[:_MAX_CHARS]
     module = _quoted(error, "import of '") or _quoted(error, "No module named '")
@@ -103,7 +103,7 @@ def _offered(names: list[str], around: Available) -> str:
 
 
 def _quoted(text: str, start: str) -> str:
-    """What is between `start` and the next quotation mark."""
+    """The text between `start` and the next quotation mark."""
     _, found, rest = text.rpartition(start)
     return rest.partition("'")[0][:200] if found else ""
 

@@ -22,13 +22,13 @@ OnRequest = Callable[[NetworkRequest], None] | None
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """One promise, whether it is enforced on this machine, and by what (or what is missing).
+    """A promise, whether it is enforced on this machine, and by what (or what is missing).
 
     Args:
-        promise: what is promised.
-        enforced: whether it holds on this machine.
-        by: what enforces it.
-        id: its number in docs/security.md, such as `"S1"`.
+        promise: What is promised.
+        enforced: Whether it holds on this machine.
+        by: What enforces it.
+        id: Its number in docs/security.md, such as `"S1"`.
     """
 
     promise: str
@@ -57,7 +57,7 @@ class Executor(Protocol):
         crosses as data.
 
         Raises:
-            ConfigurationError: the name is not an identifier, or is reserved, such as
+            ConfigurationError: The name is not an identifier, or is reserved, such as
                 `final_answer` and `__x`.
         """
         ...
@@ -69,11 +69,11 @@ class Executor(Protocol):
 
         Args:
             code: Python statements.
-            on_output: called with each piece of printed text as it comes.
-            on_request: called with each network request of the code once it has ended.
+            on_output: Called with each piece of printed text as it comes.
+            on_request: Called with each network request of the code once it has ended.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
         """
         ...
 

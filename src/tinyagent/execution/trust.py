@@ -26,19 +26,19 @@ class TrustLevel(StrEnum):
 @checks_options()
 @dataclass(frozen=True, slots=True)
 class ExecutionLimits:
-    """What one session of code may use.
+    """The limits of a session.
 
     Args:
-        timeout_seconds: wall-clock time of one step; time in tools does not count.
-        max_output_bytes: printed text of one step that is kept, in bytes of UTF-8.
-        max_steps: steps of one session; None for any number.
-        max_memory_bytes: memory of the code beyond that of the bare interpreter.
-        max_processes: processes and threads of one session at a time.
-        max_file_bytes: all files of the working folder together.
-        max_network_bytes: what one step may send and receive, where it has a network.
+        timeout_seconds: Wall-clock time of one step; time in tools does not count.
+        max_output_bytes: Printed text of one step that is kept, in bytes of UTF-8.
+        max_steps: Steps of one session; None for any number.
+        max_memory_bytes: Memory of the code beyond that of the bare interpreter.
+        max_processes: Processes and threads of one session at a time.
+        max_file_bytes: All files of the working folder together.
+        max_network_bytes: What one step may send and receive, where it has a network.
 
     Raises:
-        ConfigurationError: a limit is not positive.
+        ConfigurationError: A limit is not positive.
     """
 
     timeout_seconds: float = 30.0
@@ -61,7 +61,7 @@ class ExecutionLimits:
         It works between Python's instructions: a call into C is stopped when it returns.
 
         Raises:
-            ExecutionTimeout: the time is over.
+            ExecutionTimeout: The time is over.
         """
         # Agents that run no code do not need it, and it loads ctypes.
         from tinyagent.execution.deadline import deadline  # noqa: PLC0415
@@ -130,12 +130,12 @@ NETWORK_IMPORTS = frozenset(
 def imports_at(
     level: TrustLevel, extra: Iterable[str], packages: frozenset[str] | None = None
 ) -> frozenset[str]:
-    """What code may import at this level, with what its caller adds.
+    """The modules that code may import at this level, with those that its caller adds.
 
     Args:
-        level: decides on the usual modules.
-        extra: modules that the caller adds.
-        packages: the modules of the code's own packages, which it has in place of the usual
+        level: Decides on the usual modules.
+        extra: Modules that the caller adds.
+        packages: The modules of the code's own packages, which it has in place of the usual
             libraries; None if it has none.
 
     Raises:
@@ -207,7 +207,7 @@ def promise_ids(names: Iterable[str]) -> frozenset[str]:
     """The ids of promises, which may be named by id or in words.
 
     Raises:
-        ConfigurationError: no promise has this name.
+        ConfigurationError: No promise has this name.
     """
     ids = {promise: key for key, promise in PROMISES.items()}
     chosen: set[str] = set()
@@ -226,13 +226,13 @@ def needed_promises(
     """The ids of the promises that must be enforced for code to run.
 
     Args:
-        level: decides which promises are needed by default.
-        without: promises that may be missing.
-        require: promises that are needed in addition.
-        keeps_states: whether the caller wants earlier states.
+        level: Decides which promises are needed by default.
+        without: Promises that may be missing.
+        require: Promises that are needed in addition.
+        keeps_states: Whether the caller wants earlier states.
 
     Raises:
-        ConfigurationError: no promise has such a name, or one is in both lists.
+        ConfigurationError: No promise has such a name, or one is in both lists.
     """
     needed = {
         TrustLevel.LOCAL: frozenset[str](),
@@ -259,7 +259,7 @@ def lacking(guarantees: Sequence[Guarantee], needed: frozenset[str]) -> str:
 
 
 def describe_local(checkpoints: int) -> tuple[Guarantee, ...]:
-    """What a process without locks promises, and what it does not promise."""
+    """The promises that a process without locks keeps, and those that it does not."""
     held = dict(_LOCAL_PROMISES)
     if checkpoints:
         held[_OF_CHECKPOINTS] = _states(checkpoints)
@@ -275,7 +275,7 @@ def describe_network(reason: str = "") -> tuple[Guarantee, ...]:
     """Each promise of a network, and what enforces it.
 
     Args:
-        reason: why there is no network; "" if there is one.
+        reason: Why there is no network; "" if there is one.
     """
     by = {
         "N1": "a network namespace in which only the host listens; the host sends the requests",

@@ -40,17 +40,17 @@ async def mcp_tools(
     of its tools ("only reads") loosens no rule.
 
     Args:
-        servers: each a URL (streamable HTTP), a command as a list (stdio; it gets PATH, HOME and
+        servers: Each a URL (streamable HTTP), a command as a list (stdio; it gets PATH, HOME and
             similar variables, not the rest of the environment, and ends with the block), or what
             the SDK's `Client` takes: `StdioServerParameters`, a transport, a server object.
-        timeout: seconds that one call of a tool may take.
-        connect_timeout: seconds to connect and list the tools.
-        max_tools: the largest number of tools of one server.
+        timeout: Seconds that one call of a tool may take.
+        connect_timeout: Seconds to connect and list the tools.
+        max_tools: The largest number of tools of one server.
 
     Raises:
-        ToolServerError: a server cannot be reached, does not answer in time, has too many tools or
+        ToolServerError: A server cannot be reached, does not answer in time, has too many tools or
             sends invalid data. A call raises it too; the model then reads it.
-        ConfigurationError: an address is not valid, a command cannot be run, or the SDK is missing.
+        ConfigurationError: An address is not valid, a command cannot be run, or the SDK is missing.
     """
     require_sdk()
     from tinyagent.mcp.connection import ServerLimits, connected  # noqa: PLC0415 - loads the SDK
@@ -114,7 +114,7 @@ def require_sdk() -> None:
     """Check that the SDK is installed.
 
     Raises:
-        ConfigurationError: the extra `mcp` is not installed.
+        ConfigurationError: The extra `mcp` is not installed.
     """
     if any(importlib.util.find_spec(package) is None for package in ("mcp", "jsonschema")):
         raise ConfigurationError(missing_extra("tinyagent.mcp", "mcp"))

@@ -41,7 +41,7 @@ class ServerLimits:
 
 
 class Connection:
-    """One server.
+    """A server.
 
     A separate task holds it open: the SDK's client must be closed by the task that opened it, and
     it cancels that task when the connection breaks. That must not be a task that uses the tools.
@@ -60,8 +60,8 @@ class Connection:
         """The tools of the server, once it is connected.
 
         Raises:
-            ToolServerError: it cannot be reached, does not answer, or sends invalid data.
-            ConfigurationError: its command cannot be run.
+            ToolServerError: It cannot be reached, does not answer, or sends invalid data.
+            ConfigurationError: Its command cannot be run.
         """
         first: list[asyncio.Future[Any]] = [self.holder, self._listed]
         await asyncio.wait(first, return_when=asyncio.FIRST_COMPLETED)
@@ -73,7 +73,7 @@ class Connection:
         """Call a tool.
 
         Raises:
-            ToolServerError: the server failed, ended, or did not answer in time.
+            ToolServerError: The server failed, ended, or did not answer in time.
         """
         if asyncio.get_running_loop() is not self._loop:
             raise ConfigurationError(
@@ -223,7 +223,7 @@ def checked(
     """The address as the SDK takes it.
 
     Raises:
-        ConfigurationError: it is not a valid address.
+        ConfigurationError: It is not a valid address.
     """
     if isinstance(address, str):
         if urlsplit(address).scheme not in {"http", "https"}:

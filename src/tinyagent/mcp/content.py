@@ -23,7 +23,7 @@ def result_content(result: types.CallToolResult) -> str | list[str | Image | Doc
     Images and PDFs that a model can read are returned among the texts.
 
     Raises:
-        ToolRetry: the result is an error; the message is the server's.
+        ToolRetry: The result is an error; the message is the server's.
     """
     texts = [block.text for block in result.content if isinstance(block, types.TextContent)]
     parts = [_read_block(block) for block in result.content]

@@ -33,8 +33,8 @@ def mcp_server(
     read; the traceback goes to the log.
 
     Raises:
-        ToolDefinitionError: an item is not a tool, or two share a name.
-        ConfigurationError: a tool requires approval or needs `deps`, or the SDK is missing.
+        ToolDefinitionError: An item is not a tool, or two share a name.
+        ConfigurationError: A tool requires approval or needs `deps`, or the SDK is missing.
     """
     require_sdk()
     from mcp import types  # noqa: PLC0415 - takes seconds
@@ -80,17 +80,17 @@ async def serve_mcp(
 
     Args:
         tools: `Tool` objects, or functions that `@tool` would take.
-        name: the server's name.
+        name: The server's name.
         transport: `"stdio"`, for a client that starts this program (output that tools print
             goes to standard error), or `"http"`: streamable HTTP at `/mcp`.
-        host: the address for HTTP, on this machine only. To serve others, mount
+        host: The address for HTTP, on this machine only. To serve others, mount
             `mcp_server(tools).streamable_http_app()` behind your own authentication.
-        port: the port for HTTP; 0 selects a free one.
-        ready: called with the URL once HTTP listens.
+        port: The port for HTTP; 0 selects a free one.
+        ready: Called with the URL once HTTP listens.
 
     Raises:
-        ToolDefinitionError: an item is not a tool, or two share a name.
-        ConfigurationError: a tool requires approval or needs `deps`, the address cannot be served,
+        ToolDefinitionError: An item is not a tool, or two share a name.
+        ConfigurationError: A tool requires approval or needs `deps`, the address cannot be served,
             or the SDK is missing.
     """
     server = mcp_server(tools, name=name)

@@ -87,8 +87,8 @@ def group_messages(messages: Sequence[Message], task: str | None = None) -> list
     """Group messages into items.
 
     Args:
-        messages: the conversation, oldest first.
-        task: the text of the current task. A user's message is a task, but what a user says after
+        messages: The conversation, oldest first.
+        task: The text of the current task. A user's message is a task, but what a user says after
             the latest message with this text (a complaint about a reply, say) is a note. Summaries
             are notes too.
     """

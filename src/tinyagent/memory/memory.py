@@ -106,15 +106,15 @@ class BaseMemory(ABC, Generic[EntryT, ItemT, KeptT]):
         and the order stays.
 
         Args:
-            strategy: from the items, oldest first, to those that stay.
-            task: the text of the current task, where other messages of the user came after it.
+            strategy: From the items, oldest first, to those that stay.
+            task: The text of the current task, where other messages of the user came after it.
                 Steps know which of them are tasks; only a `Memory` uses it.
 
         Returns:
             The number of characters saved.
 
         Raises:
-            ConfigurationError: the strategy is asynchronous; use `prune_async`.
+            ConfigurationError: The strategy is asynchronous; use `prune_async`.
         """
         items = self.items(task)
         kept: Any = _calibrated(strategy, self._estimate)(items)
@@ -225,7 +225,7 @@ class Memory(BaseMemory[Message, MessageGroup, MemoryItem]):
         """The messages in groups, so that a call is never separated from its results.
 
         Args:
-            task: the text of the current task, if known: what a user says after it is a note.
+            task: The text of the current task, if known: what a user says after it is a note.
         """
         return tuple(group_messages(self._entries, task))
 

@@ -68,7 +68,7 @@ def prune_old_observations(keep: int = 3, max_chars: int = 200) -> Strategy:
     They are cut to `max_chars` characters.
 
     Raises:
-        ConfigurationError: a number is negative.
+        ConfigurationError: A number is negative.
     """
     _check(keep=keep, max_chars=max_chars)
 
@@ -119,7 +119,7 @@ def token_budget(max_tokens: int) -> TokenBudget:
     the middle, so that the model does not repeat the action.
 
     Raises:
-        ConfigurationError: the number is negative.
+        ConfigurationError: The number is negative.
     """
     _check(max_tokens=max_tokens)
     return TokenBudget(max_tokens, TokenEstimate())

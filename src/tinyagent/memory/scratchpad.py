@@ -16,7 +16,7 @@ _NEW_HEADER = "Noted:"
 
 @dataclass(frozen=True, slots=True)
 class _Note:
-    """One note. `key` is empty unless a value was stored under it."""
+    """A note. `key` is empty unless a value was stored under it."""
 
     kind: Literal["stored", "observed", "failed"]
     key: str
@@ -41,7 +41,7 @@ class AgentMemory:
         """Store `value` under `key`, replacing any earlier value.
 
         Raises:
-            TypeError: the key is not a string.
+            TypeError: The key is not a string.
         """
         if not isinstance(key, str):  # pyright: ignore[reportUnnecessaryIsInstance] - a model calls
             raise TypeError(f"the key must be a string, got {type(key).__name__}")

@@ -64,7 +64,7 @@ class SystemPromptStep(Step):
         return "system"
 
     def to_messages(self) -> tuple[Message, ...]:
-        """One system message."""
+        """A system message."""
         return (Message("system", self.content, label=OPERATOR),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,7 +85,7 @@ class TaskStep(Step):
         return "task"
 
     def to_messages(self) -> tuple[Message, ...]:
-        """One user's message."""
+        """A user's message."""
         return (Message("user", self.task, label=self.label),)
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class TaskStep(Step):
 
 @dataclass(frozen=True, slots=True)
 class ActionStep(Step):
-    """One reply of the model and the result of its code. `number` counts from 1.
+    """A reply of the model and the result of its code. `number` counts from 1.
 
     `reasoning` is the text that the model wrote around its code. `parts` are its text and its
     thoughts, if there is more than text: reasoning, or data that its provider wants back.
@@ -185,7 +185,7 @@ class ScratchpadStep(Step):
         return "note"
 
     def to_messages(self) -> tuple[Message, ...]:
-        """One user's message."""
+        """A user's message."""
         return (Message("user", self.content, label=self.label),)
 
     def to_dict(self) -> dict[str, Any]:

@@ -94,19 +94,19 @@ def summarize(
     """Replace old items by a summary that `model` writes; for `await memory.prune_async(...)`.
 
     Args:
-        model: anything with `await complete(request)`.
-        keep: how many of the newest items stay as they are.
-        after: does nothing until there are more items than this, not counting the pinned ones, so
+        model: Anything with `await complete(request)`.
+        keep: How many of the newest items stay as they are.
+        after: Does nothing until there are more items than this, not counting the pinned ones, so
             that not every step pays for a summary.
-        max_chars: the maximum length of the summary.
-        input_chars: how many characters of the old items the model is shown.
+        max_chars: The maximum length of the summary.
+        input_chars: How many characters of the old items the model is shown.
 
     The summary is a user's message after the first task, marked as a summary; the next summary
     includes it. If the model fails or returns nothing, that is logged and the old items are dropped
     without a summary; an earlier summary then stays.
 
     Raises:
-        ConfigurationError: a number is negative.
+        ConfigurationError: A number is negative.
     """
     if min(keep, after, max_chars, input_chars) < 0:
         raise ConfigurationError("keep, after, max_chars and input_chars must be 0 or more")

@@ -30,7 +30,7 @@ class Approval(SteeringMiddleware):
     """Asks before each call of a tool that is marked `requires_approval`.
 
     Args:
-        ask: called with the `ToolCall`, whose arguments are checked and in the tool's types;
+        ask: Called with the `ToolCall`, whose arguments are checked and in the tool's types;
             returns a `Decision`, or a bool for whether the call is approved. The time that it takes
             does not count as time of the run.
 
@@ -84,7 +84,7 @@ class _Gate(Middleware):
         """Ask about a call that is about to be made; a refused one is not asked about again.
 
         Raises:
-            UsageLimitReached: too many calls were refused.
+            UsageLimitReached: Too many calls were refused.
         """
         wish = _wish(call)
         decision = self._refused.get(wish) or await self._decide(call)

@@ -38,14 +38,14 @@ class UsageLimits(SteeringMiddleware):
     """Ends a run that reaches a limit.
 
     Args:
-        requests: model requests in one run.
-        total_tokens: input and output tokens in one run, as the server counts them.
-        tool_calls: tool calls in one run.
+        requests: Model requests in one run.
+        total_tokens: Input and output tokens in one run, as the server counts them.
+        tool_calls: Tool calls in one run.
         cost: US dollars for one run; None for no limit. A run whose cost is not known, since its
             model has no known price or its server reports no tokens, ends before its second
             request: only the first reply says both. Needs the extra `prices`.
-        wall_seconds: seconds from the start of the run; a call in progress is cancelled.
-        same_results: how often the same call, or the same block of code, may give the same
+        wall_seconds: Seconds from the start of the run; a call in progress is cancelled.
+        same_results: How often the same call, or the same block of code, may give the same
             result. The third time, the model is warned; after the fourth it may only answer; the
             last one ends the run (`NoProgress`). Calls made by code may repeat.
 
@@ -53,7 +53,7 @@ class UsageLimits(SteeringMiddleware):
     Agents without `UsageLimits` have one with these defaults.
 
     Raises:
-        ConfigurationError: a limit is negative, or the extra `prices` is missing.
+        ConfigurationError: A limit is negative, or the extra `prices` is missing.
     """
 
     requests: int = 100

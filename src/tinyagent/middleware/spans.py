@@ -45,8 +45,8 @@ class Spans:
     """What all runs of an agent share: the tracer, and names that a middleware cannot see.
 
     Args:
-        agent, provider: names; an empty one is left out.
-        max_chars: how many characters of each text are recorded; None records none.
+        agent, provider: Names; an empty one is left out.
+        max_chars: How many characters of each text are recorded; None records none.
         tracer_provider: None means the program's global one.
     """
 
@@ -68,7 +68,7 @@ class ContentWriter:
     """Writes content in the format of the GenAI conventions.
 
     Args:
-        max_chars: longer texts are cut in the middle. Only the newest 50 messages of a
+        max_chars: Longer texts are cut in the middle. Only the newest 50 messages of a
             conversation are written.
     """
 

@@ -30,11 +30,11 @@ class Tracing(Middleware):
     of a message, argument, result or error.
 
     Args:
-        content: whether to record messages, arguments, results and error messages too.
-        max_chars: how many characters of each text are recorded.
-        agent: the agent's name.
-        provider: the provider's name, such as `"openai"`.
-        tracer_provider: receives the spans; by default the program's global one.
+        content: Whether to record messages, arguments, results and error messages too.
+        max_chars: How many characters of each text are recorded.
+        agent: The agent's name.
+        provider: The provider's name, such as `"openai"`.
+        tracer_provider: Receives the spans; by default the program's global one.
 
     Raises:
         ConfigurationError: `max_chars` is negative, or the package `opentelemetry-api` is not

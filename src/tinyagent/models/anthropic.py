@@ -30,22 +30,22 @@ class AnthropicModel(RemoteModel):
     not sent: the API takes none.
 
     Args:
-        name: the model's name, such as `claude-sonnet-5`.
-        api_key: default `ANTHROPIC_API_KEY`.
-        max_tokens: the largest answer, thoughts included, if a request does not say: the API
+        name: The model's name, such as `claude-sonnet-5`.
+        api_key: Default `ANTHROPIC_API_KEY`.
+        max_tokens: The largest answer, thoughts included, if a request does not say: the API
             needs a limit.
-        timeout: seconds without a byte from the server after which a request fails. An answer
+        timeout: Seconds without a byte from the server after which a request fails. An answer
             that is not streamed arrives in one piece, after all its tokens are made.
-        retries: how often a request is repeated after a failure that may pass (429, 5xx, a
+        retries: How often a request is repeated after a failure that may pass (429, 5xx, a
             broken connection, a timeout), with growing waits or as `Retry-After` says.
-        client: your own `AsyncAnthropic` client, used in place of `api_key` and `timeout`.
-        reasoning: how much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
+        client: Your own `AsyncAnthropic` client, used in place of `api_key` and `timeout`.
+        reasoning: How much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
             `"high"`, or an approximate number of tokens. Where it is part of `max_tokens`, it
             takes at most half of these.
-        show_reasoning: asks for a summary of the thoughts of models that otherwise hide them.
+        show_reasoning: Asks for a summary of the thoughts of models that otherwise hide them.
 
     Raises:
-        ConfigurationError: the key is missing, or the address is not valid.
+        ConfigurationError: The key is missing, or the address is not valid.
     """
 
     def __init__(  # noqa: PLR0913 - all but the name have defaults

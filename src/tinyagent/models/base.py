@@ -22,7 +22,7 @@ class Model(Protocol):
         """The whole answer.
 
         Raises:
-            ModelError: the server failed; its class says who can act.
+            ModelError: The server failed; its class says who can act.
         """
         ...
 
@@ -30,7 +30,7 @@ class Model(Protocol):
         """The answer as it is written; the last item is the whole `ModelResponse`.
 
         Raises:
-            ModelError: as `complete`.
+            ModelError: As `complete`.
         """
         ...
 
@@ -51,7 +51,7 @@ def get_model(model: Model | str) -> Model:
     OpenAI itself does not serve.
 
     Raises:
-        ConfigurationError: the key is missing, or the package that the provider needs; or nobody
+        ConfigurationError: The key is missing, or the package that the provider needs; or nobody
             serves a model of that name.
     """
     if not isinstance(model, str):

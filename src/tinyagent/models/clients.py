@@ -30,10 +30,10 @@ class ClientEndpoint:
     The client's own retries are off: the model retries. The client stays the caller's to close.
 
     Args:
-        sdk: the vendor's package.
-        send: sends a body.
-        base_url: the address that the client uses.
-        key: the client's key.
+        sdk: The vendor's package.
+        send: Sends a body.
+        base_url: The address that the client uses.
+        key: The client's key.
     """
 
     def __init__(self, sdk: Any, send: Send, base_url: str, key: str | None) -> None:

@@ -54,7 +54,7 @@ class PerLoop(Generic[C]):
     `asyncio.run` calls), so such a generator holds each client.
 
     Args:
-        make: makes a client.
+        make: Makes a client.
     """
 
     def __init__(self, make: Callable[[], C]) -> None:
@@ -98,15 +98,15 @@ class HttpEndpoint:
     from the environment. Redirects are not followed.
 
     Args:
-        base_url: for example `https://host/v1`.
-        key: sent as a bearer token; None sends none.
-        timeout: seconds without a byte from the server after which a request fails.
-        variables: the prefix of the environment variables that configure it.
-        path: the path below the base URL.
-        headers: sent with each request in place of the bearer token.
+        base_url: For example `https://host/v1`.
+        key: Sent as a bearer token; None sends none.
+        timeout: Seconds without a byte from the server after which a request fails.
+        variables: The prefix of the environment variables that configure it.
+        path: The path below the base URL.
+        headers: Sent with each request in place of the bearer token.
 
     Raises:
-        ConfigurationError: the address or the key cannot be used.
+        ConfigurationError: The address or the key cannot be used.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class HttpEndpoint:
         """The JSON of each event of the reply; ends with `DONE` or with the connection.
 
         Raises:
-            ModelError: the server failed, in the middle too.
+            ModelError: The server failed, in the middle too.
         """
         async with self._request(body) as response:
             kind = response.headers.get("Content-Type", "")
@@ -203,7 +203,7 @@ def checked_key(key: str | None) -> str | None:
     """The key without surrounding white space; None if there is none.
 
     Raises:
-        ConfigurationError: it cannot be sent in a header.
+        ConfigurationError: It cannot be sent in a header.
     """
     if key is None or not key.strip():
         return None
@@ -249,7 +249,7 @@ async def read_json(chunks: AsyncIterable[bytes], kind: str, where: str) -> Any:
     """The JSON of a whole reply. `kind` is its Content-Type, `where` the address it came from.
 
     Raises:
-        ModelReplyError: it is too large, or not JSON.
+        ModelReplyError: It is too large, or not JSON.
     """
     parts: list[bytes] = []
     size = 0
@@ -271,7 +271,7 @@ async def read_events(
     A server that does not stream sends one event: its whole reply.
 
     Raises:
-        ModelReplyError: it is too large, or not JSON.
+        ModelReplyError: It is too large, or not JSON.
     """
     if "text/event-stream" not in kind:
         yield await read_json(chunks, kind, where)
@@ -304,7 +304,7 @@ class SseDecoder:
     """Takes bytes as they arrive and returns the data of each complete event.
 
     Args:
-        max_bytes: the largest allowed event.
+        max_bytes: The largest allowed event.
     """
 
     def __init__(self, max_bytes: int) -> None:
@@ -318,7 +318,7 @@ class SseDecoder:
         """The data of the events that `chunk` completes, in order.
 
         Raises:
-            ModelReplyError: an event is larger than `max_bytes`.
+            ModelReplyError: An event is larger than `max_bytes`.
         """
         events: list[bytes] = []
         self._rest.append(chunk)

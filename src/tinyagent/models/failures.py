@@ -86,8 +86,8 @@ class GenerationRefused(ModelRefused):
     """The server cannot read what the model itself wrote: a call, or JSON. The model can fix it.
 
     Attributes:
-        code: the server's code for it.
-        written: what the model wrote, in at most 8,000 characters.
+        code: The server's code for it.
+        written: What the model wrote, in at most 8,000 characters.
     """
 
     def __init__(self, message: str, code: str, written: str) -> None:

@@ -34,10 +34,10 @@ class FallbackModel:
     last error is raised with the earlier ones as its notes.
 
     Args:
-        models: models or their names, in order of preference.
+        models: Models or their names, in order of preference.
 
     Raises:
-        ConfigurationError: there are none, or one cannot be made.
+        ConfigurationError: There are none, or one cannot be made.
     """
 
     def __init__(self, models: Iterable[Model | str]) -> None:
@@ -60,7 +60,7 @@ class FallbackModel:
         """The whole answer of the first model that gives one.
 
         Raises:
-            ModelError: all have failed, or the run has to change its request.
+            ModelError: All have failed, or the run has to change its request.
         """
         failures = _Failures()
         for model in self._models:

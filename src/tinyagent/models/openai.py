@@ -30,24 +30,24 @@ class OpenAIModel(RemoteModel):
     """A model behind a chat completions server: OpenAI, Ollama, vLLM, llama.cpp, OpenRouter.
 
     Args:
-        name: the model's name as the server knows it.
-        base_url: where the server is; default `OPENAI_BASE_URL`, then OpenAI's own.
-        api_key: default `OPENAI_API_KEY`. Servers other than OpenAI's may need none.
-        timeout: seconds without a byte from the server after which a request fails; default 120,
+        name: The model's name as the server knows it.
+        base_url: Where the server is; default `OPENAI_BASE_URL`, then OpenAI's own.
+        api_key: Default `OPENAI_API_KEY`. Servers other than OpenAI's may need none.
+        timeout: Seconds without a byte from the server after which a request fails; default 120,
             or 600 over the Responses API.
-        retries: how often a request is repeated after a failure that may pass (429, 5xx, a
+        retries: How often a request is repeated after a failure that may pass (429, 5xx, a
             broken connection, a timeout), with growing waits or as `Retry-After` says.
-        client: your own `AsyncOpenAI` (or `AsyncAzureOpenAI`) client, used in place of
+        client: Your own `AsyncOpenAI` (or `AsyncAzureOpenAI`) client, used in place of
             `base_url`, `api_key` and `timeout`.
-        provider: the name of the provider whose quirks the server has, such as `"deepseek"`;
+        provider: The name of the provider whose quirks the server has, such as `"deepseek"`;
             by default the address decides.
-        reasoning: how much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
+        reasoning: How much to reason if a request does not say: `"off"`, `"low"`, `"medium"`,
             `"high"`, or an approximate number of tokens. A model takes of it what it can.
-        show_reasoning: asks for a summary of reasoning that the provider otherwise hides. OpenAI
+        show_reasoning: Asks for a summary of reasoning that the provider otherwise hides. OpenAI
             shows one over Responses only, to verified organizations.
 
     Raises:
-        ConfigurationError: a required key is missing, the address is not valid, or there is no
+        ConfigurationError: A required key is missing, the address is not valid, or there is no
             provider of that name.
     """
 
@@ -110,7 +110,7 @@ def bare_model(name: str) -> OpenAIModel:
     those of fine-tuned models.
 
     Raises:
-        ConfigurationError: the address is OpenAI's own, which has no model of such a name; or the
+        ConfigurationError: The address is OpenAI's own, which has no model of such a name; or the
             key is missing.
     """
     if find_provider(os.environ.get("OPENAI_BASE_URL") or OPENAI_URL).name == "openai":

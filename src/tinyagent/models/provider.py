@@ -41,48 +41,48 @@ class Provider:
     """What a provider needs in a request.
 
     Attributes:
-        name: the prefix of its models' names, and the origin of its opaque data.
-        base_url: the address of its API.
-        variables: the prefix of its environment variables: `…_API_KEY` and `…_BASE_URL`.
-        needs_key: whether it requires a key.
-        hosts: the hosts, subdomains included, by which it is recognized.
-        api: which of OpenAI's APIs the provider requires for the model.
-        answer_limit: the key of the largest number of tokens to answer with.
-        stream_options: whether usage in a stream must be, and can be, requested.
-        temperature: when a temperature is sent: `always`; only if the model does not reason,
+        name: The prefix of its models' names, and the origin of its opaque data.
+        base_url: The address of its API.
+        variables: The prefix of its environment variables: `…_API_KEY` and `…_BASE_URL`.
+        needs_key: Whether it requires a key.
+        hosts: The hosts, subdomains included, by which it is recognized.
+        api: Which of OpenAI's APIs the provider requires for the model.
+        answer_limit: The key of the largest number of tokens to answer with.
+        stream_options: Whether usage in a stream must be, and can be, requested.
+        temperature: When a temperature is sent: `always`; only if the model does not reason,
             which it does by itself (`reasoning_off`) or only when asked to (`unless_reasoning`);
             `never`.
-        temperatures: the lowest and the highest temperature that it accepts, if not any: others
+        temperatures: The lowest and the highest temperature that it accepts, if not any: others
             become the nearest of these.
-        reasoning: what each level adds to the body; empty if the model takes no level.
-        budget: what a budget in tokens adds to the body; if empty, the nearest level applies.
-        budgets: the smallest and the largest budget that it accepts.
-        extra: what is added to the body unless reasoning is off.
-        shown: what is different, as in `rules`, if reasoning that the provider hides is to be
+        reasoning: What each level adds to the body; empty if the model takes no level.
+        budget: What a budget in tokens adds to the body; if empty, the nearest level applies.
+        budgets: The smallest and the largest budget that it accepts.
+        extra: What is added to the body unless reasoning is off.
+        shown: What is different, as in `rules`, if reasoning that the provider hides is to be
             visible.
-        echo: whether visible reasoning goes back under the key that it came by.
-        backfill: the key and text of reasoning for messages that have none, which the provider
+        echo: Whether visible reasoning goes back under the key that it came by.
+        backfill: The key and text of reasoning for messages that have none, which the provider
             would refuse.
-        backfill_all: whether that applies to messages without calls too.
-        think_tag: the tag, such as `<think>`, at the start of a text that begins with reasoning;
+        backfill_all: Whether that applies to messages without calls too.
+        think_tag: The tag, such as `<think>`, at the start of a text that begins with reasoning;
             empty if texts never do.
-        binds_reasoning: whether reasoning is only valid after the same system prompt, tools and
+        binds_reasoning: Whether reasoning is only valid after the same system prompt, tools and
             messages.
-        foreign_call: what the first call of a message needs if another model made it.
-        empty_content: the content of a message that has calls and no text.
-        ids: the form of a call's id; None allows any, up to 40 characters.
-        user_after_tool: whether a user message may follow a tool's result.
-        choice_none: whether `tool_choice: none` is understood; if not, the tools are left out.
-        images: whether its models see images. None if unknown: images from a user or a tool are
+        foreign_call: What the first call of a message needs if another model made it.
+        empty_content: The content of a message that has calls and no text.
+        ids: The form of a call's id; None allows any, up to 40 characters.
+        user_after_tool: Whether a user message may follow a tool's result.
+        choice_none: Whether `tool_choice: none` is understood; if not, the tools are left out.
+        images: Whether its models see images. None if unknown: images from a user or a tool are
             sent, plots of a code agent are not.
-        documents: the type of part that holds a PDF; empty if there is none.
-        schema: the subset of JSON Schema that `response_format` supports, and with `plain` the
+        documents: The type of part that holds a PDF; empty if there is none.
+        schema: The subset of JSON Schema that `response_format` supports, and with `plain` the
             parameters of tools too.
-        prompt_cache: what each request adds so that its prefix is cached. If empty, the provider
+        prompt_cache: What each request adds so that its prefix is cached. If empty, the provider
             caches automatically, or not at all.
-        cache_key: whether each request names its prefix by `prompt_cache_key`, by which the
+        cache_key: Whether each request names its prefix by `prompt_cache_key`, by which the
             provider finds what it has cached.
-        rules: patterns of models' names, and what is different for these models.
+        rules: Patterns of models' names, and what is different for these models.
     """
 
     name: str
@@ -121,8 +121,8 @@ class Provider:
         """The provider as it is for one of its models.
 
         Args:
-            model: the model's name.
-            show_reasoning: whether hidden reasoning is to be made visible.
+            model: The model's name.
+            show_reasoning: Whether hidden reasoning is to be made visible.
         """
         changes: dict[str, Any] = {}
         for pattern, change in self.rules:
@@ -136,8 +136,8 @@ class Provider:
         """The temperature to send: the one that is wanted, or what the model accepts of it.
 
         Args:
-            wanted: the temperature of the request.
-            reasoning: its reasoning: many models refuse a temperature while they reason.
+            wanted: The temperature of the request.
+            reasoning: Its reasoning: many models refuse a temperature while they reason.
         """
         if wanted is None or self.temperature == "never":
             return None
@@ -169,7 +169,7 @@ def check_reasoning(requested: object) -> None:
     """Check a value for `reasoning`.
 
     Raises:
-        ConfigurationError: it is neither a level nor a number of tokens.
+        ConfigurationError: It is neither a level nor a number of tokens.
     """
     is_number = isinstance(requested, int) and not isinstance(requested, bool) and requested >= 0
     if requested is not None and not is_number and requested not in LEVELS:

@@ -32,14 +32,14 @@ class RecordedModel:
     the difference to the nearest remaining one.
 
     Args:
-        path: the JSON file. It is written after each answer, completely or not at all. It holds
+        path: The JSON file. It is written after each answer, completely or not at all. It holds
             every request and answer, and no key: read it before you publish it.
-        model: the model to record, or its name; it is created only for a recording.
+        model: The model to record, or its name; it is created only for a recording.
         mode: `"replay"`; `"record"`, which replaces the file; or `"auto"`, which replays the file
             if it exists and records it otherwise.
 
     Raises:
-        ConfigurationError: the file is missing or faulty, or there is no model to record.
+        ConfigurationError: The file is missing or faulty, or there is no model to record.
     """
 
     def __init__(
@@ -67,8 +67,8 @@ class RecordedModel:
         """The whole answer.
 
         Raises:
-            ModelError: as the model raised it.
-            RecordingMismatch: the request is not in the recording, or all its answers are used.
+            ModelError: As the model raised it.
+            RecordingMismatch: The request is not in the recording, or all its answers are used.
         """
         return await self._source.complete(request)
 

@@ -52,7 +52,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class RecordedExchange:
-    """One request and its result. `deltas` is None if the answer was not streamed."""
+    """A request and its result. `deltas` is None if the answer was not streamed."""
 
     request: ModelRequest
     outcome: ModelResponse | ModelError
@@ -63,7 +63,7 @@ def write_recording(path: Path, model: str, exchanges: Iterable[RecordedExchange
     """Replace the file; a concurrent reader sees the old one or the new one.
 
     Raises:
-        ConfigurationError: it cannot be written.
+        ConfigurationError: It cannot be written.
     """
     data = {
         "format": FORMAT,
@@ -86,7 +86,7 @@ def read_recording(path: Path) -> tuple[str, Sequence[RecordedExchange]]:
     """The name of the recorded model, and the exchanges in order.
 
     Raises:
-        ConfigurationError: there is no such file, or it is not a recording of this version; the
+        ConfigurationError: There is no such file, or it is not a recording of this version; the
             message says where it fails.
     """
     try:

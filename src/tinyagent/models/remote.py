@@ -82,14 +82,14 @@ class RemoteModel:
     A subclass names its `wire`, or overrides `body` and `reply`.
 
     Args:
-        name: the model's name as the server knows it.
-        profile: the provider as it is for this model.
-        endpoint: where requests are sent.
-        retries: how often a request is repeated after a failure that may pass.
-        reasoning: how much to reason if a request does not say.
+        name: The model's name as the server knows it.
+        profile: The provider as it is for this model.
+        endpoint: Where requests are sent.
+        retries: How often a request is repeated after a failure that may pass.
+        reasoning: How much to reason if a request does not say.
 
     Raises:
-        ConfigurationError: the name is empty, or `reasoning` is not valid.
+        ConfigurationError: The name is empty, or `reasoning` is not valid.
     """
 
     wire: ClassVar[Wire]
@@ -181,7 +181,7 @@ class RemoteModel:
         A temperature that the model does not accept is logged here, and left out of the body.
 
         Raises:
-            ModelContextTooLong: its images and documents are too large for one request.
+            ModelContextTooLong: Its images and documents are too large for one request.
         """
         _check_attachments(request.messages)
         if request.reasoning is None and self._reasoning is not None:
@@ -295,7 +295,7 @@ def _check_attachments(messages: Iterable[Message]) -> None:
     """Check that the images and documents of a request are not larger than any server takes.
 
     Raises:
-        ModelContextTooLong: they are; the run prunes the conversation and retries.
+        ModelContextTooLong: They are; the run prunes the conversation and retries.
     """
     size = sum(
         len(part.data)

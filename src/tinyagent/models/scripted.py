@@ -43,8 +43,8 @@ class ScriptedModel:
         """The next answer.
 
         Raises:
-            ConfigurationError: the script is used up.
-            Exception: an exception in the script.
+            ConfigurationError: The script is used up.
+            Exception: An exception in the script.
         """
         self.requests.append(request)
         return self._as_response(self._answer(request))

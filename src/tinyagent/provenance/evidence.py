@@ -26,7 +26,7 @@ class Evidence:
     """The words of the user and the results of tools of one run.
 
     Args:
-        task: what the run was asked. An agent may be asked by another one, which the user asked.
+        task: What the run was asked. An agent may be asked by another one, which the user asked.
     """
 
     def __init__(self, task: str) -> None:
@@ -42,8 +42,8 @@ class Evidence:
         """Take the words of the user, and results of earlier runs, from a request.
 
         Args:
-            messages: of the request; those that were not in the one before, if it goes on.
-            goes_on: whether the request begins with all messages of the one before.
+            messages: Of the request; those that were not in the one before, if it goes on.
+            goes_on: Whether the request begins with all messages of the one before.
         """
         if not goes_on:
             self._said.clear()
@@ -95,10 +95,10 @@ class Evidence:
         """Add a result of this run.
 
         Args:
-            call: its call.
-            record: what it may vouch for.
-            text: what the model is shown.
-            label: what it was made of.
+            call: Its call.
+            record: What it may vouch for.
+            text: What the model is shown.
+            label: What it was made of.
         """
         is_new = call.id not in self._records and call.id not in self._earlier
         key = call.id if is_new else f"{call.id} {len(self._records) + len(self._earlier)}"
@@ -115,9 +115,9 @@ class Evidence:
         """Whether a source of a rule vouches for a value.
 
         Args:
-            source: as in a list of sources.
-            value: a value of an argument.
-            form: whose spellings mean the same, if the rule is a `Form`.
+            source: As in a list of sources.
+            value: A value of an argument.
+            form: Whose spellings mean the same, if the rule is a `Form`.
         """
         if source == "user":
             return isinstance(value, str) and any(
@@ -138,7 +138,7 @@ class Evidence:
         return sum(count * times_in(value, words) for words, count in self._words.items())
 
     def sources_of(self, value: Scalar) -> tuple[str, ...]:
-        """Where a text is found verbatim, for the words of a question or a refusal."""
+        """The places of a text, verbatim, for the words of a question or a refusal."""
         if not isinstance(value, str) or not value:
             return ()
         found = ["user"] if self.vouches("user", value) else []

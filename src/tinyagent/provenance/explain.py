@@ -14,7 +14,7 @@ def explain(result: RunResult[Any]) -> str:
     """Each call of a run: where its arguments come from, and what it made of the conversation.
 
     Args:
-        result: the result of a run with a `Provenance`.
+        result: The result of a run with a `Provenance`.
     """
     lines = [line for number, each in enumerate(result.calls, 1) for line in _call(number, each)]
     return "\n".join([*lines, f"answer: from {_sources(result.label)}"])

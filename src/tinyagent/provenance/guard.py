@@ -26,26 +26,26 @@ class Provenance(SteeringMiddleware):
     person must approve the call; see `Sink`.
 
     Args:
-        trusted: tools whose results are trusted, for a sealed agent also fields of them
+        trusted: Tools whose results are trusted, for a sealed agent also fields of them
             (`"contacts.email"`); `agent/tool` for what an agent that is a tool reads; `file:NAME`,
             `host`, `network` and `executor` for what code reads; `mcp:SERVER` for how a server
             describes its tools.
-        private: who may read the results of a tool, by its name; others are for everybody.
-        free: tools that may always be called: they change nothing, and no argument leaves the
+        private: Who may read the results of a tool, by its name; others are for everybody.
+        free: Tools that may always be called: they change nothing, and no argument leaves the
             machine.
-        sinks: the rules of the other tools, by name. What is declared nowhere may only be called
+        sinks: The rules of the other tools, by name. What is declared nowhere may only be called
             while the model has read nothing untrusted, or with a person's approval. Rules for a
             tool of an agent that is a tool are those of `agent/tool`; without any, they are those
             of the same tool of this agent.
-        reveal_bits: how much a sealed code agent may learn of narrow untrusted values (bool, int,
+        reveal_bits: How much a sealed code agent may learn of narrow untrusted values (bool, int,
             float, dates, `Literal`) in one run without being influenced by them, in bits.
-        links: hosts to which links in a tainted answer may go; others are removed from it.
+        links: Hosts to which links in a tainted answer may go; others are removed from it.
 
     A call that breaks a rule is put to the agent's `Approval`, if it has one, and refused
     otherwise. Agents without a `Provenance` of their own that run in a tool are held to this one.
 
     Raises:
-        ConfigurationError: a rule is none; when a run starts, also if it names an unknown tool or
+        ConfigurationError: A rule is none; when a run starts, also if it names an unknown tool or
             argument.
     """
 
@@ -74,7 +74,7 @@ class Provenance(SteeringMiddleware):
         """Read a policy from the contents of a YAML or JSON file.
 
         Raises:
-            ConfigurationError: a policy does not have this key or value.
+            ConfigurationError: A policy does not have this key or value.
         """
         provenance = cls()
         provenance.policy = policy_from_dict(data)
@@ -84,7 +84,7 @@ class Provenance(SteeringMiddleware):
         """Guard one run.
 
         Raises:
-            ConfigurationError: the policy names a tool or an argument that the agent does not have.
+            ConfigurationError: The policy names a tool or an argument that the agent does not have.
         """
         if self._checked is not run.tools:  # those of the agent, in each of its runs
             self.policy.check(run.tools, sealed=run.sealed)
@@ -108,7 +108,7 @@ class Inheritance:
         return self.trusts_source(source)
 
     def policy_for(self, run: RunControl) -> Policy:
-        """What the policy says of the tools of the run."""
+        """The rules of the policy for the tools of the run."""
         shared = {name for name, tool in run.tools.items() if self.tools.get(name) is tool}
         return self.policy.within(self.agent, shared)
 
@@ -116,7 +116,7 @@ class Inheritance:
         """The middleware that holds a run without a policy of its own to the caller's.
 
         Raises:
-            ConfigurationError: the policy names a tool that the agent does not have.
+            ConfigurationError: The policy names a tool that the agent does not have.
         """
         policy = self.policy_for(run)
         policy.check(run.tools, sealed=run.sealed)

@@ -46,16 +46,16 @@ def judge(
     """Check a call against the rules of its sinks.
 
     Args:
-        opened: the arguments as they will be passed, with the labels of those that the model has
+        opened: The arguments as they will be passed, with the labels of those that the model has
             not read.
-        sinks: all must allow it; without one it is allowed.
-        evidence: what may vouch for its values.
-        context: the label of all that the model had read when it wrote the call.
-        parameters: the JSON Schema of each argument of the tool.
-        is_trusted: whether all sources of a label are.
+        sinks: All must allow it; without one it is allowed.
+        evidence: What may vouch for its values.
+        context: The label of all that the model had read when it wrote the call.
+        parameters: The JSON Schema of each argument of the tool.
+        is_trusted: Whether all sources of a label are.
 
     Raises:
-        ValueError: an argument is nested too deeply.
+        ValueError: An argument is nested too deeply.
     """
     origins: list[ArgumentOrigin] = []
     reasons: list[str] = []
@@ -99,7 +99,7 @@ def _passed(
 
 
 def _default(parameters: Mapping[str, Any], name: str, argument: object) -> object:
-    """What an empty argument stands for; None for nothing."""
+    """The default that an empty argument stands for; None if there is none."""
     schema = as_object(parameters.get(name)) or {}
     default = schema.get("default", argument if name in parameters else None)
     return None if default == argument and "default" in schema else default
@@ -121,7 +121,7 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     place: str,
     tainted: bool,
 ) -> ArgumentOrigin:
-    """Where one value comes from, and what is wrong with that.
+    """The origin of a value, and why it is refused, if it is.
 
     A fault names the `place`, never the value: a sealed agent's model may read it.
     """

@@ -22,9 +22,9 @@ def without_links(answer: Any, hosts: Collection[str], is_said: Callable[[str], 
     """The answer without links to other hosts, also inside lists and objects.
 
     Args:
-        answer: a text, or data.
-        hosts: where links may go; `*.example.com` are all hosts below it.
-        is_said: whether the user's request contains a link.
+        answer: A text, or data.
+        hosts: Where links may go; `*.example.com` are all hosts below it.
+        is_said: Whether the user's request contains a link.
     """
 
     def kept(match: re.Match[str]) -> str:

@@ -29,9 +29,9 @@ def marks_of(
     """The spans of an answer that untrusted sources wrote, in their order.
 
     Args:
-        answer: its text.
-        records: what the untrusted sources wrote.
-        is_said: whether the user's request contains a text.
+        answer: Its text.
+        records: What the untrusted sources wrote.
+        is_said: Whether the user's request contains a text.
     """
     if not records:
         return ()

@@ -44,10 +44,10 @@ _CHECKS: Mapping[str, Callable[..., Rule]] = {
 
 @dataclass(frozen=True)
 class Policy:
-    """What a policy says; `Provenance` describes the parts.
+    """A policy; `Provenance` describes its parts.
 
     Raises:
-        ConfigurationError: a rule is none, or a tool is both free and a sink.
+        ConfigurationError: A rule is none, or a tool is both free and a sink.
     """
 
     trusted: frozenset[str] = frozenset()
@@ -105,11 +105,11 @@ class Policy:
         return () if own == "free" or tool.name in self.free else (UNDECLARED,)
 
     def within(self, agent: str, shared: Collection[str]) -> Policy:
-        """What the policy says of the tools of an agent that is a tool.
+        """The policy for the tools of an agent that is a tool.
 
         Args:
-            agent: the name of the tool; rules for what it calls are those of `agent/tool`.
-            shared: the names of tools that both agents have, for which the rules hold as well.
+            agent: The name of the tool; rules for what it calls are those of `agent/tool`.
+            shared: The names of tools that both agents have, for which the rules hold as well.
         """
         inner = f"{agent}/"
 
@@ -133,11 +133,11 @@ class Policy:
         """Check that all that the policy names exists.
 
         Args:
-            tools: of the agent.
-            sealed: whether it keeps the fields of untrusted results apart.
+            tools: Of the agent.
+            sealed: Whether it keeps the fields of untrusted results apart.
 
         Raises:
-            ConfigurationError: it names what does not.
+            ConfigurationError: It names what does not.
         """
         for name in sorted(self.trusted):
             _check_trusted(name, tools, sealed=sealed)
@@ -164,7 +164,7 @@ def names_of(names: Iterable[str], where: str) -> frozenset[str]:
     """The names in a part of a policy.
 
     Raises:
-        ConfigurationError: it is a text.
+        ConfigurationError: It is a text.
     """
     if isinstance(names, str):
         raise ConfigurationError(f"{where} is a text; write a list: [{names!r}]")
@@ -175,7 +175,7 @@ def check_rule(rule: object, where: str) -> None:
     """Check one rule.
 
     Raises:
-        ConfigurationError: it is not a rule.
+        ConfigurationError: It is not a rule.
     """
     if isinstance(rule, OneOf | Between | Domains | Form):
         _check_check(rule, where)
@@ -235,7 +235,7 @@ def policy_from_dict(data: Mapping[str, Any]) -> Policy:
     """Read a policy from the contents of a YAML or JSON file.
 
     Raises:
-        ConfigurationError: a policy does not have this key or value.
+        ConfigurationError: A policy does not have this key or value.
     """
     refuse_unknown("a policy", map(str, data), _KEYS)
     private = {

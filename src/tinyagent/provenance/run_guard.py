@@ -46,10 +46,10 @@ class Guard(Middleware):
     """The labels of one run, and its check of calls.
 
     Args:
-        policy: of the run.
-        run: its state.
-        outer: what the policy of its caller adds to it.
-        caller: makes what runs inherit that start in its calls.
+        policy: Of the run.
+        run: Its state.
+        outer: What the policy of its caller adds to it.
+        caller: Makes what runs inherit that start in its calls.
     """
 
     def __init__(self, policy: Policy, run: RunControl, outer: Policy, caller: MakeCaller) -> None:
@@ -146,7 +146,7 @@ class Guard(Middleware):
         return _attempt(check, Verdict("its arguments cannot be checked", ()))
 
     def _delegate(self, call: ToolCall, context: Label) -> Delegation:
-        """What runs get that start in the call, also in another thread or task."""
+        """The delegation for runs that start in the call, also in another thread or task."""
         key = (call.name, context.sources, context.readers)
         if key not in self._callers:
             sources = (
@@ -289,7 +289,7 @@ def copied(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _attempt(function: Callable[[], T], otherwise: T) -> T:
-    """What the function returns, or `otherwise` if it raises anything."""
+    """The result of the function, or `otherwise` if it raises anything."""
     try:
         return function()
     except Exception as error:  # noqa: BLE001 - also what a value's own methods raise

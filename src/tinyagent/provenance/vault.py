@@ -67,8 +67,8 @@ class Vault:
     """The sealed values of one run.
 
     Args:
-        bits: how many bits of narrow values may be revealed without tainting the run.
-        taint: called with the label of anything else that is revealed.
+        bits: How many bits of narrow values may be revealed without tainting the run.
+        taint: Called with the label of anything else that is revealed.
     """
 
     def __init__(self, bits: int, taint: Callable[[Label], None]) -> None:
@@ -80,10 +80,10 @@ class Vault:
         """A stand-in for a value.
 
         Args:
-            value: what it stands for.
-            kind: its declared type; None if none is.
-            label: what it was made of.
-            what: where it comes from, for the model.
+            value: What it stands for.
+            kind: Its declared type; None if none is.
+            label: What it was made of.
+            what: Where it comes from, for the model.
         """
         name = getattr(kind, "__name__", "value") if kind in _BITS or kind is str else "value"
         entry = SealedValue(value, kind, label, f"<sealed {name} from {what[:200]}>")
@@ -100,10 +100,10 @@ class Vault:
         None stays None.
 
         Args:
-            value: any value.
-            kind: its declared type.
-            what: where it comes from, for the model.
-            part: called with a part, its type and its field.
+            value: Any value.
+            kind: Its declared type.
+            what: Where it comes from, for the model.
+            part: Called with a part, its type and its field.
         """
         if _count(value) > _MAX_PARTS:
             return part(_as_data(value), None, "")
@@ -113,11 +113,11 @@ class Vault:
         """The value with all stand-ins replaced, also inside lists, objects and texts.
 
         Args:
-            value: plain data with stand-ins.
-            path: the way to it, for the paths of the labels.
+            value: Plain data with stand-ins.
+            path: The way to it, for the paths of the labels.
 
         Raises:
-            ValueError: a stand-in is unknown, the value is nested too deeply, or the texts become
+            ValueError: A stand-in is unknown, the value is nested too deeply, or the texts become
                 too long.
         """
         opening = _Opening(self._entries)
@@ -130,7 +130,7 @@ class Vault:
         Anything else taints the run; its number of bits is None.
 
         Raises:
-            ValueError: as `open`.
+            ValueError: As `open`.
         """
         entry = self._entries.get(value.token) if isinstance(value, Sealed) else None
         bits = None if entry is None else bits_of(entry.kind)

@@ -47,7 +47,7 @@ def leaves(value: object, path: str, depth: int = 0) -> Iterator[Leaf]:
     """All values inside a JSON value, the keys of objects among them.
 
     Raises:
-        ValueError: it is nested more than 50 levels deep.
+        ValueError: It is nested more than 50 levels deep.
     """
     if depth > _MAX_DEPTH:
         raise ValueError(f"{path}: nested more than {_MAX_DEPTH} levels deep")
@@ -74,9 +74,9 @@ def is_said_in(value: str, text: str, form: str = "") -> bool:
     """Whether the value is in the text as whole words.
 
     Args:
-        value: it counts with all its characters.
-        text: where it must be.
-        form: of the value, whose spellings mean the same; see `Form`.
+        value: It counts with all its characters.
+        text: Where it must be.
+        form: Of the value, whose spellings mean the same; see `Form`.
     """
     wanted, given = normal(value, form), normal(text, form)
     if not can_be_vouched_for(wanted):
@@ -98,7 +98,7 @@ def times_in(value: str, text: str) -> int:
 
 
 def _places(wanted: str, given: str) -> Iterator[int]:
-    """Where it stands as whole words, of its first 1,000 places."""
+    """The places where it stands as whole words, among its first 1,000."""
     at = given.find(wanted)
     for _ in range(_MAX_PLACES):
         if at < 0:
@@ -129,15 +129,15 @@ def _is_in_word(character: str) -> bool:
 
 @dataclass(slots=True)
 class Record:
-    """What a model has read: one result of a tool, or a text of the task that others wrote.
+    """A text that a model has read: a tool's result, or material in the task.
 
     Attributes:
-        tool: its source.
-        value: the result as JSON.
-        arguments: of its call, as far as others may have written them.
-        known: the paths of those that somebody vouched for; a result may repeat the other ones.
-        vouches: whether it may vouch for values; errors do not.
-        own: its label, without what its arguments were made of.
+        tool: Its source.
+        value: The result as JSON.
+        arguments: Of its call, as far as others may have written them.
+        known: The paths of those that somebody vouched for; a result may repeat the other ones.
+        vouches: Whether it may vouch for values; errors do not.
+        own: Its label, without what its arguments were made of.
     """
 
     tool: str
@@ -242,8 +242,8 @@ def as_json(value: object, text: str) -> object:
     """A tool's value as JSON: the value itself if it is, otherwise its text, read as JSON.
 
     Args:
-        value: what the tool returned.
-        text: what the model is shown of it.
+        value: What the tool returned.
+        text: What the model is shown of it.
     """
     is_json = isinstance(value, str | float | int) or as_object(value) is not None
     if is_json or as_array(value) is not None:
@@ -258,8 +258,8 @@ def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str] = ()) -> froz
     """The values of the arguments that nobody vouched for: a result that repeats them does not.
 
     Args:
-        arguments: those of the call.
-        vouched: the paths of the arguments that somebody vouched for.
+        arguments: Those of the call.
+        vouched: The paths of the arguments that somebody vouched for.
     """
     known = set(vouched)
     return frozenset(

@@ -20,10 +20,10 @@ class Scene:
     """The ingredients of a reply: the right call, how calls are written, how the reply is sent.
 
     Attributes:
-        call: the right call.
-        mode: how the tools are offered to the model.
-        stream: whether the request asks for a stream.
-        api: the API of the reply.
+        call: The right call.
+        mode: How the tools are offered to the model.
+        stream: Whether the request asks for a stream.
+        api: The API of the reply.
     """
 
     call: RawToolCall
@@ -111,13 +111,13 @@ def fault(
     The correct server requests `call` until it has the result, and answers with that.
 
     Args:
-        name: one of `FAULTS`.
-        call: the right call, as `scripted_call(...)` makes it.
-        mode: the agent's `tool_calling_mode`.
-        api: the API of the model: `"chat"`, `"responses"` or `"messages"` (Anthropic's).
+        name: One of `FAULTS`.
+        call: The right call, as `scripted_call(...)` makes it.
+        mode: The agent's `tool_calling_mode`.
+        api: The API of the model: `"chat"`, `"responses"` or `"messages"` (Anthropic's).
 
     Raises:
-        ConfigurationError: there is no such fault.
+        ConfigurationError: There is no such fault.
     """
     if name not in FAULTS:
         raise ConfigurationError(f"unknown fault {name!r}; use one of: {', '.join(FAULTS)}")

@@ -15,7 +15,7 @@ Ending = Literal["whole", "cut", "hang"]
 
 @dataclass(frozen=True)
 class Reply:
-    """One exact HTTP reply.
+    """An exact HTTP reply.
 
     `ending` is what happens after the body: `"whole"` ends it properly, `"cut"` drops the
     connection before its end, `"hang"` sends nothing more and keeps the connection open.
@@ -35,7 +35,7 @@ def json_reply(data: Any, *, status: int = 200, ending: Ending = "whole") -> Rep
 
 @dataclass(frozen=True)
 class Request:
-    """One HTTP request: header names in lower case, the body as bytes."""
+    """An HTTP request: header names in lower case, the body as bytes."""
 
     method: str
     path: str

@@ -44,7 +44,7 @@ def read_arguments(tool: Tool, arguments: Mapping[str, Any]) -> dict[str, Any]:
     """`tool.validate`, whose failures of any kind are wrong arguments.
 
     Raises:
-        ToolArgumentsError: the tool refuses the arguments, or its own code fails on them.
+        ToolArgumentsError: The tool refuses the arguments, or its own code fails on them.
     """
     try:
         return tool.validate(arguments)

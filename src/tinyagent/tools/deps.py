@@ -29,11 +29,11 @@ def needed_deps(tools: Iterable[Tool], given: Any) -> Any:
     """The type of the `deps` that runs with these tools need; None if they need none.
 
     Args:
-        tools: the tools of an agent.
-        given: the agent's own `deps_type`, if it has one.
+        tools: The tools of an agent.
+        given: The agent's own `deps_type`, if it has one.
 
     Raises:
-        ToolDefinitionError: the agent's `deps_type` is another class than the one a tool needs.
+        ToolDefinitionError: The agent's `deps_type` is another class than the one a tool needs.
     """
     needed = given
     for tool in tools:

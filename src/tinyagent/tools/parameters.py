@@ -53,12 +53,12 @@ class Parameters(NamedTuple):
     """The parameters of a function.
 
     Attributes:
-        model: reads the arguments; each field has the parameter's name as its alias.
-        names: the parameter of each field.
+        model: Reads the arguments; each field has the parameter's name as its alias.
+        names: The parameter of each field.
         json_schema: JSON Schema of the arguments.
-        context_name: the parameter that receives the run's `RunContext`, if any.
-        deps_type: the type of the `deps` that it must have; None if there need not be any.
-        returns: the type of the result.
+        context_name: The parameter that receives the run's `RunContext`, if any.
+        deps_type: The type of the `deps` that it must have; None if there need not be any.
+        returns: The type of the result.
     """
 
     model: type[BaseModel]
@@ -75,7 +75,7 @@ def read_parameters(
     """The parameters of `fn`, as a model may send them.
 
     Raises:
-        ToolDefinitionError: a parameter has no type hint, a hint cannot be resolved or described
+        ToolDefinitionError: A parameter has no type hint, a hint cannot be resolved or described
             as JSON, or arguments cannot be passed by name.
     """
     hints = _resolve_hints(fn, name)

@@ -22,7 +22,7 @@ class ToolRegistry:
         """Add a tool and return it. It replaces an earlier one of the same name.
 
         Raises:
-            ToolDefinitionError: the registry is frozen.
+            ToolDefinitionError: The registry is frozen.
         """
         if self._frozen:
             raise ToolDefinitionError(
@@ -40,7 +40,7 @@ class ToolRegistry:
         """The tool of that name.
 
         Raises:
-            UnknownToolError: there is none; the message suggests similar names.
+            UnknownToolError: There is none; the message suggests similar names.
         """
         try:
             return self._tools[name]
@@ -87,7 +87,7 @@ def tool(
     retries=..., sequential=..., idempotent=...)`; `Tool` says what each means.
 
     Raises:
-        ToolDefinitionError: it names the function, what is missing and the fix.
+        ToolDefinitionError: It names the function, what is missing and the fix.
     """
 
     def decorate(function: Callable[..., Any]) -> Tool:
@@ -100,7 +100,7 @@ def collect_tools(items: Iterable[Tool | Callable[..., Any]]) -> dict[str, Tool]
     """The tools by name, in order.
 
     Raises:
-        ToolDefinitionError: an item is not a tool, or two tools share a name.
+        ToolDefinitionError: An item is not a tool, or two tools share a name.
     """
     tools: dict[str, Tool] = {}
     for item in items:

@@ -59,29 +59,29 @@ class Tool:
     Create it with `@tool` or `Tool.from_function`.
 
     Attributes:
-        name: the name in calls: letters, digits and underscores, at most 64 characters.
-        fn: the function, sync or async.
-        doc: what it does, for the model.
+        name: The name in calls: letters, digits and underscores, at most 64 characters.
+        fn: The function, sync or async.
+        doc: What it does, for the model.
         json_schema: JSON Schema of its arguments, an object.
-        validate: turns a model's arguments into keyword arguments of `fn`;
+        validate: Turns a model's arguments into keyword arguments of `fn`;
             raises `ToolArgumentsError` naming each fault.
-        context_name: the parameter that receives the run's `RunContext`, if any.
-        deps_type: the type of `context.deps` that it needs; None if it needs none.
-        requires_approval: a call waits for approval (see `Approval`).
-        timeout: seconds that a call may take; None leaves that to the run's limits.
-        retries: how often a call that failed or timed out is repeated before the model sees the
+        context_name: The parameter that receives the run's `RunContext`, if any.
+        deps_type: The type of `context.deps` that it needs; None if it needs none.
+        requires_approval: A call waits for approval (see `Approval`).
+        timeout: Seconds that a call may take; None leaves that to the run's limits.
+        retries: How often a call that failed or timed out is repeated before the model sees the
             error. Wrong arguments and `ToolRetry` go to the model at once.
-        sequential: never run concurrently with other calls of the same answer.
-        idempotent: a durable run may repeat a call whose result was lost when the process died;
+        sequential: Never run concurrently with other calls of the same answer.
+        idempotent: A durable run may repeat a call whose result was lost when the process died;
             for other tools it asks first.
-        results: for a `Provenance`: whether its results are trusted, or a function from a result
+        results: For a `Provenance`: whether its results are trusted, or a function from a result
             to its label. They are not unless this says so.
-        sink: for a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
+        sink: For a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
             nothing and sends nothing.
-        is_agent: each call is a run of another agent.
-        described_by: the source of its name, description and schema, which models read; empty for
+        is_agent: Each call is a run of another agent.
+        described_by: The source of its name, description and schema, which models read; empty for
             the operator.
-        returns: the type of its results, whose declared fields a sealed agent may tell apart.
+        returns: The type of its results, whose declared fields a sealed agent may tell apart.
     """
 
     name: str
@@ -139,8 +139,8 @@ class Tool:
         """Validate `arguments`, call the function and return what it returns.
 
         Raises:
-            ToolArgumentsError: the arguments do not fit.
-            Exception: whatever the function raises.
+            ToolArgumentsError: The arguments do not fit.
+            Exception: Whatever the function raises.
         """
         kwargs = self.validate(arguments)
         if self.context_name is not None:
@@ -161,7 +161,7 @@ class Tool:
         """Make a tool from a typed, documented function; `options` are the attributes.
 
         Raises:
-            ToolDefinitionError: a hint or the docstring is missing, or a type has no JSON form.
+            ToolDefinitionError: A hint or the docstring is missing, or a type has no JSON form.
         """
         tool_name = str(name or getattr(fn, "__name__", type(fn).__name__))
         doc, descriptions = read_docstring(fn)
@@ -336,7 +336,7 @@ def bind_arguments(
     """Arguments by name, from a call with positional and keyword arguments.
 
     Raises:
-        ToolArgumentsError: there are too many, or one is passed twice.
+        ToolArgumentsError: There are too many, or one is passed twice.
     """
     names = list(tool.json_schema.get("properties", ()))
     if len(args) > len(names):

@@ -160,7 +160,10 @@ async def test_output_beyond_the_limit_is_reported() -> None:
         (("-", "--trust", "full"), "'full' is not one of 'local', 'isolated', 'sandboxed'"),
         (("-", "--timeout", "0"), "timeout_seconds must be more than 0"),
         (("-", "--file", "missing.txt"), "there is no file 'missing.txt'"),
-        (("-", "--engine", "magic", "--trust", "sandboxed"), "engine 'magic' is none of"),
+        (
+            ("-", "--engine", "magic", "--trust", "sandboxed"),
+            "engine 'magic' does not exist; use one of",
+        ),
         (("-", "--engine", "kernel", "--trust", "local"), "no option engine"),
         (("-", "--without", "S1", "--trust", "local"), "no option without"),
         (("-", "--require", "S99"), "there is no promise 'S99'"),

@@ -91,7 +91,7 @@ async def check_all(settings: Settings) -> AsyncGenerator[CheckResult, None]:
 
 
 def _drivers() -> dict[str, tuple[str, str]]:
-    """Return the drivers of databases, by module."""
+    """The drivers of databases, by module."""
     return {
         driver: (engine.extra, engine.label)
         for engine in engines()
@@ -165,7 +165,7 @@ async def _answers(settings: Settings) -> CheckResult:
 
 
 def _advice(results: Sequence[QuestionResult]) -> str:
-    """Return how the first question that was not answered as expected failed, and what to do."""
+    """How the first question that was not answered as expected failed, and what to do."""
     for result in results:
         if result.judgement.verdict is not AnswerVerdict.RIGHT:
             reason = result.judgement.reason[:_LONGEST_REASON]

@@ -141,7 +141,7 @@ async def _compared(
     ignore: Iterable[str],
     sources: Path | None,
 ) -> tuple[SchemaDiff, tuple[Proposal, ...]]:
-    """Return the difference of two tables' schemas, and proposals of renamed columns."""
+    """The difference of two tables' schemas, and proposals of renamed columns."""
     from skillian.cli.compare_input import named_tables
     from skillian.data import sql
     from skillian.data.declare.sources import Connections

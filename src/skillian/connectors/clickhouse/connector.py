@@ -90,7 +90,7 @@ class ClickHouseConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `clickhouse:///folder` or `clickhouse:///folder?timezone=…`.
+        """The connector for `clickhouse:///folder` or `clickhouse:///folder?timezone=…`.
 
         Raises `UnavailableError` for an unknown option or time zone.
         """
@@ -111,7 +111,7 @@ class ClickHouseConnector:
         return cls(folder / path, name, timezone)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views; those of the default database first."""
+        """All tables and views; those of the default database first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         # A key of ClickHouse orders rows and may repeat: it is not declared as a key here.
         return tables_of(
@@ -129,7 +129,7 @@ class ClickHouseConnector:
         )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
 
         def columns(running: ClickHouseStatement) -> Mapping[str, ColumnType]:
             running.describe(checked(statement, {}), {})

@@ -63,7 +63,7 @@ _WRITTEN = _READ | {"%a", "%I", "%p", "%G", "%V", "%u", "%w"}
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    """The replacement of a node; raises `QueryError` where there is no equivalent."""
     if isinstance(node, exp.Query) and node.args.get("with_") is not None:
         return _materialized(node)
     change = _CHANGES.get(type(node))
@@ -149,7 +149,7 @@ def _upper(node: exp.Upper) -> exp.Expr:
 
 
 def _renamed(name: str) -> Callable[[Any], exp.Expr]:
-    """Return a change to a function of another name, with the same arguments in the same order."""
+    """A change to a function of another name, with the same arguments in the same order."""
 
     def change(node: exp.Expr) -> exp.Expr:
         arguments = [node.args.get(key) for key in ("this", *_ARGUMENTS.get(type(node), ()))]
@@ -189,7 +189,7 @@ def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
 
 
 def _checked(value: exp.Expr, cast: str) -> exp.Expr:
-    """Return a cast that fails for a value that does not fit, and is NULL only for NULL."""
+    """A cast that fails for a value that does not fit, and is NULL only for NULL."""
     return _filled(_CHECKED.format(cast=cast), _inner(value))
 
 

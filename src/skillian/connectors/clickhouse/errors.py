@@ -26,7 +26,7 @@ class ClickHouseError(Exception):
 
 
 def explained(name: str, error: Exception) -> QueryError:
-    """Return what went wrong with a statement on connection `name`."""
+    """What went wrong with a statement on connection `name`."""
     message = str(error)
     match = _MESSAGE.search(message)
     if match is not None:

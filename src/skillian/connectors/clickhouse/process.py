@@ -53,7 +53,7 @@ class ClickHouseProcess:
         return str(self._settings["session_timezone"])
 
     def channel(self) -> socket.socket:
-        """Return the socket of a new session; raises `OSError`."""
+        """The socket of a new session; raises `OSError`."""
         ours, theirs = socket.socketpair()
         with self._lock, theirs:
             if self._process is None or self._process.poll() is not None:
@@ -124,7 +124,7 @@ class ClickHouseStatement:
         self._request(text, parameters, describe=False)
 
     def batch(self) -> ArrowBatch | None:
-        """Return the next rows, None after the last; raises `ClickHouseError` or `QueryError`."""
+        """The next rows, None after the last; raises `ClickHouseError` or `QueryError`."""
         self._check()
         batch = next(self._batches, None)
         while batch is None:
@@ -161,7 +161,7 @@ class ClickHouseStatement:
                 self._channel.sendall(len(request).to_bytes(_LENGTH_BYTES) + request)
 
     def _chunk(self) -> bytes:
-        """Return the next part of the answer; empty after the last."""
+        """The next part of the answer; empty after the last."""
         kind = self._received(1)
         content = self._received(int.from_bytes(self._received(_LENGTH_BYTES)))
         if kind == _ERROR:

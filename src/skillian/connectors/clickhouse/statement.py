@@ -32,12 +32,12 @@ class Parameter(NamedTuple):
 
 
 def bound(parameters: Mapping[str, object]) -> dict[str, Parameter]:
-    """Return values with their types."""
+    """Values with their types."""
     return {name: _parameter(value) for name, value in parameters.items()}
 
 
 def checked(statement: str, parameters: Mapping[str, Parameter]) -> str:
-    """Return a SELECT with the types of its parameters.
+    """A SELECT with the types of its parameters.
 
     Raises `QueryError` for anything but a single SELECT of tables and views, which ClickHouse's
     read-only mode does not refuse alone: it lets a statement write its rows to a file.

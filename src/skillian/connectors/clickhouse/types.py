@@ -46,7 +46,7 @@ _ARROW: dict[Kind, Any] = {
 
 
 def column_type(written: str) -> ColumnType:
-    """Return the type of a column by ClickHouse's name for it.
+    """The type of a column by ClickHouse's name for it.
 
     A DateTime with a time zone of its own is an instant; without one it is a date and a time.
     """
@@ -73,7 +73,7 @@ def needs_conversion(kind: ColumnType) -> bool:
 
 
 def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
-    """Return a SELECT of the same rows in types that Arrow holds; kind `other` as text."""
+    """A SELECT of the same rows in types that Arrow holds; kind `other` as text."""
     inner = "rows"
     values = [
         f"{_converted(name, kind)} AS {_quoted(name)}" if needs_conversion(kind) else _quoted(name)
@@ -83,12 +83,12 @@ def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
 
 
 def arrow_schema(columns: Mapping[str, ColumnType]) -> Any:
-    """Return the `pyarrow.Schema` of a result."""
+    """The `pyarrow.Schema` of a result."""
     return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns.items()])
 
 
 def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
-    """Return rows in the types of `arrow_schema`; a time without a zone is one of `timezone`.
+    """Rows in the types of `arrow_schema`; a time without a zone is one of `timezone`.
 
     Raises `UnreadableColumnError` for a value that they do not hold: text that is not UTF-8, a
     number of more than 38 digits, a time finer than microseconds.

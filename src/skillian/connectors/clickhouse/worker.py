@@ -100,7 +100,7 @@ def _watch(channel: socket.socket, folder: str, identity: str, ended: Event) -> 
 
 
 def _received(channel: socket.socket) -> bytes:
-    """Return the next request; empty when the other side is closed."""
+    """The next request; empty when the other side is closed."""
     head = _exactly(channel, LENGTH.size)
     return _exactly(channel, LENGTH.unpack(head)[0]) if head else b""
 

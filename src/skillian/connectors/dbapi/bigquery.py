@@ -53,13 +53,13 @@ ORDER BY table_schema, table_name, ordinal_position
 
     @classmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return project, dataset and location."""
+        """Project, dataset and location."""
         dataset = decoded(parts.path.removeprefix("/"))
         return {"project": decoded(parts.hostname), "dataset": dataset, **options}
 
     @classmethod
     def connect(cls, module: Any, login: Mapping[str, Any]) -> Any:
-        """Return a connection whose names without a dataset are in that of the URL."""
+        """A connection whose names without a dataset are in that of the URL."""
         job = module.QueryJobConfig(default_dataset=f"{login['project']}.{login['dataset']}")
         client = module.Client(
             project=login["project"],
@@ -71,7 +71,7 @@ ORDER BY table_schema, table_name, ordinal_position
 
     @staticmethod
     def errors(module: Any) -> tuple[type[Exception], ...]:
-        """Return the errors of Google's libraries, which are not those of a DB-API module."""
+        """The errors of Google's libraries, which are not those of a DB-API module."""
         del module
         try:
             core: Any = import_module("google.api_core.exceptions")
@@ -82,7 +82,7 @@ ORDER BY table_schema, table_name, ordinal_position
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the type's name; NUMERIC without parameters has 9 decimal places, or 38."""
+        """The type's name; NUMERIC without parameters has 9 decimal places, or 38."""
         name = str(column[1]).upper()
         return name, {"NUMERIC": 9, "BIGNUMERIC": 38}.get(name, column[5])
 

@@ -70,7 +70,7 @@ class Session:
         self.is_usable = True
 
     def execute(self, statement: str, values: Any) -> Any:
-        """Return the cursor of a statement; raises the driver's errors."""
+        """The cursor of a statement; raises the driver's errors."""
         if self._connection is None:
             self._connection = self._connect()
             for setting in self._settings:
@@ -84,7 +84,7 @@ class Session:
         return self._cursor
 
     def next_of(self, rows: Iterator[ArrowBatch]) -> ArrowBatch | None:
-        """Return the next rows of its statement, None after the last."""
+        """The next rows of its statement, None after the last."""
         self._check()
         return next(rows, None)
 
@@ -155,7 +155,7 @@ class DBAPIConnector(ABC):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - no path in it
-        """Return the connector for a URL of the form `form`.
+        """The connector for a URL of the form `form`.
 
         Raises `UnavailableError` for a malformed URL, and `ModuleNotFoundError` without its driver.
         """
@@ -176,21 +176,21 @@ class DBAPIConnector(ABC):
     @classmethod
     @abstractmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the driver's arguments; raises `ValueError` for a malformed URL."""
+        """The driver's arguments; raises `ValueError` for a malformed URL."""
 
     @classmethod
     def connect(cls, module: Any, login: Mapping[str, Any]) -> Any:
-        """Return a new connection of the driver."""
+        """A new connection of the driver."""
         return module.connect(**login)
 
     @staticmethod
     def errors(module: Any) -> tuple[type[Exception], ...]:
-        """Return the errors of the driver; all are subclasses of `Error` in a DB-API module."""
+        """The errors of the driver; all are subclasses of `Error` in a DB-API module."""
         return (getattr(module, "Error", RuntimeError),)
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the type's name and scale from one column of the cursor's `description`."""
+        """The type's name and scale from one column of the cursor's `description`."""
         return str(column[1]), column[5]
 
     @staticmethod
@@ -200,7 +200,7 @@ class DBAPIConnector(ABC):
         return cursor.cancel()
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views, in the order of the catalogue."""
+        """All tables and views, in the order of the catalogue."""
         rows = await self._read(self.catalogue, {}, lambda cursor, _: cursor.fetchall())
         return tables_of(
             self.dialect,
@@ -217,7 +217,7 @@ class DBAPIConnector(ABC):
         )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without reading its rows."""
+        """The columns of a SELECT without parameters, without reading its rows."""
         self._checked(statement)
         empty = f"SELECT * FROM ({statement}) described WHERE 1 = 0"  # noqa: S608 - it is checked
         return await self._read(empty, {}, lambda _, columns: dict(columns))
@@ -255,7 +255,7 @@ class DBAPIConnector(ABC):
         self._idle.clear()
 
     def bound(self, statement: str, parameters: Mapping[str, object]) -> tuple[str, Any]:
-        """Return a SELECT as the driver takes it, and its values.
+        """A SELECT as the driver takes it, and its values.
 
         Raises `QueryError` for anything but a single SELECT.
         """
@@ -335,7 +335,7 @@ def _stop(session: Session) -> None:
 
 
 def decoded(text: str | None) -> str:
-    """Return a part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
+    """A part of a URL without its percent-encoding; raises `ValueError` if it is missing."""
     if not text:
         raise ValueError
     return unquote(text)

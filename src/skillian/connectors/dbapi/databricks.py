@@ -12,7 +12,7 @@ from skillian.connectors.spark.dialect import adapt as spark_adapt
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node: that of Spark, which runs the statements."""
+    """The replacement of a node: that of Spark, which runs the statements."""
     return spark_adapt(node)
 
 
@@ -47,7 +47,7 @@ ORDER BY CASE WHEN table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, table_sche
 
     @classmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the driver's arguments."""
+        """The driver's arguments."""
         return {
             "server_hostname": decoded(parts.hostname),
             "http_path": decoded(parts.path),

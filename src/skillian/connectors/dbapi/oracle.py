@@ -26,7 +26,7 @@ _RULES = SQLRules(
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node; Oracle has no literal for true before version 23."""
+    """The replacement of a node; Oracle has no literal for true before version 23."""
     if isinstance(node, exp.Boolean):
         one, other = exp.Literal.number(1), exp.Literal.number(1 if node.this else 0)
         return exp.EQ(this=one, expression=other)
@@ -71,7 +71,7 @@ ORDER BY CASE WHEN c.OWNER = USER THEN 0 ELSE 1 END, c.OWNER, c.TABLE_NAME, c.CO
 
     @classmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the driver's arguments."""
+        """The driver's arguments."""
         del options
         service = decoded(parts.path.removeprefix("/"))
         return {
@@ -82,7 +82,7 @@ ORDER BY CASE WHEN c.OWNER = USER THEN 0 ELSE 1 END, c.OWNER, c.TABLE_NAME, c.CO
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the name without its prefix, as in `DB_TYPE_NUMBER`; -127 stands for no scale."""
+        """The name without its prefix, as in `DB_TYPE_NUMBER`; -127 stands for no scale."""
         name = str(getattr(column[1], "name", column[1])).removeprefix("DB_TYPE_")
         scale = column[5]
         return name, None if scale is None or scale < 0 else scale

@@ -32,7 +32,7 @@ Column = tuple[str, ColumnType]
 
 
 def column_type(kinds: Mapping[str, Kind], written: str, scale: int | None = None) -> ColumnType:
-    """Return a type by the vendor's name for it, as in `NUMBER(18,2)`.
+    """A type by the vendor's name for it, as in `NUMBER(18,2)`.
 
     Args:
         kinds: The kinds of the vendor's types.
@@ -53,7 +53,7 @@ def column_type(kinds: Mapping[str, Kind], written: str, scale: int | None = Non
 
 
 def arrow_schema(columns: Sequence[Column]) -> Any:
-    """Return the `pyarrow.Schema` of a result."""
+    """The `pyarrow.Schema` of a result."""
     return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns])
 
 

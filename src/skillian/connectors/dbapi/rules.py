@@ -42,7 +42,7 @@ class SQLRules:
     functions: Mapping[type[exp.Expr], str] = field(default_factory=dict[type[exp.Expr], str])
 
     def adapt(self, node: exp.Expr) -> exp.Expr:
-        """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+        """The replacement of a node; raises `QueryError` where there is no equivalent."""
         if isinstance(node, exp.Cast):
             return self._cast(node)
         template = self.functions.get(type(node))

@@ -65,7 +65,7 @@ ORDER BY CASE WHEN c.table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, c.table_
 
     @classmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the driver's arguments."""
+        """The driver's arguments."""
         database, _, schema = parts.path.removeprefix("/").partition("/")
         login = {
             "account": decoded(parts.hostname),
@@ -81,7 +81,7 @@ ORDER BY CASE WHEN c.table_schema = CURRENT_SCHEMA() THEN 0 ELSE 1 END, c.table_
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the name of the type's number."""
+        """The name of the type's number."""
         code = column[1]
         is_known = isinstance(code, int) and code < len(_CODES)
         return _CODES[code] if is_known else str(code), column[5]

@@ -59,7 +59,7 @@ ORDER BY CASE WHEN c.TABLE_SCHEMA = SCHEMA_NAME() THEN 0 ELSE 1 END, c.TABLE_SCH
 
     @classmethod
     def login(cls, parts: SplitResult, options: Mapping[str, str]) -> dict[str, Any]:
-        """Return the driver's arguments."""
+        """The driver's arguments."""
         text = {
             "Server": f"{decoded(parts.hostname)},{parts.port or 1433}",
             "Database": decoded(parts.path.removeprefix("/")),
@@ -76,6 +76,6 @@ ORDER BY CASE WHEN c.TABLE_SCHEMA = SCHEMA_NAME() THEN 0 ELSE 1 END, c.TABLE_SCH
 
     @staticmethod
     def described(column: Sequence[Any]) -> tuple[str, int | None]:
-        """Return the name of the Python type that the driver reports."""
+        """The name of the Python type that the driver reports."""
         kind = column[1]
         return getattr(kind, "__name__", str(kind)), column[5]

@@ -50,10 +50,10 @@ class EngineConnector(ABC):
 
     @abstractmethod
     def engine_for(self, statement: str) -> AbstractAsyncContextManager[DuckDBEngine]:
-        """Return a DuckDB that holds all data the statement reads."""
+        """A DuckDB that holds all data the statement reads."""
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         async with self.engine_for(statement) as engine:
             return await engine.describe(statement)
 
@@ -98,11 +98,11 @@ class DuckDBConnector(EngineConnector):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `duckdb:///path`; the first statement opens the file."""
+        """The connector for `duckdb:///path`; the first statement opens the file."""
         return cls(path_of(url, folder), name)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views; those of the default schema first."""
+        """All tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         return tables_of(
             "duckdb",
@@ -120,11 +120,11 @@ class DuckDBConnector(EngineConnector):
 
     @asynccontextmanager
     async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:  # noqa: ARG002 - it holds all data
-        """Return the DuckDB that the file is attached to."""
+        """The DuckDB that the file is attached to."""
         yield self._engine
 
     async def mount(self, tables: Collection[str]) -> Mount | None:  # noqa: ARG002 - all are in it
-        """Return how another DuckDB reads the database."""
+        """How another DuckDB reads the database."""
         return self._mount
 
     @asynccontextmanager

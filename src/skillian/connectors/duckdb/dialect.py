@@ -7,7 +7,7 @@ from skillian.connectors.dialects import replaced
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node."""
+    """The replacement of a node."""
     if isinstance(node, exp.Normalize):
         return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node.this])
     if kind := floats.printed(node):

@@ -116,7 +116,7 @@ class RunningStatement:
         return self._reader.schema
 
     def next_batch(self) -> ArrowBatch | None:
-        """Return the next rows, or None after the last ones; raises `duckdb.Error`."""
+        """The next rows, or None after the last ones; raises `duckdb.Error`."""
         self._check()
         try:
             return cast("ArrowBatch | None", next(self._reader, None))
@@ -159,7 +159,7 @@ class RunningStatement:
 
 
 def select(cursor: Cursor, text: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
-    """Return the relation of a SELECT, not yet run; raises `QueryError` for other statements."""
+    """The relation of a SELECT, not yet run; raises `QueryError` for other statements."""
     statements = cursor.extract_statements(text)
     if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
         raise QueryError("only a single SELECT is run here; nothing was executed")
@@ -192,7 +192,7 @@ class DuckDBEngine:
         stop: Callable[[], None] | None = None,
         text: str = "",
     ) -> T:
-        """Return what `work` returns, run in a thread on its own cursor.
+        """What `work` returns, run in a thread on its own cursor.
 
         `stop` stops what `work` does outside DuckDB; `text` is the statement that it runs, if that
         may need this process's functions. Raises `QueryError` for what DuckDB refuses,
@@ -204,7 +204,7 @@ class DuckDBEngine:
             )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT, without running it."""
+        """The columns of a SELECT, without running it."""
 
         def columns(cursor: Cursor) -> dict[str, ColumnType]:
             relation = select(cursor, statement, {})
@@ -214,7 +214,7 @@ class DuckDBEngine:
         return await self.call(columns, text=statement)
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
-        """Return the rows of one SELECT, within the budget."""
+        """The rows of one SELECT, within the budget."""
 
         def read(running: RunningStatement) -> ArrowTable:
             relation = select(running.on(self._cursor(statement)), statement, parameters)

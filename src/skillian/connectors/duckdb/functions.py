@@ -17,7 +17,7 @@ _EXACT = Context(prec=2000, Emax=999_999, Emin=-999_999)
 
 
 def within(a: str | None, b: str | None, absolute: str, relative: str) -> bool:
-    """Return whether two numbers, written as text, differ by at most both limits.
+    """Whether two numbers, written as text, differ by at most both limits.
 
     Args:
         a: The first number.
@@ -40,7 +40,7 @@ def within(a: str | None, b: str | None, absolute: str, relative: str) -> bool:
 
 
 def canonical_json(text: str | None) -> str | None:
-    """Return JSON without white space, its keys sorted and its numbers in one notation.
+    """JSON without white space, its keys sorted and its numbers in one notation.
 
     A text that is not JSON is returned with a mark in front, so that it is equal to itself only.
     """

@@ -27,7 +27,7 @@ class Mountable(Protocol):
     """A connector whose data another DuckDB can read where it is."""
 
     async def mount(self, tables: Collection[str]) -> Mount | None:
-        """Return how to read these tables; None if only the connector itself can."""
+        """How to read these tables; None if only the connector itself can."""
         ...
 
 
@@ -52,12 +52,12 @@ class JointEngine(EngineConnector):
         return not self._users
 
     async def is_possible(self) -> bool:
-        """Return whether each connector's tables can be read from outside."""
+        """Whether each connector's tables can be read from outside."""
         return await self._current_mounts() is not None
 
     @asynccontextmanager
     async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:  # noqa: ARG002 - it reads all tables
-        """Return a DuckDB that reads all tables as they are now."""
+        """A DuckDB that reads all tables as they are now."""
         mounts = await self._current_mounts()
         if mounts is None:
             raise LookupError("a table can no longer be read from outside its connector")

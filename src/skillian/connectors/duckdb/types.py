@@ -33,7 +33,7 @@ _TYPE = re.compile(r"(?P<name>[A-Z_ ]+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
 
 
 def column_type(name: str) -> ColumnType:
-    """Return the type of a column by DuckDB's name for it."""
+    """The type of a column by DuckDB's name for it."""
     match = _TYPE.fullmatch(name)
     if match is None or match["name"] not in _KINDS:
         return ColumnType("other", name)

@@ -22,7 +22,7 @@ _TYPES: dict[Kind, str] = {
 
 
 def stored_type(kind: Kind, scale: int = 0) -> str:
-    """Return the workspace's type for a column of this kind."""
+    """The workspace's type for a column of this kind."""
     return f"DECIMAL(38, {scale})" if kind == "decimal" else _TYPES[kind]
 
 

@@ -102,7 +102,7 @@ class FilesConnector(EngineConnector):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `files:///path?options`; the path may be that of one file.
+        """The connector for `files:///path?options`; the path may be that of one file.
 
         Raises `UnavailableError` for an unknown option.
         """
@@ -110,18 +110,18 @@ class FilesConnector(EngineConnector):
         return cls(path, name, options=options)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return the tables; the columns of one that cannot be read raise `QueryError`."""
+        """The tables; the columns of one that cannot be read raise `QueryError`."""
         await self._look()
         return tuple(table for file in self._files.values() for table in file.tables)
 
     @asynccontextmanager
     async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:
-        """Return the DuckDB that reads the files, once it knows what has changed."""
+        """The DuckDB that reads the files, once it knows what has changed."""
         await self._look(statement)
         yield self._engine
 
     async def mount(self, tables: Collection[str]) -> Mount | None:
-        """Return how another DuckDB reads these tables; None for those of a workbook."""
+        """How another DuckDB reads these tables; None for those of a workbook."""
         await self._look()
         named = {table.casefold() for table in tables}
         files = {
@@ -161,7 +161,7 @@ class FilesConnector(EngineConnector):
             yield
 
     async def locate(self, table: str, column: str, value: str) -> str:
-        """Return where a column first has this text, such as `line 3`; empty if unknown."""
+        """Where a column first has this text, such as `line 3`; empty if unknown."""
         path = next(
             (path for path, file in self._files.items() if table in {t.name for t in file.tables}),
             None,
@@ -247,12 +247,12 @@ def _listed(paths: list[Path]) -> exp.Array:
 
 
 def _allowed(path: Path) -> tuple[str, str]:
-    """Return the path and its pattern, both of which DuckDB checks for what it reads."""
+    """The path and its pattern, both of which DuckDB checks for what it reads."""
     return os.path.realpath(path), file_pattern(path).name
 
 
 def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:
-    """Return the files that are tables, in the order of their names, with their stamps."""
+    """The files that are tables, in the order of their names, with their stamps."""
     stamps: dict[Path, tuple[int, int, int]] = {}
     for path in sorted(folder.iterdir()):
         named = is_table(path) and path.name.isprintable()

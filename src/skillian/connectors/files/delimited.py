@@ -56,7 +56,7 @@ _Types = Mapping[str, tuple[str, ...]]
 
 
 def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
-    """Return the columns of a file and their types, after reading all of it.
+    """The columns of a file and their types, after reading all of it.
 
     Raises `QueryError` with the file and the line that is not CSV.
     """
@@ -77,7 +77,7 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
 
 
 def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> exp.Select:
-    """Return the SELECT of a file's rows, with the columns in these types."""
+    """The SELECT of a file's rows, with the columns in these types."""
     columns = [
         exp.cast(
             _number(name, form) if kind.kind in {"integer", "decimal"} else _column(name),
@@ -89,7 +89,7 @@ def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> 
 
 
 def file_pattern(path: Path) -> exp.Literal:
-    """Return the path, with its links followed, as a pattern for DuckDB that matches only it."""
+    """The path, with its links followed, as a pattern for DuckDB that matches only it."""
     return exp.Literal.string(re.sub(r"[*?\[]", r"[\g<0>]", os.path.realpath(path)))
 
 
@@ -141,7 +141,7 @@ def _narrowest(types: tuple[str, ...]) -> str:
 
 
 def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> dict[str, str]:
-    """Return the types of the columns that are decimals, as far as they fit into 38 digits."""
+    """The types of the columns that are decimals, as far as they fit into 38 digits."""
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
         return {}
@@ -184,7 +184,7 @@ def _about(name: str, template: str, form: CsvFormat | None = None) -> exp.Expr:
 
 
 def _number(name: str, form: CsvFormat) -> exp.Expr:
-    """Return a column's text with a point as its decimal sign, and without thousands."""
+    """A column's text with a point as its decimal sign, and without thousands."""
     column, point, comma = _column(name), form.options.decimal, form.options.thousands
     if point == "." and not comma:
         return column

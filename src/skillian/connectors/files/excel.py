@@ -73,7 +73,7 @@ def _check_size(path: Path) -> None:
 def cell_of(
     path: Path, table: str, column: str, value: str, options: FileOptions = _DEFAULT
 ) -> str | None:
-    """Return the name of the first cell of a column with this text, such as `C17`."""
+    """The name of the first cell of a column with this text, such as `C17`."""
     with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
         name = options.sheet or table.removeprefix(path.name).partition("#")[2]
         sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))
@@ -93,13 +93,13 @@ def _first(book: CalamineWorkbook) -> int:
 
 
 def _letters(column: int) -> str:
-    """Return the letters of a column by its index: 0 is A, 26 is AA."""
+    """The letters of a column by its index: 0 is A, 26 is AA."""
     before, last = divmod(column, 26)
     return (_letters(before - 1) if before else "") + chr(ord("A") + last)
 
 
 def _rows(sheet: Any, options: FileOptions) -> list[Sequence[Cell]]:
-    """Return the rows of a sheet from its header on; without one, one with the columns' letters."""
+    """The rows of a sheet from its header on; without one, one with the columns' letters."""
     rows: list[Sequence[Cell]] = sheet.to_python()
     top, left = sheet.start or (0, 0)
     if options.header == 0:
@@ -117,7 +117,7 @@ def _table(rows: Sequence[Sequence[Cell]], options: FileOptions) -> Any:
 
 
 def _array(cells: Sequence[Cell]) -> Any:
-    """Return a column in the narrowest type that holds all of its cells exactly."""
+    """A column in the narrowest type that holds all of its cells exactly."""
     values = [None if cell == "" else cell for cell in cells]
     kinds = {type(value) for value in values if value is not None}
     if kinds and kinds <= {int, float}:

@@ -49,14 +49,14 @@ class CsvFormat:
         return "first line" if self.options.header == 1 else "header"
 
     def place(self, path: Path, line: int) -> str:
-        """Return a line of the file, for a message."""
+        """A line of the file, for a message."""
         return f"{self.name or path.name}, line {line + self.offset}"
 
 
 def read_format(
     path: Path, file: Prepared | None = None, options: FileOptions = _DEFAULT
 ) -> CsvFormat:
-    """Return what the header says; raises `QueryError` for a file without one.
+    """What the header says; raises `QueryError` for a file without one.
 
     Args:
         path: The file.
@@ -90,7 +90,7 @@ def read_format(
 
 
 def column_names(cells: Iterable[str]) -> tuple[str, ...]:
-    """Return names that differ in more than case, for a header's cells.
+    """Names that differ in more than case, for a header's cells.
 
     Of two cells `a`, neither is named `a`, so that none is mistaken for the other: they are `a_1`
     and `a_2`. An empty cell is named by its position, such as `column_3`.
@@ -111,7 +111,7 @@ def column_names(cells: Iterable[str]) -> tuple[str, ...]:
 
 
 def find_fault(path: Path, form: CsvFormat) -> str:
-    """Return the file, the line and what is wrong with it, for a file that DuckDB rejected."""
+    """The file, the line and what is wrong with it, for a file that DuckDB rejected."""
     with _opened(path) as file:
         quote = form.options.quote
         lines = iter(lambda: file.readline(MAX_LINE + 1), "")
@@ -159,7 +159,7 @@ def line_of(
     file: Prepared | None = None,
     options: FileOptions = _DEFAULT,
 ) -> int | None:
-    """Return the line of the first record with this text in a column; None if it is far below."""
+    """The line of the first record with this text in a column; None if it is far below."""
     form = read_format(path, file, options)
     with _opened(path if file is None else file.path) as opened:
         reader = csv.reader(opened, delimiter=form.delimiter, quotechar=form.options.quote)
@@ -188,7 +188,7 @@ def _is_utf8(text: str) -> bool:
 
 
 def _first_record(file: TextIO, quote: str) -> str:
-    """Return the first line, or several where a name is quoted and holds line ends."""
+    """The first line, or several where a name is quoted and holds line ends."""
     record = ""
     while line := file.readline(_MAX_HEADER + 1):
         record += line

@@ -55,7 +55,7 @@ class FileOptions:
 
 
 def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
-    """Return path and options of `files:///path?decimal=,`; a path that exists is taken whole.
+    """Path and options of `files:///path?decimal=,`; a path that exists is taken whole.
 
     Raises `UnavailableError` for an unknown option, or a value that it does not take.
     """
@@ -73,7 +73,7 @@ def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
 
 
 def taken_options(path: Path) -> tuple[str, ...]:
-    """Return the names of the options that a file takes; it may be packed."""
+    """The names of the options that a file takes; it may be packed."""
     plain = Path(path.stem) if path.suffix.lower() == ".gz" else path
     return _TAKEN.get(plain.suffix.lower(), ())
 
@@ -87,7 +87,7 @@ def check_taken(path: Path, names: Iterable[str]) -> None:
 
 
 def split_name(name: str) -> tuple[str, str]:
-    """Return the file and the options of `old.csv?decimal=,`; a file that exists has none."""
+    """The file and the options of `old.csv?decimal=,`; a file that exists has none."""
     file, mark, query = name.rpartition("?")
     if not mark or "=" not in query or Path(name).exists():
         return name, ""
@@ -95,7 +95,7 @@ def split_name(name: str) -> tuple[str, str]:
 
 
 def dict_of(query: str) -> dict[str, list[str]]:
-    """Return the values of a query by name."""
+    """The values of a query by name."""
     values: dict[str, list[str]] = {}
     for key, value in parse_qsl(query, keep_blank_values=True):
         values.setdefault(key, []).append(value)
@@ -103,7 +103,7 @@ def dict_of(query: str) -> dict[str, list[str]]:
 
 
 def read_options(values: Mapping[str, list[str]]) -> FileOptions:
-    """Return the options; raises `ValueError` with what is wrong."""
+    """The options; raises `ValueError` with what is wrong."""
     read: dict[str, Any] = {"null": tuple(values.get("null", ()))}
     for key, listed in values.items():
         if key not in FileOptions.__dataclass_fields__:

@@ -64,18 +64,18 @@ TOO_PACKED = f"it unpacks to more than {_MAX_RATIO} times its size"
 
 
 def unpacked_limit(size: int) -> int:
-    """Return how many bytes a packed file of this size may unpack to."""
+    """How many bytes a packed file of this size may unpack to."""
     return max(_MAX_UNPACKED, _MAX_RATIO * size)
 
 
 def suffix_of(path: Path) -> str:
-    """Return the suffix that tells the format: `.csv` for `old.csv.gz`."""
+    """The suffix that tells the format: `.csv` for `old.csv.gz`."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix == PACKED else suffix
 
 
 def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
-    """Return the file, or a copy in `folder`; raises `QueryError` for a damaged file."""
+    """The file, or a copy in `folder`; raises `QueryError` for a damaged file."""
     encoding = options.encoding or _encoding(path)
     is_json = suffix_of(path) in JSON
     is_plain = path.suffix.lower() != PACKED and encoding in _UTF8
@@ -137,7 +137,7 @@ def _most_frequent(line: str) -> str:
 
 
 def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> str:
-    """Return the place of the first object with this text under a key; empty if there is none."""
+    """The place of the first object with this text under a key; empty if there is none."""
     encoding = options.encoding or _encoding(path) or "utf-8-sig"
     with _opened(path) as binary, TextIOWrapper(cast("Any", binary), encoding) as text:
         for place, record in _records(path, text):
@@ -218,14 +218,14 @@ def _object(path: Path, record: Any, place: str) -> dict[str, Any]:
 
 
 def _cell(value: Any, null: tuple[str, ...]) -> str:
-    """Return a value as a cell of CSV: texts, lists and objects are quoted, null is nothing."""
+    """A value as a cell of CSV: texts, lists and objects are quoted, null is nothing."""
     if value is None or _text(value) in null:
         return ""
     return _quoted(_text(value)) if isinstance(value, str | list | dict) else _json(value)
 
 
 def _text(value: Any) -> str:
-    """Return a text as it is, any other value as JSON, with each digit of its numbers."""
+    """A text as it is, any other value as JSON, with each digit of its numbers."""
     return value if isinstance(value, str) else _json(value)
 
 

@@ -88,7 +88,7 @@ class MySQLConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `mysql://user:password@host:3306/database`.
+        """The connector for `mysql://user:password@host:3306/database`.
 
         Options after a `?` are `unix_socket`, or `ssl_ca` (which turns on the check of the
         server's certificate), `ssl_cert` and `ssl_key`; their paths are relative to `folder`.
@@ -103,7 +103,7 @@ class MySQLConnector:
             ) from None
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views; those of the default schema first."""
+        """All tables and views; those of the default schema first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
         keys = {_names(row): row["position"] for row in (await self.run(_KEYS, {})).to_pylist()}
         json = await self._json_columns(rows)
@@ -126,7 +126,7 @@ class MySQLConnector:
         )
 
     async def _json_columns(self, rows: Sequence[Mapping[str, Any]]) -> set[tuple[str, str, str]]:
-        """Return MariaDB's columns of JSON among those of the catalogue."""
+        """MariaDB's columns of JSON among those of the catalogue."""
         stored = {
             _names(row) for row in rows if (row["data_type"], row["collation_name"]) == _JSON_STORED
         }
@@ -142,7 +142,7 @@ class MySQLConnector:
         }
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         empty = f"SELECT * FROM ({statement}) AS described LIMIT 0"  # noqa: S608 - the session checks it
         return await self._read(empty, {}, lambda rows: dict(rows.columns))
 
@@ -167,7 +167,7 @@ class MySQLConnector:
 
     @asynccontextmanager
     async def one_state(self) -> AsyncGenerator[Connector]:
-        """Return a connector whose streams run in one transaction, one after another.
+        """A connector whose streams run in one transaction, one after another.
 
         Only tables of transactional engines such as InnoDB keep their state.
         """
@@ -232,7 +232,7 @@ def _table(rows: MySQLRows) -> ArrowTable:
 
 
 def login_of(url: str, folder: Path) -> dict[str, Any]:
-    """Return the driver's arguments; raises `ValueError` for a malformed URL."""
+    """The driver's arguments; raises `ValueError` for a malformed URL."""
     parts = urlsplit(url)
     login: dict[str, Any] = {
         "host": parts.hostname or "localhost",

@@ -48,7 +48,7 @@ _COMPOSED_PATTERN = (
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    """The replacement of a node; raises `QueryError` where there is no equivalent."""
     change = _CHANGES.get(type(node))
     return node if change is None else change(node)
 
@@ -155,7 +155,7 @@ def _codes(form: str, known: Any) -> list[str]:
 
 
 def _guarded(value: exp.Expr, pattern: str, message: str, read: exp.Expr | None = None) -> exp.Expr:
-    """Return `read`, or the value itself, as a timestamp; it fails unless the text matches."""
+    """`read`, or the value itself, as a timestamp; it fails unless the text matches."""
     case = exp.case().when(
         _matches(exp.cast(value.copy(), "TEXT"), pattern), _as(read or value.copy(), _MOMENT)
     )

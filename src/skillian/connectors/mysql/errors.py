@@ -38,13 +38,13 @@ class CannotConnectError(Exception):
 
 
 def connect_error(name: str, error: CannotConnectError) -> QueryError:
-    """Return what to check where connection `name` could not be opened."""
+    """What to check where connection `name` could not be opened."""
     fix = _REFUSALS.get(_code(error.args[0]) or 0, _UNREACHABLE)
     return QueryError(f"connection {name!r}: {fix}")
 
 
 def statement_error(name: str, error: Exception, seconds: float) -> QueryError:
-    """Return what went wrong with a statement on connection `name`, with this time limit."""
+    """What went wrong with a statement on connection `name`, with this time limit."""
     code = _code(error)
     if code in STATEMENT_TIMEOUT:
         return too_slow(seconds)

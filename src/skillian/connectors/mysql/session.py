@@ -112,7 +112,7 @@ class MySQLSession:
     def read(
         self, statement: str, parameters: Mapping[str, object], read: Callable[["MySQLRows"], T]
     ) -> T:
-        """Return what `read` returns for the rows; those that it leaves are never fetched."""
+        """What `read` returns for the rows; those that it leaves are never fetched."""
         try:
             return read(self.rows(statement, parameters))
         finally:
@@ -197,7 +197,7 @@ class MySQLRows:
         self.ended = self._abandoned = False
 
     def batch(self) -> ArrowBatch | None:
-        """Return the next rows, None after the last.
+        """The next rows, None after the last.
 
         Raises the driver's `DataError` if the server had to cut or invent a value.
         """
@@ -268,7 +268,7 @@ class _Cursor(SSCursor):
 
 
 def for_driver(statement: str) -> str:
-    """Return a SELECT as the driver takes it: `%(p0)s` for `:p0`, other `%` doubled.
+    """A SELECT as the driver takes it: `%(p0)s` for `:p0`, other `%` doubled.
 
     Raises `QueryError` for anything but a single SELECT, and for access to files of the server.
     """

@@ -66,7 +66,7 @@ class Field(Protocol):
 
 
 def column_type(name: str, written: str, scale: object) -> ColumnType:
-    """Return the kind of a column by `data_type`, `column_type` and `numeric_scale`.
+    """The kind of a column by `data_type`, `column_type` and `numeric_scale`.
 
     A tinyint(1) is an integer, since it may be 2: reading it as a boolean takes a declaration.
     """
@@ -75,7 +75,7 @@ def column_type(name: str, written: str, scale: object) -> ColumnType:
 
 
 def field_type(field: Field) -> ColumnType:
-    """Return the kind of a column of a result."""
+    """The kind of a column of a result."""
     name = _NAMES.get(field.type_code, "")
     kind = _KINDS.get(name, "other")
     if kind == "text" and field.charsetnr == _BINARY:
@@ -87,7 +87,7 @@ def field_type(field: Field) -> ColumnType:
 
 
 def arrow_batch(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> ArrowBatch:
-    """Return rows of text, as the server sends them, as an Arrow batch.
+    """Rows of text, as the server sends them, as an Arrow batch.
 
     A value of kind `other` stays text; bytes are written in hexadecimal. Raises
     `UnreadableColumnError` for a value that Arrow cannot hold, such as the date 0000-00-00.
@@ -99,7 +99,7 @@ def arrow_batch(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> Ar
 
 
 def arrow_schema(columns: Sequence[Column]) -> Any:
-    """Return the `pyarrow.Schema` of a result."""
+    """The `pyarrow.Schema` of a result."""
     return pa.schema([(name, _arrow_type(kind)) for name, kind in columns])
 
 

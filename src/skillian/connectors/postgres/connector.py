@@ -64,7 +64,7 @@ class PostgresConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - the URL has no paths
-        """Return the connector for a URL in libpq's form; the first statement connects.
+        """The connector for a URL in libpq's form; the first statement connects.
 
         Raises `UnavailableError` for a malformed URL.
         """
@@ -80,12 +80,12 @@ class PostgresConnector:
         )
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return the relations that the role may read; those of the default schema first."""
+        """The relations that the role may read; those of the default schema first."""
         async with self._answered(self._timeout), self._transaction(self._timeout) as connection:
             return await _catalog(connection)
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         text = for_driver(statement, {})
         async with self._answered(self._timeout), self._transaction(self._timeout) as connection:
             columns = await described(connection, text, {})
@@ -125,7 +125,7 @@ class PostgresConnector:
 
     @asynccontextmanager
     async def one_state(self) -> AsyncGenerator[Connector]:
-        """Return a connector whose streams run in one transaction, one after another."""
+        """A connector whose streams run in one transaction, one after another."""
         seconds = max(self._timeout, STREAM_TIMEOUT_SECONDS)
         lock = asyncio.Lock()
         async with self._states, self._transaction(seconds) as connection:

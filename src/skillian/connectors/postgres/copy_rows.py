@@ -35,7 +35,7 @@ _TIMES = frozenset({"date", "timestamp", "timestamptz"})
 
 
 def for_driver(statement: str, parameters: Mapping[str, object]) -> bytes:
-    """Return the statement in the driver's form: with parameters, any other `%` is doubled.
+    """The statement in the driver's form: with parameters, any other `%` is doubled.
 
     Raises `QueryError` for anything but a single SELECT.
     """
@@ -56,7 +56,7 @@ def for_driver(statement: str, parameters: Mapping[str, object]) -> bytes:
 async def described(
     connection: Connection, statement: bytes, parameters: Mapping[str, object]
 ) -> Columns:
-    """Return the columns of a SELECT, without running it.
+    """The columns of a SELECT, without running it.
 
     Declares a cursor, because PostgreSQL accepts only a single SELECT there. The driver's own
     server-side cursor warns if a cancelled task leaves it open, though the transaction ends it.
@@ -147,7 +147,7 @@ def _is_bound(token: Token, statement: str, parameters: Mapping[str, object]) ->
 
 
 def _rows(connection: pq.abc.PGconn) -> Generator[Wait, Ready | int, tuple[list[bytes], bool]]:
-    """Return the next rows of a COPY, each with its line end, and whether it has ended.
+    """The next rows of a COPY, each with its line end, and whether it has ended.
 
     `Connection.wait` runs this. The driver's own reader returns one row at a time, which doubles
     the cost of a row.

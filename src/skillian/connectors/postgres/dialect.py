@@ -45,7 +45,7 @@ _MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    """The replacement of a node; raises `QueryError` where there is no equivalent."""
     change = _CHANGES.get(type(node))
     return node if change is None else change(node)
 
@@ -123,7 +123,7 @@ def _text_to_time(node: exp.StrToTime) -> exp.Expr:
 
 
 def _parts(pattern: str) -> list[tuple[str, str]]:
-    """Return a strftime pattern as codes and the texts between them."""
+    """A strftime pattern as codes and the texts between them."""
     parts = [(match["code"] or "", match["text"] or "") for match in _CODE.finditer(pattern)]
     return [("", "%") if code == "%%" else (code, text) for code, text in parts]
 
@@ -148,7 +148,7 @@ def _accepted(code: str, text: str, *, touches_code: bool) -> str:
 
 
 def _guarded(text: exp.Expr, pattern: str, value: exp.Expr) -> exp.Expr:
-    """Return the timestamp `value`; the statement fails with the text if that does not match."""
+    """The timestamp `value`; the statement fails with the text if that does not match."""
     fits = exp.RegexpLike(this=text, expression=exp.Literal.string(pattern))
     message = exp.DPipe(this=text.copy(), expression=exp.Literal.string(" is not TIMESTAMP"))
     return exp.case().when(fits, value).else_(exp.cast(message, "TIMESTAMP"))

@@ -25,14 +25,14 @@ _UNREACHABLE = "the server cannot be reached; check that it runs, and host and p
 
 
 def connect_error(name: str, error: psycopg.Error) -> QueryError:
-    """Return what to check where connection `name` could not be opened."""
+    """What to check where connection `name` could not be opened."""
     text = str(error)
     fix = next((fix for known, fix in _REFUSALS.items() if known in text), _UNREACHABLE)
     return QueryError(f"connection {name!r}: {fix}")
 
 
 def statement_error(name: str, error: psycopg.Error, seconds: float) -> QueryError:
-    """Return what went wrong with a statement on connection `name`, with this time limit."""
+    """What went wrong with a statement on connection `name`, with this time limit."""
     primary = error.diag.message_primary
     if isinstance(error, psycopg.errors.QueryCanceled) and "timeout" in (primary or ""):
         return too_slow(seconds)

@@ -64,7 +64,7 @@ class Pool:
 
     @asynccontextmanager
     async def transaction(self, seconds: float) -> AsyncGenerator[Connection]:
-        """Return a connection in a new read-only transaction, which is rolled back at the end.
+        """A connection in a new read-only transaction, which is rolled back at the end.
 
         `seconds` is how long each of its statements may run. Raises `QueryError` if no connection
         becomes free, or the server refuses a new one.

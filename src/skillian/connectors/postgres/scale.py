@@ -25,7 +25,7 @@ _EXACT = frozenset({"integer", "decimal"})
 
 
 def output_scales(statement: str, tables: Sequence[Table]) -> list[Scale]:
-    """Return the scale of each column of a SELECT, in order; None if there is no rule for it."""
+    """The scale of each column of a SELECT, in order; None if there is no rule for it."""
     known: dict[tuple[str, str], Relation] = {}
     names: dict[str, Any] = {}
     for table in tables:
@@ -47,7 +47,7 @@ def output_scales(statement: str, tables: Sequence[Table]) -> list[Scale]:
 def with_scales(
     columns: Sequence[tuple[str, ColumnType]], scales: Sequence[Scale]
 ) -> list[tuple[str, ColumnType]]:
-    """Return the columns; each numeric with a known scale is a decimal."""
+    """The columns; each numeric with a known scale is a decimal."""
     if len(columns) != len(scales):
         return [*columns]
     return [
@@ -83,7 +83,7 @@ class _ScaledQuery:
             self._ctes[cte.alias] = self._inner(cte.this)
 
     def outputs(self) -> list[tuple[str, Scale]]:
-        """Return the columns in their order."""
+        """The columns in their order."""
         if isinstance(self._tree, exp.SetOperation):
             sides = (self._tree.left, self._tree.right)
             left, right = (_ScaledQuery(side, self._tables, self._ctes).outputs() for side in sides)
@@ -122,7 +122,7 @@ def _scale(node: exp.Expr, sources: Mapping[str, Relation]) -> Scale:
 
 
 def _largest(scales: Iterable[Scale]) -> Scale:
-    """Return the largest of the scales, None if one of them is unknown."""
+    """The largest of the scales, None if one of them is unknown."""
     listed = list(scales)
     known = [scale for scale in listed if scale is not None]
     return max(known) if known and len(known) == len(listed) else None

@@ -99,7 +99,7 @@ _ARROW: dict[Kind, Any] = {
 
 
 def column_type(name: str, is_text: object, modifier: int, written: str) -> ColumnType:
-    """Return the kind of a type by its name in `pg_type` and its modifier.
+    """The kind of a type by its name in `pg_type` and its modifier.
 
     `written` is PostgreSQL's text for it. A numeric without a scale is "other".
     """
@@ -112,5 +112,5 @@ def column_type(name: str, is_text: object, modifier: int, written: str) -> Colu
 
 
 def arrow_type(kind: ColumnType) -> Any:
-    """Return the Arrow type for values of a column; `other` is text."""
+    """The Arrow type for values of a column; `other` is text."""
     return arrow.decimal128(MAX_SCALE, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]

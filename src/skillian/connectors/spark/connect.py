@@ -73,7 +73,7 @@ class SparkConnectConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - the URL has no paths
-        """Return the connector for `sc://host:15002/;use_ssl=true;token=…;database=…`.
+        """The connector for `sc://host:15002/;use_ssl=true;token=…;database=…`.
 
         Raises `UnavailableError` for a malformed URL, or if gRPC is not installed.
         """
@@ -89,7 +89,7 @@ class SparkConnectConnector:
         return cls(_DATABASE.sub("", url), match[1] if match else None, name)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables of the database."""
+        """All tables of the database."""
 
         def read(session: Any) -> tuple[Table, ...]:
             database = session.catalog.currentDatabase()
@@ -101,7 +101,7 @@ class SparkConnectConnector:
         return await self._work(read)
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         return await self._work(lambda session: columns(select(session, statement, {})))
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
@@ -139,7 +139,7 @@ class SparkConnectConnector:
                 await asyncio.to_thread(session.stop)
 
     async def _work(self, work: Callable[[Any], T], tag: str | None = None) -> T:
-        """Return what `work` returns; a statement that it starts carries the tag."""
+        """What `work` returns; a statement that it starts carries the tag."""
         seconds = self._timeout if tag is None else limits.STREAM_TIMEOUT_SECONDS
         named = tag or next(self._tags)
         try:
@@ -182,7 +182,7 @@ class SparkConnectConnector:
 
 
 def _rows(frame: Any) -> SparkRows:
-    """Return the rows of a data frame, as they arrive."""
+    """The rows of a data frame, as they arrive."""
     kinds, numbered = renamed(frame)
     return SparkRows(kinds, _batches(numbered))
 

@@ -32,7 +32,7 @@ _CODE = re.compile(r"%-?.|[A-Za-z]+|'|.", re.DOTALL)
 
 
 def adapt(node: exp.Expr) -> exp.Expr:
-    """Return the replacement of a node; raises `QueryError` where there is no equivalent."""
+    """The replacement of a node; raises `QueryError` where there is no equivalent."""
     change = _CHANGES.get(type(node))
     return node if change is None else change(node)
 

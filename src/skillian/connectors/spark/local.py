@@ -88,7 +88,7 @@ class SparkConnector:
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `spark://local[2]/tables`, with two slashes if absolute.
+        """The connector for `spark://local[2]/tables`, with two slashes if absolute.
 
         Raises `UnavailableError` for a malformed URL.
         """
@@ -100,7 +100,7 @@ class SparkConnector:
         return cls(match["master"], folder / match["path"], name)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables."""
+        """All tables."""
 
         def read(session: Any) -> tuple[Table, ...]:
             return tuple(
@@ -111,7 +111,7 @@ class SparkConnector:
         return await self._work(read)
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without running it."""
+        """The columns of a SELECT without parameters, without running it."""
         return await self._work(lambda session: columns(select(session, statement, {})))
 
     async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
@@ -193,7 +193,7 @@ class SparkConnector:
 
 
 def _spark(master: str) -> Any:
-    """Return the Spark of this process; the first call starts it."""
+    """The Spark of this process; the first call starts it."""
     with _starting:
         os.environ.setdefault("SPARK_LOCAL_IP", _LOOPBACK)
         logging.getLogger("SQLQueryContextLogger").setLevel(logging.CRITICAL)
@@ -204,5 +204,5 @@ def _spark(master: str) -> Any:
 
 @cache
 def _warehouse() -> TemporaryDirectory[str]:
-    """Return a folder that Spark requires for its own tables; it stays empty."""
+    """A folder that Spark requires for its own tables; it stays empty."""
     return TemporaryDirectory(dir=scratch(), ignore_cleanup_errors=True)

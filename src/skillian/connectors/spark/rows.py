@@ -55,7 +55,7 @@ _ARROW: dict[Kind, Any] = {
 
 
 def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
-    """Return the data frame of a SELECT, not yet run; raises `QueryError` for anything else."""
+    """The data frame of a SELECT, not yet run; raises `QueryError` for anything else."""
     try:
         trees = parse(statement, dialect="spark")
     except SqlglotError:
@@ -75,12 +75,12 @@ def select(session: Any, statement: str, parameters: Mapping[str, object]) -> An
 
 
 def columns(frame: Any) -> dict[str, ColumnType]:
-    """Return the columns of a data frame and their types."""
+    """The columns of a data frame and their types."""
     return {field.name: column_type(field.dataType.simpleString()) for field in frame.schema}
 
 
 def table_of(schema: str, name: str, frame: Any) -> Table:
-    """Return the table of a data frame over it; Spark reads a char or varchar as a string."""
+    """The table of a data frame over it; Spark reads a char or varchar as a string."""
     declared = {
         field.name: Declaration(field.metadata.get(_LENGTH, ""), field.nullable)
         for field in frame.schema
@@ -89,7 +89,7 @@ def table_of(schema: str, name: str, frame: Any) -> Table:
 
 
 def column_type(written: str) -> ColumnType:
-    """Return the type of a column by Spark's name for it."""
+    """The type of a column by Spark's name for it."""
     match = _TYPE.fullmatch(written)
     kind = _KINDS.get(match["name"], "other") if match else "other"
     return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
@@ -106,7 +106,7 @@ def written(frame: Any, folder: Path) -> "SparkRows":
 
 
 def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
-    """Return the columns, and the data frame with numbered columns; kind `other` as text."""
+    """The columns, and the data frame with numbered columns; kind `other` as text."""
     kinds = columns(frame)
     names = [f"c{number}" for number in range(len(kinds))]
     numbered = frame.toDF(*names)
@@ -118,7 +118,7 @@ def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
 
 
 def plain(error: Exception) -> str:
-    """Return Spark's message on one line and without paths; empty if there is none."""
+    """Spark's message on one line and without paths; empty if there is none."""
     match = _MESSAGE.search(str(error))
     return _PATH.sub("…", match["text"]) if match else ""
 
@@ -137,11 +137,11 @@ class SparkRows:
         self._batches = self._typed(batches)
 
     def batch(self) -> ArrowBatch | None:
-        """Return the next rows, None after the last."""
+        """The next rows, None after the last."""
         return next(self._batches, None)
 
     def table(self) -> ArrowTable:
-        """Return all rows, within the budget."""
+        """All rows, within the budget."""
         return table_within_budget(iter(self.batch, None), self._schema)
 
     def _typed(self, batches: Iterator[Any]) -> Iterator[ArrowBatch]:

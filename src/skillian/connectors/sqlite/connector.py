@@ -65,11 +65,11 @@ class SQLiteConnector(EngineConnector):
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """Return the connector for `sqlite:///path`; the first statement opens the file."""
+        """The connector for `sqlite:///path`; the first statement opens the file."""
         return cls(path_of(url, folder), name)
 
     async def catalog(self) -> tuple[Table, ...]:
-        """Return all tables and views; the columns of a broken view raise `QueryError`."""
+        """All tables and views; the columns of a broken view raise `QueryError`."""
 
         def read() -> tuple[Table, ...]:
             with self._file.snapshot():
@@ -79,7 +79,7 @@ class SQLiteConnector(EngineConnector):
             return await self._translated(run_interruptible(read, self._file.interrupt))
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
-        """Return the columns of a SELECT without parameters, without copying any rows."""
+        """The columns of a SELECT without parameters, without copying any rows."""
         tables = await self.catalog()
         named = used_columns(statement, tables)
         engine = self._engine()
@@ -119,7 +119,7 @@ class SQLiteConnector(EngineConnector):
 
     @asynccontextmanager
     async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:
-        """Return a DuckDB with a copy of what the statement reads, all of one moment."""
+        """A DuckDB with a copy of what the statement reads, all of one moment."""
         async with self._reading:
             copy = self._copy or _Copy(self._engine())
             self._copy = copy
@@ -166,7 +166,7 @@ class SQLiteConnector(EngineConnector):
         copy.columns |= added
 
     async def _translated(self, work: Coroutine[Any, Any, T]) -> T:
-        """Return what `work` returns; raises `QueryError` for SQLite's errors."""
+        """What `work` returns; raises `QueryError` for SQLite's errors."""
         try:
             return await work
         except sqlite3.OperationalError as error:

@@ -61,7 +61,7 @@ class SQLiteFile:
             connection.rollback()
 
     def tables(self) -> tuple[Table, ...]:
-        """Return tables and views with the declared types of their columns."""
+        """Tables and views with the declared types of their columns."""
         return tuple(
             self._table(name, is_view=kind == "view") for name, kind in self._execute(_TABLES)
         )
@@ -124,7 +124,7 @@ class SQLiteFile:
 
 
 def used_columns(statement: str, tables: Iterable[Table]) -> Mapping[str, tuple[str, ...]]:
-    """Return the columns that a DuckDB statement may read of each of `tables` that it names.
+    """The columns that a DuckDB statement may read of each of `tables` that it names.
 
     The answer may include too many: a column counts if its name occurs anywhere in the statement.
     It is empty for a statement that does not parse, which DuckDB will refuse.

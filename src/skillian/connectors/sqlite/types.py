@@ -51,7 +51,7 @@ class UnfitError(ValueError):
 
 
 def declared_type(declared: str) -> ColumnType:
-    """Return the type of a column by its declaration; `other` if that is not specific enough."""
+    """The type of a column by its declaration; `other` if that is not specific enough."""
     name = " ".join(declared.upper().split())
     number = _NUMERIC.fullmatch(name)
     if number and int(number[2] or 0) <= int(number[1]) <= _MAX_DIGITS:
@@ -70,12 +70,12 @@ def declared_type(declared: str) -> ColumnType:
 
 
 def stored_type(kind: ColumnType) -> str:
-    """Return the DuckDB type that holds values of a declared type."""
+    """The DuckDB type that holds values of a declared type."""
     return "VARCHAR" if kind.kind == "other" and kind.sql != "BLOB" else kind.sql
 
 
 def array_of(values: Sequence[Any], kind: ColumnType) -> Any:
-    """Return values as a `pyarrow.Array`; raises `UnfitError` for the first unfit value."""
+    """Values as a `pyarrow.Array`; raises `UnfitError` for the first unfit value."""
     try:
         return _array(values, kind)
     except _UNFIT:
@@ -110,7 +110,7 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Any:
 
 
 def _digits(value: object) -> str:
-    """Return the text of a number without an exponent; raises `ValueError` if it is too large."""
+    """The text of a number without an exponent; raises `ValueError` if it is too large."""
     text = str(value)
     if "e" in text or "E" in text:
         number = Decimal(text)

@@ -74,7 +74,7 @@ class ComparisonCache:
     def of(
         self, question: ComparisonQuestion, sources: tuple[BoundSource, BoundSource]
     ) -> CachedComparison | None:
-        """Return the comparison that answered this question before, without planning it again.
+        """The comparison that answered this question before, without planning it again.
 
         None if it has expired, or if a source is declared otherwise or has other columns now.
         """
@@ -93,12 +93,12 @@ class ComparisonCache:
         self._keys[question.digest] = key
 
     def find(self, key: str) -> CachedComparison | None:
-        """Return the comparison of this key, or None if it has expired."""
+        """The comparison of this key, or None if it has expired."""
         self._entries.expire()
         return self._entries.get(key)
 
     def get(self, key: str) -> CachedComparison:
-        """Return the comparison of this key; raises `InvalidInputError` for an unknown one."""
+        """The comparison of this key; raises `InvalidInputError` for an unknown one."""
         comparison = self.find(key) or self._held(key)
         if comparison is None:
             raise InvalidInputError(
@@ -116,7 +116,7 @@ class ComparisonCache:
             self._entries.evicted.append((key, comparison))
 
     def evicted(self) -> tuple[str, ...]:
-        """Return the tables in the workspace of comparisons evicted since the last call.
+        """The tables in the workspace of comparisons evicted since the last call.
 
         Those of comparisons that are held are returned by a later call.
         """

@@ -28,7 +28,7 @@ COUNTED = 2
 
 
 def collapsed_statement(plan: ComparisonPlan, pieces: Relations) -> exp.Select:
-    """Return the statement of the groups that differ, and of one row for all that are equal.
+    """The statement of the groups that differ, and of one row for all that are equal.
 
     In `pieces` a group may have one row for each side.
     """
@@ -38,7 +38,7 @@ def collapsed_statement(plan: ComparisonPlan, pieces: Relations) -> exp.Select:
 def counted_statement(
     plan: ComparisonPlan, pieces: Relations, counts: Counts, *, is_joined: bool
 ) -> exp.Query:
-    """Return `collapsed_statement` with the number of rows of each side, for a proof.
+    """`collapsed_statement` with the number of rows of each side, for a proof.
 
     These are in `rows_a` and `rows_b` of the rows whose `same` is COUNTED. With `is_joined`,
     `pieces` has one row for each pair of rows with the same key, and no other rows of this key.
@@ -62,7 +62,7 @@ def counted_statement(
 
 
 def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
-    """Return the columns of `collapsed_statement`, and their types in the workspace."""
+    """The columns of `collapsed_statement`, and their types in the workspace."""
     columns = {"same": "INTEGER"}
     for index, term in enumerate(plan.a.keys):
         columns[f"key_{index}"] = stored_type(term.type.kind, term.type.scale)
@@ -76,7 +76,7 @@ def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
 
 
 def collapsed_select(plan: ComparisonPlan, *, is_joined: bool = False) -> exp.Select:
-    """Return the groups that differ, and in one row all that are equal on both sides.
+    """The groups that differ, and in one row all that are equal on both sides.
 
     The groups are scanned once, and no database has to store the equal ones. A group with one row
     for each side becomes a single row. With `is_joined` (see `counted_statement`), sums that follow
@@ -118,7 +118,7 @@ def collapsed_select(plan: ComparisonPlan, *, is_joined: bool = False) -> exp.Se
 
 
 def _marked(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups with `same`: whether all numbers are equal on both sides."""
+    """The groups with `same`: whether all numbers are equal on both sides."""
     pairs = [("rows_a", "rows_b")]
     for index, measure in enumerate(plan.measures):
         pairs += [(f"xa_{index}", f"xb_{index}")] if measure.has_code else []

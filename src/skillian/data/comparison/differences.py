@@ -101,7 +101,7 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
 async def fetch_summary(
     plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of the summary, each with one of the top differences of each measure."""
+    """The rows of the summary, each with one of the top differences of each measure."""
     tree = summary_statement(plan, differences.collapsed, differences.different, top)
     statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
     return await fetch(workspace, statement)
@@ -128,7 +128,7 @@ async def _stage(place: Place, statement: Statement, workspace: Workspace) -> st
 
 
 async def _direct_statement(place: Place, repeated: float) -> Statement | None:
-    """Return the statement that joins the rows, if the keys are likely to be unique."""
+    """The statement that joins the rows, if the keys are likely to be unique."""
     plan = place.plan
     counts: list[exp.Expr] = [row_count(plan, side) for side in (plan.a, plan.b)]
     if place.engine.dialect in _DIRECT:
@@ -148,7 +148,7 @@ async def _direct_statement(place: Place, repeated: float) -> Statement | None:
 
 
 async def _stage_direct(place: Place, statement: Statement, workspace: Workspace) -> str | None:
-    """Return the table of the joined rows; None if a key is not unique, or if they do not join."""
+    """The table of the joined rows; None if a key is not unique, or if they do not join."""
     try:
         table = await _stage(place, statement, workspace)
     except QueryError:  # the aggregated way reports what is wrong, if it fails too
@@ -160,7 +160,7 @@ async def _stage_direct(place: Place, statement: Statement, workspace: Workspace
 
 
 async def _is_proven(table: str, workspace: Workspace) -> bool:
-    """Return whether every key in the table of `counted_statement` is unique on each side."""
+    """Whether every key in the table of `counted_statement` is unique on each side."""
     joined = exp.NEQ(this=sql.bare("same"), expression=exp.Literal.number(COUNTED))
     differs = sql.equals(sql.bare("same"), 0)
     columns: list[exp.Expr] = []
@@ -186,7 +186,7 @@ def _have_primary_keys(plan: ComparisonPlan) -> bool:
 
 
 def _has_primary_key(side: Side) -> bool:
-    """Return whether the key contains the primary key of the side's table, as it is stored."""
+    """Whether the key contains the primary key of the side's table, as it is stored."""
     source, table = side.source, side.source.table
     if source.definition.table is None or table is None or not table.primary_key:
         return False
@@ -200,7 +200,7 @@ def _has_primary_key(side: Side) -> bool:
 
 
 async def _repeated_share(place: Place) -> float:
-    """Return the share of rows whose key is repeated, among those with the keys of the first rows.
+    """The share of rows whose key is repeated, among those with the keys of the first rows.
 
     That of staged sides is 1, because their groups need not be joined otherwise; that of a primary
     key, and of a database where it makes no difference, is 0.
@@ -220,7 +220,7 @@ async def _ask(place: Place, first: exp.Select, *others: exp.Select) -> list[dic
 
 
 def _repetitions(plan: ComparisonPlan, side: Side) -> exp.Select:
-    """Return how many rows have a key of the first rows, and how many of them share it with none.
+    """How many rows have a key of the first rows, and how many of them share it with none.
 
     In data that is sorted by a key, DuckDB reads only the parts with these keys. It does so for
     keys that are equal, not for NULL; the proof counts rows with NULL in their keys, too.

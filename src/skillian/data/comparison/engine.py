@@ -129,7 +129,7 @@ class ComparisonEngine:
         order: Order | None = None,
         where: Sequence[ColumnFilter] = (),
     ) -> ComparisonRows:
-        """Return a page of a comparison's groups, the largest difference first.
+        """A page of a comparison's groups, the largest difference first.
 
         `status` None means all classes except `match`; `Page` defines `order` and `where`. Raises
         `InvalidInputError` for a comparison that has expired or an invalid page, and
@@ -164,7 +164,7 @@ class ComparisonEngine:
                 yield batch
 
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
-        """Return the gap of a measure over two of the dimensions of the key.
+        """The gap of a measure over two of the dimensions of the key.
 
         Raises as `rows` does.
         """
@@ -173,7 +173,7 @@ class ComparisonEngine:
         return await read_heat_map(table, self._workspace, comparison.plan, dimensions, measure)
 
     async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
-        """Return which members of which dimensions carry the gap, the smallest explanation first.
+        """Which members of which dimensions carry the gap, the smallest explanation first.
 
         It uses the dimensions of the key; `dimensions` names further ones to break the gap down by,
         for which the sources are compared at that finer grain. What would take too much memory or
@@ -196,7 +196,7 @@ class ComparisonEngine:
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100
     ) -> DrillDown:
-        """Return the rows of one group on both sides; `key` has the value of each dimension.
+        """The rows of one group on both sides; `key` has the value of each dimension.
 
         Raises as `rows` does, and `QueryError`.
         """
@@ -207,17 +207,17 @@ class ComparisonEngine:
     async def paired_rows(
         self, cache_key: str, key: Mapping[str, object], limit: int = MAX_PAIRED
     ) -> PairedRows:
-        """Return the rows of one group, each next to its counterpart; raises as `drill_down`."""
+        """The rows of one group, each next to its counterpart; raises as `drill_down`."""
         if not 1 <= limit <= MAX_PAIRED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
         return await paired_rows(self._cache.get(cache_key).plan, key, limit)
 
     def remembered(self, cache_key: str) -> ComparisonResult:
-        """Return the result of a cached comparison; raises `InvalidInputError`."""
+        """The result of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).result
 
     def question(self, cache_key: str) -> ComparisonQuestion:
-        """Return the question of a cached comparison; raises `InvalidInputError`."""
+        """The question of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).question
 
     async def aclose(self) -> None:

@@ -24,12 +24,12 @@ _REPEATED = "repeated_keys"
 
 
 def groups_of_rows(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides in one database, by a single aggregation."""
+    """The relations up to `groups` for sides in one database, by a single aggregation."""
     return {"both": rows_of_both(plan), "groups": aggregated(plan)}
 
 
 def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
-    """Return the rows of one side; the columns of the other side are NULL."""
+    """The rows of one side; the columns of the other side are NULL."""
     one, none = sql.one(), exp.Null()
     values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
     values |= {"rows_a": one if is_a else none, "rows_b": none.copy() if is_a else one.copy()}
@@ -44,7 +44,7 @@ def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
 
 
 def aggregated(plan: ComparisonPlan) -> exp.Select:
-    """Return the groups of the rows in `both`."""
+    """The groups of the rows in `both`."""
     columns: list[exp.Expr] = key_columns(plan)
     rows = {name: exp.Count(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
     columns += [sql.named(count, name) for name, count in rows.items()]
@@ -65,7 +65,7 @@ def aggregated(plan: ComparisonPlan) -> exp.Select:
 
 
 def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
-    """Return one side aggregated: the keys, row_count, and per measure total_<n>."""
+    """One side aggregated: the keys, row_count, and per measure total_<n>."""
     values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
     keys = [sql.bare(name) for name in values]
     columns: list[exp.Expr] = [*keys, sql.named(exp.Count(this=exp.Star()), "row_count")]
@@ -86,13 +86,13 @@ def side_select(plan: ComparisonPlan, side: Side) -> exp.Select:
 
 
 def rows_of_both(plan: ComparisonPlan) -> exp.Query:
-    """Return the rows of both sides by UNION ALL; the columns of the other side are NULL."""
+    """The rows of both sides by UNION ALL; the columns of the other side are NULL."""
     halves = [_rows(plan, plan.a, is_a=True), _rows(plan, plan.b, is_a=False)]
     return exp.union(*halves, distinct=False, copy=False)
 
 
 def key_rows(plan: ComparisonPlan) -> exp.Query:
-    """Return the keys of all rows of both sides, with a row_count of 1."""
+    """The keys of all rows of both sides, with a row_count of 1."""
     halves: list[exp.Query] = []
     for side in (plan.a, plan.b):
         values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
@@ -102,7 +102,7 @@ def key_rows(plan: ComparisonPlan) -> exp.Query:
 
 
 def key_rows_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> exp.Query:
-    """Return the keys of the groups of both staged sides, with their number of rows."""
+    """The keys of the groups of both staged sides, with their number of rows."""
     columns = [*key_columns(plan), sql.bare("row_count")]
     halves = [
         exp.Select(expressions=[each.copy() for each in columns]).from_(sql.table(tables[name]))
@@ -112,7 +112,7 @@ def key_rows_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> exp.Q
 
 
 def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides that are staged in the workspace.
+    """The relations up to `groups` for sides that are staged in the workspace.
 
     `tables` are the tables with the rows of `side_select`, by STAGED_A and STAGED_B.
     """
@@ -132,7 +132,7 @@ def groups_of_staged(plan: ComparisonPlan, tables: Mapping[str, str]) -> dict[st
 
 
 def pieces_direct(plan: ComparisonPlan, most: int) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides whose keys are unique: their rows, joined.
+    """The relations up to `groups` for sides whose keys are unique: their rows, joined.
 
     There are at most `most` joined rows, so that keys that are not unique cannot fill the disk;
     the proof in `differences.py` then fails. A limit that the statement itself computes would make
@@ -143,7 +143,7 @@ def pieces_direct(plan: ComparisonPlan, most: int) -> dict[str, exp.Query]:
 
 
 def pieces_unique(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides whose database keeps their keys unique.
+    """The relations up to `groups` for sides whose database keeps their keys unique.
 
     As in `pieces_joined`, a key with a NULL has a row for each side.
     """
@@ -151,7 +151,7 @@ def pieces_unique(plan: ComparisonPlan) -> dict[str, exp.Query]:
 
 
 def groups_mixed(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides in which few keys are repeated.
+    """The relations up to `groups` for sides in which few keys are repeated.
 
     Rows whose key is repeated on neither side are joined; only the others are aggregated.
     """
@@ -170,7 +170,7 @@ def groups_mixed(plan: ComparisonPlan) -> dict[str, exp.Query]:
 
 
 def _repeated_keys(plan: ComparisonPlan) -> exp.Query:
-    """Return the keys that several rows of a side have."""
+    """The keys that several rows of a side have."""
     sides: list[exp.Query] = []
     for side in (plan.a, plan.b):
         values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
@@ -192,7 +192,7 @@ def _without_repeated(plan: ComparisonPlan, side: exp.Select) -> exp.Select:
 
 
 def _same_key(plan: ComparisonPlan, one: str, other: str) -> exp.Expr:
-    """Return the test whether two rows have the same key; NULL equals NULL."""
+    """The test whether two rows have the same key; NULL equals NULL."""
     names = [key.name for key in key_columns(plan)]
     return sql.all_of(
         exp.NullSafeEQ(this=sql.column(name, one), expression=sql.column(name, other))
@@ -201,12 +201,12 @@ def _same_key(plan: ComparisonPlan, one: str, other: str) -> exp.Expr:
 
 
 def groups_direct(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups` for sides whose keys are known to be unique."""
+    """The relations up to `groups` for sides whose keys are known to be unique."""
     return {**_row_sides(plan, is_exact=True), "groups": _joined(plan, null_safe=True)}
 
 
 def row_count(plan: ComparisonPlan, side: Side) -> exp.Subquery:
-    """Return the number of rows of a side as a scalar."""
+    """The number of rows of a side as a scalar."""
     rows = filtered_rows(side.source, {}, side.where, plan.parameters)
     count = exp.Select(expressions=[exp.Count(this=exp.Star())])
     return count.from_(rows.subquery(sql.name("rows"), copy=False), copy=False).subquery(copy=False)
@@ -220,7 +220,7 @@ def _row_sides(plan: ComparisonPlan, *, is_exact: bool) -> dict[str, exp.Query]:
 
 
 def _row_side(plan: ComparisonPlan, side: Side, *, is_exact: bool) -> exp.Select:
-    """Return the rows of a side in the form of `side_select`.
+    """The rows of a side in the form of `side_select`.
 
     With `is_exact` amounts have the type of `side_select`. Otherwise those of the same type on both
     sides keep it, which is narrower and faster to compare.
@@ -264,7 +264,7 @@ JOINING = frozenset({"postgres"})
 
 
 def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups`, in which a key with a NULL has a row for each side.
+    """The relations up to `groups`, in which a key with a NULL has a row for each side.
 
     Combining these rows takes reading both sides again, unless the groups are collapsed anyway.
     """
@@ -273,7 +273,7 @@ def pieces_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
 
 
 def groups_joined(plan: ComparisonPlan) -> dict[str, exp.Query]:
-    """Return the relations up to `groups`."""
+    """The relations up to `groups`."""
     with_null = sql.any_of(sql.is_null(key) for key in key_columns(plan))
     both = exp.Select(expressions=[exp.Star()])
     both.from_(rows_of_both(plan).subquery(sql.name("rows"), copy=False), copy=False)

@@ -22,7 +22,7 @@ def interpret(
     top: Sequence[Difference],
     limits: Mapping[str, Thresholds],
 ) -> tuple[str, ...]:
-    """Return the findings in sentences, the overall picture first; `limits` are by measure.
+    """The findings in sentences, the overall picture first; `limits` are by measure.
 
     A match in `top` is a group whose sides differ only in their number of rows.
     """
@@ -32,7 +32,7 @@ def interpret(
 def findings(
     source_a: str, source_b: str, summary: Summary, top: Sequence[Difference]
 ) -> tuple[str, ...]:
-    """Return the sentences of `interpret` that say more than the counts, limits and totals."""
+    """The sentences of `interpret` that say more than the counts, limits and totals."""
     return tuple(_Interpreter(source_a, source_b, summary, top, {}).findings())
 
 
@@ -249,7 +249,7 @@ def _within(limits: Limits, unit: str | None) -> str:
 
 
 def _counted(count: int, differences: Iterable[Difference]) -> str:
-    """Return the number of groups, and the keys of the first known ones."""
+    """The number of groups, and the keys of the first known ones."""
     groups = "1 group" if count == 1 else f"{count} groups"
     keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
     some = "such as " if len(keys) < count else ""

@@ -39,17 +39,17 @@ class NearMisses:
     unicode: int = 0
 
     def to_dict(self) -> dict[str, int]:
-        """Return the counts by what differs."""
+        """The counts by what differs."""
         return {name: getattr(self, name) for name in _FOLDS}
 
 
 def has_texts(plan: ComparisonPlan) -> bool:
-    """Return whether a key is text: other types have only one form."""
+    """Whether a key is text: other types have only one form."""
     return any(term.type.kind == "text" for term in plan.a.keys)
 
 
 def near_miss_columns(plan: ComparisonPlan) -> list[exp.Expr]:
-    """Return one scalar column for each kind of near miss, over the relation `missing`."""
+    """One scalar column for each kind of near miss, over the relation `missing`."""
     if not has_texts(plan):
         return []
     kinds = [term.type.kind for term in plan.a.keys]
@@ -57,14 +57,14 @@ def near_miss_columns(plan: ComparisonPlan) -> list[exp.Expr]:
 
 
 def missing_select() -> exp.Select:
-    """Return the groups that are on one side only."""
+    """The groups that are on one side only."""
     one_side = [sql.is_text(sql.bare("status"), f"missing_in_{side}") for side in "ab"]
     select = exp.Select(expressions=[exp.Star()]).from_(sql.table("different"), copy=False)
     return select.where(sql.any_of(one_side), copy=False)
 
 
 def read_near_misses(row: Mapping[str, object]) -> NearMisses:
-    """Return the counts from a row of the statement; all are 0 if no key is text."""
+    """The counts from a row of the statement; all are 0 if no key is text."""
     return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})
 
 

@@ -77,7 +77,7 @@ class Page:
     def counted(
         self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
     ) -> exp.Select:
-        """Return the SELECT that counts the groups on all pages of this kind; raises as `of`."""
+        """The SELECT that counts the groups on all pages of this kind; raises as `of`."""
         everything = replace(self, offset=0, limit=None).of(select, plan, parameters)
         everything.set("order", None)
         everything.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
@@ -116,7 +116,7 @@ def _key(choice: _ColumnChoice, plan: ComparisonPlan) -> int:
 
 
 def position(kind: str, name: str, names: Sequence[str]) -> int:
-    """Return the index of a name; raises `UnknownNameError`."""
+    """The index of a name; raises `UnknownNameError`."""
     if name not in names:
         raise UnknownNameError(kind, name, names, "this comparison")
     return names.index(name)
@@ -144,7 +144,7 @@ def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.BoundValue
 
 
 def _contained(test: object) -> str | None:
-    """Return the text of `{"contains": text}`; None for other filters."""
+    """The text of `{"contains": text}`; None for other filters."""
     if not isinstance(test, Mapping):
         return None
     operators = cast("Mapping[object, object]", test)

@@ -60,7 +60,7 @@ class Place:
     tables: tuple[str, ...] = ()
 
     def statement(self, tree: exp.Expr) -> Statement:
-        """Return a statement over the groups in the engine's dialect."""
+        """A statement over the groups in the engine's dialect."""
         return prepare(tree, self.engine.dialect, self.plan.parameters.values)
 
     async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
@@ -80,7 +80,7 @@ async def fetch(engine: StatementEngine, statement: Statement) -> list[dict[str,
 async def choose_place(
     plan: ComparisonPlan, workspace: Workspace, progress: Progress | None = None
 ) -> Place:
-    """Return the place: an engine that reads both sides, or the workspace after staging them."""
+    """The place: an engine that reads both sides, or the workspace after staging them."""
     shared = await shared_engine(plan.a.source, plan.b.source)
     if shared is not None:
         plan = replace(

@@ -64,7 +64,7 @@ async def bound_side(
     filters: Filters | None,
     parameters: sql.BoundValues,
 ) -> Side:
-    """Return one side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
+    """One side; raises as `BoundSource`, `exact_measures` and `conditions` do."""
     where = conditions(source, filters)
     return Side(
         source=source,
@@ -77,7 +77,7 @@ async def bound_side(
 def plan_comparison(
     a: Side, b: Side, thresholds: Sequence[Thresholds], parameters: sql.BoundValues
 ) -> ComparisonPlan:
-    """Return the plan for two sides with the same keys and measures.
+    """The plan for two sides with the same keys and measures.
 
     Raises `QueryError`, with the fix, if keys or measures cannot be compared.
     """
@@ -98,7 +98,7 @@ def plan_comparison(
 def shared_keys(
     a: BoundSource, b: BoundSource, names: Sequence[str] | None, default: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the dimensions of the key: `names`, or the defaults that both sources have."""
+    """The dimensions of the key: `names`, or the defaults that both sources have."""
     both = common_names(a, b)
     if names is None:
         names = [name for name in default if name in both]
@@ -111,7 +111,7 @@ def shared_keys(
 
 
 def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
-    """Return the dimensions that both sources have."""
+    """The dimensions that both sources have."""
     return tuple(name for name in a.definition.dimensions if name in b.definition.dimensions)
 
 
@@ -127,7 +127,7 @@ def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
 
 
 def _widened(term: Term, other: ColumnType, scale: int) -> Term:
-    """Return the term in a type that holds the decimals of both sides."""
+    """The term in a type that holds the decimals of both sides."""
     if term.type.kind != "decimal" or term.type == other:
         return term
     return Term(term.name, sql.decimal(term.value, scale), ColumnType(term.type.kind, "", scale))
@@ -185,7 +185,7 @@ _GOALS: dict[Kind, str] = {
 
 
 async def with_same_types(a: Side, b: Side) -> tuple[Side, Side]:
-    """Return both sides; a text key without any value gets the type of the other side.
+    """Both sides; a text key without any value gets the type of the other side.
 
     This allows comparing a file that has only a header. In a file, a key is often text because of
     one bad value: raises `QueryError` with the values that cannot be read in the other type.
@@ -246,7 +246,7 @@ class ComparisonQuestion:
         filters: Filters | None,
         thresholds: Thresholds | Mapping[str, Any] | None,
     ) -> "ComparisonQuestion":
-        """Return a question from the arguments of a request; raises `InvalidInputError`."""
+        """A question from the arguments of a request; raises `InvalidInputError`."""
         named = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
         if not named:
             raise InvalidInputError("name at least one measure to compare")
@@ -261,7 +261,7 @@ class ComparisonQuestion:
         return hashlib.sha256(text.encode()).hexdigest()
 
     def aligned_on(self, names: Sequence[str]) -> "ComparisonQuestion":
-        """Return the same question at another grain."""
+        """The same question at another grain."""
         return replace(self, align_on=tuple(names))
 
 
@@ -278,14 +278,14 @@ class Planner:
         self._binder = binder
 
     async def bind(self, question: ComparisonQuestion) -> tuple[BoundSource, BoundSource]:
-        """Return both sources bound to their databases; raises as `Binder.bind` does."""
+        """Both sources bound to their databases; raises as `Binder.bind` does."""
         a = await self._binder.bind(question.source_a)
         return a, await self._binder.bind(question.source_b)
 
     async def plan(
         self, question: ComparisonQuestion, sources: tuple[BoundSource, BoundSource]
     ) -> ComparisonPlan:
-        """Return the plan; raises as `ComparisonEngine.compare` does."""
+        """The plan; raises as `ComparisonEngine.compare` does."""
         a, b = sources
         settings = self._registry.comparison
         keys = shared_keys(a, b, question.align_on, settings.default_align_on)
@@ -302,7 +302,7 @@ class Planner:
         return plan_comparison(*sides, limits, parameters)
 
     def cache_key(self, plan: ComparisonPlan, top: int) -> str:
-        """Return a digest of everything that determines the result."""
+        """A digest of everything that determines the result."""
         sides = [
             {
                 "name": side.source.name,
@@ -327,7 +327,7 @@ class Planner:
 
 
 def unused_dimensions(plan: ComparisonPlan) -> tuple[str, ...]:
-    """Return the dimensions that both sources have and the key does not contain."""
+    """The dimensions that both sources have and the key does not contain."""
     shared = common_names(plan.a.source, plan.b.source)
     return tuple(name for name in shared if name not in plan.align_on)
 

@@ -30,7 +30,7 @@ EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 
 
 def finite(value: Decimal | None) -> Decimal | None:
-    """Return a finite value, or None for NULL, NaN and the infinities."""
+    """A finite value, or None for NULL, NaN and the infinities."""
     return value if value is not None and value.is_finite() else None
 
 
@@ -58,7 +58,7 @@ class Classes:
         return f"{tenths // 10}.{tenths % 10} %"
 
     def to_dict(self) -> dict[str, int]:
-        """Return the counts by class."""
+        """The counts by class."""
         return {
             "match": self.match,
             "minor_diff": self.minor_diff,
@@ -105,7 +105,7 @@ class MeasureSummary:
     note: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the summary for JSON; numbers with a fraction are strings."""
+        """The summary for JSON; numbers with a fraction are strings."""
         return {
             "unit": self.unit,
             "by_status": self.classes.to_dict(),
@@ -180,7 +180,7 @@ class Summary:
         return not repeated and more == 2 * fewer and self.uneven_groups == self.classes.groups
 
     def to_dict(self) -> dict[str, object]:
-        """Return the summary for JSON."""
+        """The summary for JSON."""
         return {
             "groups": self.classes.groups,
             "matched": self.classes.match,
@@ -264,7 +264,7 @@ class Difference:
         return "infinite_in_b" if self.b.is_infinite() else None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the difference for JSON; numbers with a fraction are strings."""
+        """The difference for JSON; numbers with a fraction are strings."""
         return {
             "measure": self.measure,
             "key": {name: jsonable(value) for name, value in self.key.items()},
@@ -297,7 +297,7 @@ class Proof:
     thresholds: Mapping[str, Thresholds]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the proof for JSON."""
+        """The proof for JSON."""
         return {
             "sql": self.sql,
             "parameters": _jsonable(self.parameters),
@@ -339,7 +339,7 @@ class ComparisonResult:
     findings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return the whole result for JSON."""
+        """The whole result for JSON."""
         return {
             "source_a": self.source_a,
             "source_b": self.source_b,

@@ -79,7 +79,7 @@ class PairedRows:
 
 
 async def paired_rows(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> PairedRows:
-    """Return at most `limit` rows of each side; raises as `drill_down` does."""
+    """At most `limit` rows of each side; raises as `drill_down` does."""
     typed = typed_key(plan, key)
     columns = _common_columns(plan)
     a, b = await together(
@@ -130,7 +130,7 @@ class _Column:
 
 
 def _common_columns(plan: ComparisonPlan) -> list[_Column]:
-    """Return the dimensions and measures of both sources, and other columns with the same name.
+    """The dimensions and measures of both sources, and other columns with the same name.
 
     The dimensions of the group are left out, because they are equal in all of its rows.
     """
@@ -160,7 +160,7 @@ def _column_of_dimension(source: BoundSource, name: str) -> str | None:
 
 
 def _grouped(source: BoundSource, align_on: Iterable[str]) -> set[str | None]:
-    """Return the columns of a source that are equal in all rows of a group."""
+    """The columns of a source that are equal in all rows of a group."""
     return {_column_of_dimension(source, name) for name in align_on}
 
 
@@ -222,12 +222,12 @@ async def _side_rows(
 
 
 def _comparable(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return a value as it is, or as text if Python has no exact value for its type."""
+    """A value as it is, or as text if Python has no exact value for its type."""
     return sql.as_text(value) if kind.kind in {"float", "other"} else value
 
 
 def _canonical(value: object) -> str | None:
-    """Return a text that is the same for equal values, whatever the type of their column."""
+    """A text that is the same for equal values, whatever the type of their column."""
     if isinstance(value, Decimal) and value.is_finite():
         return f"{value.normalize(EXACT):f}" if value else "0"
     return None if value is None else str(jsonable(value))
@@ -296,7 +296,7 @@ def _equal_rows(a: Sequence[Cells], b: Sequence[Cells]) -> Iterator[tuple[int, i
 
 
 def _key(a: Sequence[Cells], b: Sequence[Cells], identifying: Sequence[int]) -> tuple[int, ...]:
-    """Return the fewest columns that name each row of both sides, most of them on both."""
+    """The fewest columns that name each row of both sides, most of them on both."""
     for count in range(1, _KEY_COLUMNS + 1):
         for columns in combinations(identifying[:_SCORED], count):
             one, other = _keys(a, columns), _keys(b, columns)
@@ -308,7 +308,7 @@ def _key(a: Sequence[Cells], b: Sequence[Cells], identifying: Sequence[int]) -> 
 
 
 def _keys(rows: Sequence[Cells], columns: Sequence[int]) -> dict[Cells, int]:
-    """Return the row of each key; a row without a complete key has none."""
+    """The row of each key; a row without a complete key has none."""
     keys = ((tuple(cells[index] for index in columns), row) for row, cells in enumerate(rows))
     return {key: row for key, row in keys if None not in key}
 

@@ -40,7 +40,7 @@ class GroupRow:
     measures: tuple[Difference, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the group for JSON; numbers with a fraction are strings."""
+        """The group for JSON; numbers with a fraction are strings."""
         shared = {"measure", "key", "rows_a", "rows_b"}
         values = {
             measure.measure: {
@@ -68,7 +68,7 @@ class ComparisonRows:
     rows: tuple[GroupRow, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the page for JSON."""
+        """The page for JSON."""
         return {
             "cache_key": self.cache_key,
             "statuses": list(self.statuses),
@@ -94,7 +94,7 @@ class Groups:
         self._differences = differences
 
     async def page(self, page: Page) -> tuple[GroupRow, ...]:
-        """Return the groups of a page; raises as `Page.of`, and `QueryError`."""
+        """The groups of a page; raises as `Page.of`, and `QueryError`."""
         groups: list[GroupRow] = []
         async with aclosing(self.batches(page)) as batches:
             async for batch in batches:
@@ -112,7 +112,7 @@ class Groups:
                     await asyncio.sleep(0)  # let other tasks run: a batch takes long
 
     async def count(self, page: Page) -> int:
-        """Return the number of groups on all pages of this kind; raises as `page`."""
+        """The number of groups on all pages of this kind; raises as `page`."""
         statement = await asyncio.to_thread(self._statement, page.counted)
         async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             return sum([int(row["total"]) async for batch in batches for row in python_rows(batch)])
@@ -155,13 +155,13 @@ class DrillDown:
     b: QueryResult
 
     def to_dict(self) -> dict[str, object]:
-        """Return the rows for JSON."""
+        """The rows for JSON."""
         key = {name: jsonable(value) for name, value in self.key.items()}
         return {"key": key, "a": self.a.to_dict(), "b": self.b.to_dict()}
 
 
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:
-    """Return at most `limit` rows of each side; raises as `typed_key` does."""
+    """At most `limit` rows of each side; raises as `typed_key` does."""
     typed = typed_key(plan, key)
     a, b = await together(
         raw_rows(plan.a.source, conditions_of(plan.a, typed), limit, in_order=True),
@@ -171,7 +171,7 @@ async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int
 
 
 def typed_key(plan: ComparisonPlan, key: Mapping[str, object]) -> Mapping[str, object]:
-    """Return the key of a group, which has a value or None for each dimension, in their types.
+    """The key of a group, which has a value or None for each dimension, in their types.
 
     Raises `InvalidInputError` for a key with other dimensions.
     """
@@ -187,7 +187,7 @@ def typed_key(plan: ComparisonPlan, key: Mapping[str, object]) -> Mapping[str, o
 
 
 def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...]:
-    """Return the conditions of a side's rows in a group, whose key is typed."""
+    """The conditions of a side's rows in a group, whose key is typed."""
     where: list[Condition] = list(side.where)
     for name, value in key.items():
         term = side.source.dimension(name, sql.BoundValues())

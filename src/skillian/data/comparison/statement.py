@@ -24,7 +24,7 @@ Relations = Mapping[str, exp.Query]
 
 
 def different_statement(plan: ComparisonPlan, table: str) -> exp.Select:
-    """Return the groups that differ with their classes, from a table of `collapsed_statement`."""
+    """The groups that differ with their classes, from a table of `collapsed_statement`."""
     collapsed = exp.Select(expressions=[exp.Star()]).from_(sql.table(table), copy=False)
     collapsed.where(sql.equals(sql.bare("same"), 0), copy=False)
     return with_relations(
@@ -33,7 +33,7 @@ def different_statement(plan: ComparisonPlan, table: str) -> exp.Select:
 
 
 def summary_statement(plan: ComparisonPlan, table: str, different: str, top: int) -> exp.Select:
-    """Return the statement; each of its rows holds the summary and one of the top differences.
+    """The statement; each of its rows holds the summary and one of the top differences.
 
     Without differences there is one row, whose top columns are NULL. `table` and `different` have
     the rows of `collapsed_statement` and `different_statement`.
@@ -63,12 +63,12 @@ def summary_statement(plan: ComparisonPlan, table: str, different: str, top: int
 
 
 def rated(plan: ComparisonPlan, groups: Relations) -> Relations:
-    """Return the relations up to `rated`: all groups with their classes."""
+    """The relations up to `rated`: all groups with their classes."""
     return {**groups, "classified": _classified(plan, "groups"), "rated": _rated(plan)}
 
 
 def with_relations(statement: exp.Select, relations: Relations) -> exp.Select:
-    """Return the statement with these relations as its WITH clause."""
+    """The statement with these relations as its WITH clause."""
     for name, query in relations.items():
         statement.with_(sql.name(name), as_=query, copy=False)
     return statement
@@ -106,7 +106,7 @@ def _status(index: int, measure: MeasurePlan, parameters: sql.BoundValues) -> ex
 
 
 def _within(a: exp.Expr, b: exp.Expr, limits: Limits, parameters: sql.BoundValues) -> exp.Expr:
-    """Return the test that each stated limit is met.
+    """The test that each stated limit is met.
 
     The terms are cross-multiplied, since a quotient would be a binary float. For a = 0 there is no
     percentage: a stated absolute limit decides alone, and without one only 0 is within the limits.
@@ -157,12 +157,12 @@ SHOWN = 3
 
 
 def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
-    """Return the key columns, which have the same names in all relations."""
+    """The key columns, which have the same names in all relations."""
     return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
 def equal_select(plan: ComparisonPlan) -> exp.Select:
-    """Return counts and sums over the groups that are equal on both sides, as one row."""
+    """Counts and sums over the groups that are equal on both sides, as one row."""
     sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
     columns = [
         sql.named(sql.decimal(exp.Sum(this=sql.bare(of)), 0), name) for name, of in sums.items()
@@ -179,7 +179,7 @@ def equal_select(plan: ComparisonPlan) -> exp.Select:
 
 
 def summary_select(plan: ComparisonPlan) -> exp.Select:
-    """Return counts and sums over the groups that differ, as one row."""
+    """Counts and sums over the groups that differ, as one row."""
     a, b, zero = sql.bare("rows_a"), sql.bare("rows_b"), sql.zero()
     both = [exp.GT(this=a, expression=zero), exp.GT(this=b, expression=zero.copy())]
     uneven = sql.all_of([*both, exp.NEQ(this=a.copy(), expression=b.copy())])
@@ -241,14 +241,14 @@ def _measure_summary(index: int, measure: MeasurePlan) -> list[exp.Expr]:
 
 
 def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
-    """Return the test that one side of a measure has no value: neither a number nor NaN."""
+    """The test that one side of a measure has no value: neither a number nor NaN."""
     tests = [sql.is_null(sql.bare(f"{side}_{index}"))]
     tests += [sql.is_null(sql.bare(f"x{side}_{index}"))] if measure.has_code else []
     return exp.Paren(this=sql.all_of(tests))
 
 
 def top_select(plan: ComparisonPlan, top: int) -> exp.Query:
-    """Return the `top` largest differences of each measure that are not a match.
+    """The `top` largest differences of each measure that are not a match.
 
     Rows with the measure `UNEVEN` are the first groups that differ only in their number of rows.
     """
@@ -288,13 +288,13 @@ def _largest(plan: ComparisonPlan, index: int, top: int) -> exp.Select:
 
 
 def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
-    """Return the order by the size of one measure's gap; ties are ordered by key."""
+    """The order by the size of one measure's gap; ties are ordered by key."""
     size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 
 
 def count_where(test: exp.Expr, name: str) -> exp.Expr:
-    """Return the number of rows that meet a test, as a column."""
+    """The number of rows that meet a test, as a column."""
     return sql.named(exp.Count(this=exp.case().when(test, exp.Literal.number(1), copy=False)), name)
 
 

@@ -24,7 +24,7 @@ _ADDITIVE = frozenset({"sum", "count"})
 def read_rows(
     rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
 ) -> tuple[Summary, tuple[Difference, ...]]:
-    """Return the summary, which is the same in every row, and the top differences.
+    """The summary, which is the same in every row, and the top differences.
 
     The differences are those of each measure in turn, the largest first, then the groups that match
     and differ only in their number of rows. The equal groups are counted apart: each is a match.
@@ -91,7 +91,7 @@ def _measure(row: Mapping[str, Any], index: int, measure: MeasurePlan) -> Measur
 
 
 def _total(row: Mapping[str, Any], index: int, measure: MeasurePlan, side: str) -> Decimal | None:
-    """Return the sum over all groups: NaN if one is NaN, or if both infinities occur."""
+    """The sum over all groups: NaN if one is NaN, or if both infinities occur."""
     finite = _sum(row[f"total_{side}_{index}"], row[f"equal_total_{index}"])
     if not measure.has_code:
         return finite
@@ -109,14 +109,14 @@ def _classes(row: Mapping[str, Any], measure: str = "") -> Classes:
 
 
 def _sum(one: Decimal | None, other: Decimal | None) -> Decimal | None:
-    """Return the sum as SQL defines it: NULL is ignored, and the sum of NULLs is NULL."""
+    """The sum as SQL defines it: NULL is ignored, and the sum of NULLs is NULL."""
     if one is None or other is None:
         return other if one is None else one
     return EXACT.add(one, other)
 
 
 def key_of(row: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, object]:
-    """Return the key of a group, by dimension."""
+    """The key of a group, by dimension."""
     return {
         term.name: python_value(row[f"key_{position}"], term.type.kind)
         for position, term in enumerate(plan.a.keys)
@@ -124,7 +124,7 @@ def key_of(row: Mapping[str, Any], plan: ComparisonPlan) -> dict[str, object]:
 
 
 def difference(row: Mapping[str, Any], plan: ComparisonPlan, index: int) -> Difference:
-    """Return one measure of a group."""
+    """One measure of a group."""
     return Difference(
         measure=plan.measures[index].name,
         key=key_of(row, plan),

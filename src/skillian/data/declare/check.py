@@ -242,7 +242,7 @@ async def _keys(source: BoundSource, keys: Sequence[str]) -> SourceFinding:
 async def _unfit(
     source: BoundSource, value: exp.Expr, parameters: sql.BoundValues, rows: int
 ) -> str | None:
-    """Return how many values cannot be converted, with an example, if the database can test it."""
+    """How many values cannot be converted, with an example, if the database can test it."""
     test = unfit_test(value, source.connector.dialect)
     column = value.find(exp.Column)
     if test is None or column is None:

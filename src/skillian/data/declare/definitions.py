@@ -125,14 +125,14 @@ class Limits(Definition):
     percentage: Limit | None = None
 
     def over(self, wider: "Limits") -> "Limits":
-        """Return these limits if at least one is stated, otherwise those of `wider`.
+        """These limits if at least one is stated, otherwise those of `wider`.
 
         An unstated limit does not apply: one that is stated replaces both of `wider`.
         """
         return wider if self.absolute is None and self.percentage is None else self
 
     def settled(self) -> "Limits":
-        """Return the effective limits: both are 0 if neither is set."""
+        """The effective limits: both are 0 if neither is set."""
         if self.absolute is None and self.percentage is None:
             return Limits(absolute=Decimal(0), percentage=Decimal(0))
         return self
@@ -143,7 +143,7 @@ class Limits(Definition):
         return not self.absolute if self.absolute is not None else not self.percentage
 
     def words(self, unit: str | None = None) -> str:
-        """Return the limits in words, such as `10 EUR and 1 %`."""
+        """The limits in words, such as `10 EUR and 1 %`."""
         amount = f" {unit}" if unit else ""
         parts = [f"{self.absolute:f}{amount}"] if self.absolute is not None else []
         parts += [f"{self.percentage:f} %"] if self.percentage is not None else []
@@ -157,13 +157,13 @@ class Thresholds(Definition):
     minor_diff: Limits = Limits()
 
     def over(self, wider: "Thresholds") -> "Thresholds":
-        """Return these thresholds; a class without limits has those of `wider`."""
+        """These thresholds; a class without limits has those of `wider`."""
         return Thresholds(
             match=self.match.over(wider.match), minor_diff=self.minor_diff.over(wider.minor_diff)
         )
 
     def settled(self) -> "Thresholds":
-        """Return the effective limits."""
+        """The effective limits."""
         return Thresholds(match=self.match.settled(), minor_diff=self.minor_diff.settled())
 
 
@@ -190,7 +190,7 @@ class ComparisonSettings(Definition):
     cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
 
     def thresholds_for(self, pair: frozenset[str], measure: str) -> Thresholds:
-        """Return the configured limits for one measure of two sources."""
+        """The configured limits for one measure of two sources."""
         thresholds = self.thresholds
         for settings in self.pairs:
             if frozenset(settings.sources) == pair:

@@ -46,7 +46,7 @@ class YamlDocument:
         self.faults.append(Fault(self.file, line, message, fix))
 
     def line_of(self, path: Path) -> int:
-        """Return the line of `path`, or of the nearest parent that has one."""
+        """The line of `path`, or of the nearest parent that has one."""
         while path not in self.lines and path:
             path = path[:-1]
         return self.lines.get(path, 1)
@@ -175,7 +175,7 @@ class _NodeReader:
         return merged | result
 
     def _merged(self, node: Node, path: Path, line: int) -> dict[str, Data]:
-        """Return what `<<: *other` adds to a mapping, whose own keys count first."""
+        """What `<<: *other` adds to a mapping, whose own keys count first."""
         others = node.value if isinstance(node, SequenceNode) else [node]
         values = [self.plain(other, path) for other in others]
         if not all(isinstance(value, dict) for value in values):
@@ -211,7 +211,7 @@ _SHOWN = 60
 
 
 def validated(model: type[M], document: YamlDocument, secret: str | None = None) -> M | None:
-    """Return the document's data as this model; None, with faults in the document, if invalid.
+    """The document's data as this model; None, with faults in the document, if invalid.
 
     Values under the key `secret` never appear in a fault.
     """
@@ -257,7 +257,7 @@ _REASONS = {
 
 
 def reason_of(details: ErrorDetails) -> str:
-    """Return why a value is not valid."""
+    """Why a value is not valid."""
     known = _REASONS.get(details["type"])
     if known is not None:
         return known.format_map(details.get("ctx", {}))
@@ -265,14 +265,14 @@ def reason_of(details: ErrorDetails) -> str:
 
 
 def shown(text: str) -> str:
-    """Return a text for a message; of a URL only its scheme, since it may contain a password."""
+    """A text for a message; of a URL only its scheme, since it may contain a password."""
     return f"{scheme(text)}://…" if scheme(text) else text
 
 
 def _explained(
     model: type[BaseModel], details: ErrorDetails, secret: str | None
 ) -> tuple[str, str]:
-    """Return the message and the fix for one fault."""
+    """The message and the fix for one fault."""
     location = details["loc"]
     key = str(location[-1]) if location else "the file"
     if details["type"] == "extra_forbidden":
@@ -286,7 +286,7 @@ def _explained(
 
 
 def _got(details: ErrorDetails) -> str:
-    """Return the invalid value, if it is short."""
+    """The invalid value, if it is short."""
     value = details.get("input")
     return f", got '{shown(value)}'" if isinstance(value, str) and len(value) <= _SHOWN else ""
 
@@ -296,7 +296,7 @@ def _place(location: tuple[int | str, ...]) -> str:
 
 
 def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
-    """Return the keys that the mapping at `location` may have."""
+    """The keys that the mapping at `location` may have."""
     annotation: Any = model
     for part in location:
         if isinstance(annotation, type) and issubclass(annotation, BaseModel):

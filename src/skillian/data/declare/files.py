@@ -24,7 +24,7 @@ class _NamedFile(NamedTuple):
 
 
 def _named(name: str) -> _NamedFile:
-    """Return the file of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
+    """The file of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
     file, query = split_name(name)
     path = Path(file)
     options = (query,) if query else ()
@@ -35,13 +35,13 @@ def _named(name: str) -> _NamedFile:
 
 
 def file_url(name: str) -> str:
-    """Return the URL of a file, or of the workbook that a sheet is in, with its options."""
+    """The URL of a file, or of the workbook that a sheet is in, with its options."""
     path, options = _named(name)
     return f"files:///{path.absolute()}" + (f"?{'&'.join(options)}" if options else "")
 
 
 async def tables_of(names: Sequence[str]) -> dict[str, Table]:
-    """Return the table of each of these files.
+    """The table of each of these files.
 
     A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file or
     a sheet that does not exist, and `UnknownNameError` for an empty sheet.
@@ -58,7 +58,7 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
 
 
 def declared_file(name: str, declared: SourceRegistry) -> str | None:
-    """Return the source that is declared for a file; options after its name have precedence."""
+    """The source that is declared for a file; options after its name have precedence."""
     path, options = _named(name)
     if options:
         return None
@@ -76,7 +76,7 @@ def declared_file(name: str, declared: SourceRegistry) -> str | None:
 def measured_source(
     connection: str, table: Table, measures: Collection[str], dimensions: Collection[str]
 ) -> Source:
-    """Return a table that nobody has declared as a source to sum.
+    """A table that nobody has declared as a source to sum.
 
     Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
     summed; all others are dimensions.

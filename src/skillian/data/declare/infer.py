@@ -80,7 +80,7 @@ def is_whole(kind: ColumnType) -> bool:
 
 
 def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -> Role:
-    """Return the role of a column that nobody has declared."""
+    """The role of a column that nobody has declared."""
     if kind.kind in _PLAIN:
         return Role(Dimension(column=column))
     if is_whole(kind):
@@ -96,7 +96,7 @@ def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -
 
 
 def _whole_number(column: str, sample: ColumnSample) -> Role:
-    """Return the role of whole numbers: by the column's name, or else by its values."""
+    """The role of whole numbers: by the column's name, or else by its values."""
     telling = _telling(column)
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
@@ -118,7 +118,7 @@ def looks_like_key(column: str, kind: ColumnType) -> bool:
 
 
 def _telling(column: str) -> str:
-    """Return the last word of a name that indicates its content; empty if none does."""
+    """The last word of a name that indicates its content; empty if none does."""
     words = [word.lower() for word in _WORD.findall(column)]
     known = (word for word in reversed(words) if word in _AMOUNTS | _KEYS)
     ends = (end for word in words[-1:] for end in _KEY_ENDS if word.endswith(end))
@@ -153,7 +153,7 @@ class Inferred:
 
 
 async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ()) -> Inferred:
-    """Return sources for all tables of a database.
+    """Sources for all tables of a database.
 
     Args:
         url: Its URL; a path in it is relative to `folder`.
@@ -182,7 +182,7 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
 
 
 def connection_name(url: str) -> str:
-    """Return a name for the connection: that of the file, folder or database in its URL."""
+    """A name for the connection: that of the file, folder or database in its URL."""
     try:
         stem = Path(urlsplit(url).path).stem
     except ValueError:
@@ -191,7 +191,7 @@ def connection_name(url: str) -> str:
 
 
 async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
-    """Return a table as a source; raises `QueryError` for an unsuitable table."""
+    """A table as a source; raises `QueryError` for an unsuitable table."""
     samples = await _sample(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
@@ -221,7 +221,7 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
 
 
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
-    """Return what the first rows show about the columns of whole numbers."""
+    """What the first rows show about the columns of whole numbers."""
     whole = [column for column, kind in usable_columns(table) if is_whole(kind)]
     if not whole:
         return {}
@@ -252,7 +252,7 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
 def _completing(
     rows: Sequence[Mapping[str, object]], keys: Sequence[str], others: Sequence[str]
 ) -> str | None:
-    """Return the first of the other columns with which the keys, not unique alone, are unique."""
+    """The first of the other columns with which the keys, not unique alone, are unique."""
     if not keys or _is_unique(rows, keys):
         return None
     # With many values it may be unique by chance, as amounts are.
@@ -281,7 +281,7 @@ def usable_columns(table: Table) -> Iterator[tuple[str, ColumnType]]:
 
 
 def _free(name: str, taken: Collection[str]) -> str:
-    """Return the name, with a number if one of `taken` differs from it only in case."""
+    """The name, with a number if one of `taken` differs from it only in case."""
     known = {other.casefold() for other in taken}
     others = (f"{name}_{number}" for number in range(2, len(known) + 3))
     return next(free for free in (name, *others) if free.casefold() not in known)

@@ -80,7 +80,7 @@ class Rule(Definition):
     empty_is_null: bool | None = None
 
     def over(self, wider: Rule) -> Rule:
-        """Return this rule, completed by a wider one; the two limits of numbers are one part."""
+        """This rule, completed by a wider one; the two limits of numbers are one part."""
         limits = self if self.has_limits else wider
         update = {
             name: value
@@ -101,7 +101,7 @@ class Rule(Definition):
         return self.has_limits or self.seconds is not None
 
     def within(self, family: Family) -> Rule:
-        """Return the part of the rule that applies to a family of types."""
+        """The part of the rule that applies to a family of types."""
         if family in _LIMITED:
             kept: tuple[str, ...] = ("absolute", "relative")
         elif family == "timestamp":
@@ -113,7 +113,7 @@ class Rule(Definition):
         return Rule(**{name: getattr(self, name) for name in kept})
 
     def words(self) -> str:
-        """Return the rule in words, such as `within 0.01` or `trimmed, case ignored`."""
+        """The rule in words, such as `within 0.01` or `trimmed, case ignored`."""
         return ", ".join(self._parts()) or "exact"
 
     def _parts(self) -> Iterator[str]:
@@ -141,6 +141,6 @@ class Rules(Definition):
     columns: dict[Name, Rule] = Field(default_factory=dict[Name, Rule])
 
     def of(self, family: Family, own: Rule | None = None) -> Rule:
-        """Return the rule for a type; `own` is that of the column."""
+        """The rule for a type; `own` is that of the column."""
         rule = self.types.get(family, EXACT).over(self.all)
         return (rule if own is None else own.over(rule)).within(family)

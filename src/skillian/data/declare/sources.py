@@ -196,13 +196,13 @@ class SourceRegistry:
         return self._definitions.comparison
 
     def get(self, name: str) -> Source:
-        """Return a source; raises `SourceNotFoundError` with the nearest names."""
+        """A source; raises `SourceNotFoundError` with the nearest names."""
         if name not in self._definitions.sources:
             raise SourceNotFoundError(name, self.names)
         return self._definitions.sources[name]
 
     def shared(self, a: str, b: str) -> Shared:
-        """Return the common names of two sources; raises as `get`."""
+        """The common names of two sources; raises as `get`."""
         one, other = self.get(a), self.get(b)
         dimensions = tuple(name for name in one.dimensions if name in other.dimensions)
         return Shared(
@@ -212,11 +212,11 @@ class SourceRegistry:
         )
 
     def declared_url(self, connection: str) -> str:
-        """Return a connection's URL as declared, with references to secrets: never print it."""
+        """A connection's URL as declared, with references to secrets: never print it."""
         return self._definitions.connections[connection].get_secret_value()
 
     def url(self, connection: str) -> str:
-        """Return a connection's URL with its secrets: never print it.
+        """A connection's URL with its secrets: never print it.
 
         Raises `UnavailableError` for a variable that is not set.
         """
@@ -239,7 +239,7 @@ def registry_of(
     comparison: ComparisonSettings | None = None,
     undeclared: Iterable[str] = (),
 ) -> SourceRegistry:
-    """Return a registry of these connections, by name, and sources.
+    """A registry of these connections, by name, and sources.
 
     Args:
         urls: The URLs of the connections; they may contain `${ENV}`.
@@ -269,7 +269,7 @@ class Connections:
         self._open: dict[str, Connector] = {}
 
     def get(self, name: str) -> Connector:
-        """Return the connector of a connection; raises `UnavailableError` as `connect` does."""
+        """The connector of a connection; raises `UnavailableError` as `connect` does."""
         if name not in self._open:
             url = self._registry.url(name)
             self._open[name] = connect(name, url, self._registry.folder)

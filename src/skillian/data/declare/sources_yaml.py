@@ -16,7 +16,7 @@ _ENDLESS = 1_000_000
 
 
 def written(databases: Sequence[tuple[Inferred, str]]) -> str:
-    """Return the text of a `sources.yaml`; a secret in a URL is never part of it.
+    """The text of a `sources.yaml`; a secret in a URL is never part of it.
 
     Args:
         databases: Each database and its URL.
@@ -25,7 +25,7 @@ def written(databases: Sequence[tuple[Inferred, str]]) -> str:
 
 
 def secret_variable(connection: str, url: str) -> str | None:
-    """Return the name of an environment variable for a URL with a secret, otherwise None."""
+    """The name of an environment variable for a URL with a secret, otherwise None."""
     if scheme(url) in PATHS:
         return None
     if _is_plain(url):
@@ -92,7 +92,7 @@ def _source(
 
 
 def _parts(source: InferredSource) -> dict[str, str]:
-    """Return the lines of dimensions and of measures."""
+    """The lines of dimensions and of measures."""
     definition = source.definition
     parts: dict[str, Mapping[str, Definition]] = {
         "dimensions": definition.dimensions,

@@ -74,7 +74,7 @@ class BoundSource:
     table: Table | None = None
 
     def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
-        """Return the value of a dimension.
+        """The value of a dimension.
 
         Raises `UnknownNameError` for an undeclared name, and `QueryError` for a declaration that
         does not fit the column.
@@ -91,7 +91,7 @@ class BoundSource:
         return Term(name, value, kind)
 
     async def measures(self, names: Iterable[str]) -> tuple[MeasureTerm, ...]:
-        """Return the values of measures; the database determines the types of expressions.
+        """The values of measures; the database determines the types of expressions.
 
         Raises as `dimension` does.
         """
@@ -111,7 +111,7 @@ class BoundSource:
         )
 
     def with_columns(self, names: Iterable[str]) -> Self:
-        """Return the source with columns of these names, which need no declaration, as dimensions.
+        """The source with columns of these names, which need no declaration, as dimensions.
 
         A declared dimension of a name has precedence.
         """
@@ -126,11 +126,11 @@ class BoundSource:
         return replace(self, definition=self.definition.model_copy(update=update))
 
     def column_of(self, name: str | None) -> str | None:
-        """Return the column that a declaration means; None if there is none."""
+        """The column that a declaration means; None if there is none."""
         return None if name is None else _match(name, self.columns)
 
     def rows(self, select: exp.Select) -> exp.Select:
-        """Return a SELECT of expressions with this source as its FROM."""
+        """A SELECT of expressions with this source as its FROM."""
         if self.first_rows is None:
             return select.from_(self.relation.copy(), copy=False)
         names = dict.fromkeys(column.name for column in select.find_all(exp.Column))
@@ -181,7 +181,7 @@ class Binder:
         self._loading: SingleFlight[Tables] = SingleFlight()
 
     async def bind(self, name: str) -> BoundSource:
-        """Return a source bound to its database.
+        """A source bound to its database.
 
         Raises `SourceNotFoundError` for an undeclared name, and `QueryError` if the declared table,
         or a table of the declared query, does not exist.
@@ -229,12 +229,12 @@ async def _bound(
 
 
 def by_name(tables: Iterable[Table]) -> Tables:
-    """Return the tables of a catalogue by `schema.name`."""
+    """The tables of a catalogue by `schema.name`."""
     return {f"{table.schema}.{table.name}": table for table in tables}
 
 
 def find_table(where: str, name: str, tables: Tables) -> Table:
-    """Return the table `name` or `schema.name`; the default schema has precedence.
+    """The table `name` or `schema.name`; the default schema has precedence.
 
     Raises `QueryError`, which starts with `where`, if it does not exist.
     """
@@ -258,7 +258,7 @@ def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
 
 
 def _match(name: str, known: Iterable[str]) -> str | None:
-    """Return the same known name, or the only one that differs just in case."""
+    """The same known name, or the only one that differs just in case."""
     names = tuple(known)
     if name in names:
         return name

@@ -33,7 +33,7 @@ class DimensionInfo:
     values: tuple[object, ...] | None
 
     def to_dict(self) -> dict[str, object]:
-        """Return the dimension for JSON."""
+        """The dimension for JSON."""
         values = None if self.values is None else [jsonable(value) for value in self.values]
         return {
             "type": self.type,
@@ -55,7 +55,7 @@ class SourceInfo:
     freshness: object
 
     def to_dict(self) -> dict[str, object]:
-        """Return the source for JSON."""
+        """The source for JSON."""
         return {
             "name": self.name,
             "description": self.description,
@@ -90,11 +90,11 @@ class Catalogue:
         )
 
     async def sources(self) -> tuple[SourceInfo, ...]:
-        """Return all sources, in file order; raises `QueryError` or `UnavailableError`."""
+        """All sources, in file order; raises `QueryError` or `UnavailableError`."""
         return tuple([await self.source(name) for name in self._registry.names])
 
     async def source(self, name: str) -> SourceInfo:
-        """Return one source; also raises `SourceNotFoundError`."""
+        """One source; also raises `SourceNotFoundError`."""
         source = self._described.get(name)
         if source is None:
             bound = await self._binder.bind(name)
@@ -102,11 +102,11 @@ class Catalogue:
         return source
 
     async def columns(self, name: str) -> tuple[str, ...]:
-        """Return the columns of a source's table; raises as `source`."""
+        """The columns of a source's table; raises as `source`."""
         return tuple((await self._binder.bind(name)).columns)
 
     async def sample(self, name: str, limit: int) -> Sample:
-        """Return at most `limit` rows of a source; raises as `source`."""
+        """At most `limit` rows of a source; raises as `source`."""
         bound = await self._binder.bind(name)
         types = tuple(kind.sql for kind in bound.columns.values())
         return Sample(types, await raw_rows(bound, (), limit, in_order=False))
@@ -125,7 +125,7 @@ async def _describe(source: BoundSource) -> SourceInfo:
 
 
 async def _extent(source: BoundSource) -> tuple[int, object]:
-    """Return the number of rows and the freshness."""
+    """The number of rows and the freshness."""
     parameters = sql.BoundValues()
     columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "row_count")]
     if source.definition.freshness is not None:

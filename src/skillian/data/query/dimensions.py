@@ -43,7 +43,7 @@ class DimensionBuilder:
         self._parameters = parameters
 
     def build(self, column: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
-        """Return the SQL and type of the value; raises `QueryError` for an impossible type."""
+        """The SQL and type of the value; raises `QueryError` for an impossible type."""
         value = column
         if kind.sql in _FINER and self._definition.type not in {"text", "date"}:
             value, kind = _microseconds(value, kind)
@@ -127,7 +127,7 @@ class DimensionBuilder:
 
 
 def _microseconds(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
-    """Return a time in microseconds; the statement fails with a value that is finer."""
+    """A time in microseconds; the statement fails with a value that is finer."""
     goal = _FINER[kind.sql]
     cut = exp.cast(value.copy(), goal)
     again = exp.cast(cut.copy(), exp.DataType.build(kind.sql, dialect="duckdb", udt=True))
@@ -175,7 +175,7 @@ def _to_decimal(value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr
 
 
 def _guarded(value: exp.Expr, pattern: str, target: str) -> exp.Expr:
-    """Return a cast of text; the statement fails with a value that does not match the pattern."""
+    """A cast of text; the statement fails with a value that does not match the pattern."""
     goal = exp.DataType.build(target)
     fits = exp.RegexpLike(this=value, expression=exp.Literal.string(pattern))
     message = exp.DPipe(this=value.copy(), expression=exp.Literal.string(f" is not {target}"))

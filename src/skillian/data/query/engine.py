@@ -48,7 +48,7 @@ class QueryResult:
         return len(self.rows)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result for JSON; decimals are strings."""
+        """The result for JSON; decimals are strings."""
         return {
             "source": self.source,
             "columns": list(self.columns),
@@ -91,7 +91,7 @@ class QueryEngine:
         order: Sequence[str] | None = None,
         limit: int = DEFAULT_LIMIT,
     ) -> QueryResult:
-        """Return the measures for each combination of the dimensions, or only the combinations.
+        """The measures for each combination of the dimensions, or only the combinations.
 
         `order` names columns of the result, with a leading `-` for descending; by default rows are
         ordered by the dimensions. `limit` is at most `MAX_LIMIT` rows. Raises `InvalidInputError`,
@@ -133,7 +133,7 @@ class QueryEngine:
 def _row(
     row: Mapping[str, object], kinds: Sequence[Kind], measures: Sequence[MeasureTerm]
 ) -> tuple[object, ...]:
-    """Return a row of the result: dimensions of these kinds, then measures."""
+    """A row of the result: dimensions of these kinds, then measures."""
     values = tuple(row.values())
     result = [python_value(value, kind) for value, kind in zip(values, kinds, strict=False)]
     for index, value in enumerate(values[len(kinds) : len(kinds) + len(measures)]):
@@ -148,7 +148,7 @@ def _offer(bound: BoundSource) -> str:
 
 
 def _order(order: Sequence[str] | None, columns: Sequence[str]) -> tuple[tuple[str, bool], ...]:
-    """Return the columns to order by, each with whether it descends."""
+    """The columns to order by, each with whether it descends."""
     ordered: list[tuple[str, bool]] = []
     for name in order or ():
         if name in columns:
@@ -195,14 +195,14 @@ def _statement(
 
 
 def _alias(index: int, name: str) -> str:
-    """Return a column's alias in the statement: its name, unless a database might cut it."""
+    """A column's alias in the statement: its name, unless a database might cut it."""
     return name if len(name.encode()) <= _SHORTEST_CUT else f"c{index}"
 
 
 async def raw_rows(
     source: BoundSource, where: Sequence[Condition], limit: int, *, in_order: bool
 ) -> QueryResult:
-    """Return at most `limit` rows that meet the conditions, with all of their columns.
+    """At most `limit` rows that meet the conditions, with all of their columns.
 
     Without `in_order` the database may return any of them.
     """
@@ -236,6 +236,6 @@ def _raw_statement(
 
 
 def stored_value(name: str, kind: ColumnType) -> exp.Expr:
-    """Return a column as its table holds it: texts, binary floats and other types as text."""
+    """A column as its table holds it: texts, binary floats and other types as text."""
     value = sql.column(name, "source")
     return exp.cast(value, "TEXT") if kind.kind in {"text", "float", "other"} else value

@@ -45,7 +45,7 @@ class Condition:
     values: tuple[Value, ...]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the condition for JSON, with its typed values."""
+        """The condition for JSON, with its typed values."""
         values = [jsonable(value) for value in self.values]
         return {"dimension": self.dimension, "operator": self.operator, "values": values}
 
@@ -71,7 +71,7 @@ def _length(value: object) -> int:
 
 
 def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condition, ...]:
-    """Return the conditions of one entry of `filters`.
+    """The conditions of one entry of `filters`.
 
     Raises `InvalidInputError` with the dimension, the value and the fix.
     """
@@ -86,7 +86,7 @@ def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condit
 def condition_sql(
     condition: Condition, value: exp.Expr, kind: ColumnType, parameters: sql.BoundValues
 ) -> exp.Expr:
-    """Return a condition as SQL over the dimension's value, its values bound."""
+    """A condition as SQL over the dimension's value, its values bound."""
 
     def bound(item: Value) -> exp.Expr:
         # Texts are cast for engines that do not infer the type of a parameter.
@@ -172,7 +172,7 @@ def _known() -> str:
 
 
 def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition, ...]:
-    """Return the filters as typed conditions on the source's dimensions.
+    """The filters as typed conditions on the source's dimensions.
 
     Raises `InvalidInputError` for a value of the wrong type, too many values, or a filter on a
     measure, and `UnknownNameError` for an undeclared dimension.
@@ -195,7 +195,7 @@ def filtered_rows(
     where: Sequence[Condition],
     parameters: sql.BoundValues,
 ) -> exp.Select:
-    """Return `SELECT value AS "name", … FROM source WHERE conditions`."""
+    """`SELECT value AS "name", … FROM source WHERE conditions`."""
     columns = [sql.named(value.copy(), name) for name, value in values.items()]
     select = source.rows(exp.Select(expressions=columns or [exp.Literal.number(1)]))
     tests: list[exp.Expr] = []
@@ -206,7 +206,7 @@ def filtered_rows(
 
 
 def _term(source: BoundSource, name: str, parameters: sql.BoundValues) -> Term:
-    """Return the value that a filter tests: also a number without a limit, which cannot be read."""
+    """The value that a filter tests: also a number without a limit, which cannot be read."""
     definition = source.definition.dimensions.get(name)
     column = None if definition is None else source.column_of(definition.column)
     if definition is None or column is None or source.columns[column].sql != _UNLIMITED:

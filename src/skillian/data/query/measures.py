@@ -37,7 +37,7 @@ _INEXACT_SUMS = frozenset({"UHUGEINT"})
 
 
 def result_scale(term: MeasureTerm) -> int:
-    """Return the number of decimal places of the aggregate.
+    """The number of decimal places of the aggregate.
 
     Raises `QueryError` if the value is not an exact number.
     """
@@ -60,7 +60,7 @@ def result_scale(term: MeasureTerm) -> int:
 
 
 def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
-    """Return the aggregate of `value` as a decimal with this scale (at least `result_scale`)."""
+    """The aggregate of `value` as a decimal with this scale (at least `result_scale`)."""
     match term.definition.aggregation:
         case "avg":
             return _average(_sum(term, value), value, term.type.scale, scale)
@@ -80,7 +80,7 @@ def aggregate(term: MeasureTerm, value: exp.Expr, scale: int) -> exp.Expr:
 
 
 def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int) -> exp.Expr:
-    """Return the aggregate, or NULL if it is not finite; `code` is the code of a row."""
+    """The aggregate, or NULL if it is not finite; `code` is the code of a row."""
     total = aggregate(term, value, scale)
     special = code_of(term, value, code, scale)
     if special is None:
@@ -91,7 +91,7 @@ def finite(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
 def code_of(
     term: MeasureTerm, value: exp.Expr, code: exp.Expr | None, scale: int
 ) -> exp.Expr | None:
-    """Return the code of the aggregate; as in databases, NaN is larger than all numbers."""
+    """The code of the aggregate; as in databases, NaN is larger than all numbers."""
     if term.may_be_nan:
         nan = exp.EQ(this=aggregate(term, value, scale), expression=_nan())
         return exp.Paren(this=exp.case().when(nan, exp.Literal.number(NAN), copy=False))
@@ -112,7 +112,7 @@ def code_of(
 
 
 def of_one_row(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
-    """Return what `finite` returns for a group of one row, before the cast to a decimal."""
+    """What `finite` returns for a group of one row, before the cast to a decimal."""
     if term.definition.aggregation in COUNTS:
         present = exp.case().when(sql.negated(sql.is_null(value)), sql.one(), copy=False)
         return exp.Paren(this=present.else_(sql.zero(), copy=False))
@@ -123,7 +123,7 @@ def of_one_row(term: MeasureTerm, value: exp.Expr) -> exp.Expr:
 
 
 def code_of_one_row(term: MeasureTerm, value: exp.Expr, code: exp.Expr | None) -> exp.Expr | None:
-    """Return what `code_of` returns for a group of one row."""
+    """What `code_of` returns for a group of one row."""
     if not term.may_be_nan:
         return code
     nan = exp.EQ(this=value.copy(), expression=_nan())
@@ -181,14 +181,14 @@ _NARROW = frozenset({"float", "real"})
 
 
 def number_of(value: Decimal | None, code: object) -> Decimal | None:
-    """Return the number that a decimal and a code represent."""
+    """The number that a decimal and a code represent."""
     return value if code is None else _SPECIAL_NUMBERS[int(str(code))]
 
 
 async def exact_measures(
     source: BoundSource, names: Iterable[str], where: Sequence[Condition] = ()
 ) -> tuple[MeasureTerm, ...]:
-    """Return measures with exact values; `where` restricts the rows that are considered.
+    """Measures with exact values; `where` restricts the rows that are considered.
 
     Raises as `BoundSource.measures`, and `QueryError` for floats with too many digits and for
     values that are not numbers.
@@ -254,7 +254,7 @@ async def _decimal_of(
 
 
 def _printed(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return the shortest text that reads back as a float; its type gives dialects the width."""
+    """The shortest text that reads back as a float; its type gives dialects the width."""
     value = value.copy()
     value.type = exp.DataType.build("FLOAT" if kind.sql.lower() in _NARROW else "DOUBLE")
     return exp.cast(value, "TEXT")
@@ -269,7 +269,7 @@ def _code(value: exp.Expr) -> exp.Expr:
 
 
 def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """Return the number of decimal places of a printed float, exponent included."""
+    """The number of decimal places of a printed float, exponent included."""
     text = exp.Lower(this=_printed(value, kind))
     fraction = exp.Trim(
         this=_part(_part(text, "e", 1), ".", 2),
@@ -289,7 +289,7 @@ def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:
 async def fetch_one(
     source: BoundSource, select: exp.Select, parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
-    """Return the only row of a statement, without the time limit of a query."""
+    """The only row of a statement, without the time limit of a query."""
     connector = source.connector
     statement = prepare(select, connector.dialect, parameters.values)
     rows: list[dict[str, Any]] = []

@@ -68,7 +68,7 @@ class SharedEngine(NamedTuple):
 
 
 async def shared_engine(a: BoundSource, b: BoundSource) -> SharedEngine | None:
-    """Return the engine that reads both sources; None if their rows have to be copied.
+    """The engine that reads both sources; None if their rows have to be copied.
 
     This is the database that both are in. Files and DuckDB databases share a DuckDB that reads both
     where they are. Raises `QueryError` for files that can no longer be read.
@@ -98,12 +98,12 @@ def _tables(source: BoundSource) -> Collection[str]:
 
 
 def _own(source: BoundSource) -> set[str]:
-    """Return the names that the source's query defines itself."""
+    """The names that the source's query defines itself."""
     return {cte.alias for cte in source.relation.find_all(exp.CTE)}
 
 
 def _named(source: BoundSource, catalogue: str) -> BoundSource:
-    """Return the source with its tables named in this catalogue."""
+    """The source with its tables named in this catalogue."""
     own = _own(source)
 
     def change(node: exp.Expr) -> exp.Expr:

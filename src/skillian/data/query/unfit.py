@@ -39,7 +39,7 @@ _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
 
 
 def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
-    """Return the test for rows whose `value` cannot be converted; None if there is no such test.
+    """The test for rows whose `value` cannot be converted; None if there is no such test.
 
     DuckDB can try a conversion. Other databases can only test conversions inside a CASE with a
     pattern of valid texts.
@@ -55,7 +55,7 @@ def unfit_test(value: exp.Expr, dialect: str) -> exp.Expr | None:
 
 
 async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
-    """Return why text cannot be a measure: which values are not numbers, and the fix."""
+    """Why text cannot be a measure: which values are not numbers, and the fix."""
     problem = f"measure {term.name!r} is {term.type.sql}, which is not a number"
     column = term.definition.column
     if source.connector.dialect != "duckdb" or column is None:
@@ -81,7 +81,7 @@ async def not_numbers(source: BoundSource, term: MeasureTerm) -> str:
 
 
 async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
-    """Return whether a file's column is text only because it has no value, such as below a header.
+    """Whether a file's column is text only because it has no value, such as below a header.
 
     In a database the declared type counts, with or without rows.
     """
@@ -93,7 +93,7 @@ async def is_empty(source: BoundSource, value: exp.Expr) -> bool:
 
 
 async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> list[str]:
-    """Return the first values that cannot be converted; empty if the search takes too long."""
+    """The first values that cannot be converted; empty if the search takes too long."""
     converted = exp.TryCast(
         this=sql.bare("value"), to=exp.DataType.build(goal.sql, dialect="duckdb")
     )
@@ -102,7 +102,7 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
 
 
 async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> str:
-    """Return the texts that cannot be values of a type, and what to do, for a message; or nothing.
+    """The texts that cannot be values of a type, and what to do, for a message; or nothing.
 
     Args:
         source: A source with a column of texts.
@@ -122,7 +122,7 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
 
 
 async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
-    """Return the first texts that are numbers with zeros in front, such as 007."""
+    """The first texts that are numbers with zeros in front, such as 007."""
     zeros = exp.Literal.string(_PADDED)
     return await _tried_values(
         source, value, exp.RegexpLike(this=sql.bare("value"), expression=zeros)
@@ -130,7 +130,7 @@ async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
 
 
 async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
-    """Return the values for a message, the first one with its line or cell in a file."""
+    """The values for a message, the first one with its line or cell in a file."""
     from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
     place = ""
@@ -162,7 +162,7 @@ def _written(column: str) -> str:
 
 
 def file_options(source: BoundSource, values: Sequence[str]) -> str:
-    """Return the options of a file that read values such as these, for a message; or nothing."""
+    """The options of a file that read values such as these, for a message; or nothing."""
     from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
     if not isinstance(source.connector, FilesConnector):
@@ -186,7 +186,7 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:
-    """Return an expression that reads values such as these, and how it reads them."""
+    """An expression that reads values such as these, and how it reads them."""
     if all(each.strip().lstrip("+-").lower() in _SPECIAL for each in values):
         return (
             f"CAST({_written(column)} AS DOUBLE)`, which keeps NaN and the infinities as they are"
@@ -209,7 +209,7 @@ def _suggestion(column: str, values: Sequence[str]) -> str:
 
 
 def _tried(value: exp.Expr) -> exp.Expr:
-    """Return the value with each of its conversions returning NULL instead of an error."""
+    """The value with each of its conversions returning NULL instead of an error."""
     root = exp.Paren(this=value.copy())
     for read in [*root.find_all(exp.StrToTime)]:
         read.replace(exp.func("TRY_STRPTIME", read.this, read.args["format"]))

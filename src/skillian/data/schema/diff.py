@@ -27,7 +27,7 @@ class SchemaColumn:
     collation: str = ""
 
     def to_dict(self) -> dict[str, object]:
-        """Return the column for JSON."""
+        """The column for JSON."""
         return {
             "column": self.name,
             "type": self.type,
@@ -60,7 +60,7 @@ class SchemaPair:
         return f"column {self.a.name!r}" if same else f"column {self.a.name!r} ({self.b.name!r})"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the pair for JSON."""
+        """The pair for JSON."""
         return {
             "a": self.a.to_dict(),
             "b": self.b.to_dict(),
@@ -88,7 +88,7 @@ class SchemaDifference:
     is_finding: bool = False
 
     def to_dict(self) -> dict[str, object]:
-        """Return the difference for JSON."""
+        """The difference for JSON."""
         return {
             "aspect": self.aspect,
             "column_a": self.column_a,
@@ -115,7 +115,7 @@ class SchemaDiff:
         return tuple(each for each in self.differences if each.is_finding)
 
     def without_findings(self) -> "SchemaDiff":
-        """Return the same differences, none of which is a finding."""
+        """The same differences, none of which is a finding."""
         notes = tuple(replace(each, is_finding=False) for each in self.differences)
         return replace(self, differences=notes)
 
@@ -126,7 +126,7 @@ class SchemaDiff:
         return tuple(each.sentence for each in ordered)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the difference for JSON."""
+        """The difference for JSON."""
         return {
             "source_a": self.source_a,
             "source_b": self.source_b,
@@ -182,7 +182,7 @@ def compare_schemas(
 
 
 def distinct_names(names: Sequence[str]) -> tuple[str, str]:
-    """Return two names, with their position if they are the same."""
+    """Two names, with their position if they are the same."""
     a, b = names
     return (f"{a} (a)", f"{b} (b)") if a == b else (a, b)
 
@@ -190,7 +190,7 @@ def distinct_names(names: Sequence[str]) -> tuple[str, str]:
 def pair_columns(
     a: Sequence[str], b: Sequence[str], mapping: Mapping[str, str] | None = None
 ) -> dict[str, str]:
-    """Return which column of a belongs to which column of b, in the order of a.
+    """Which column of a belongs to which column of b, in the order of a.
 
     First as `mapping` says, then by the same name, then by a name that differs only in case, unless
     another one does so too.
@@ -254,7 +254,7 @@ _READ_AS_TEXT = frozenset({"boolean", *_NUMBERS, "date", "timestamp", "timestamp
 
 
 def _guessed(a: SchemaColumn, b: SchemaColumn) -> Relation:
-    """Return the relation of types of which one is only guessed from its values."""
+    """The relation of types of which one is only guessed from its values."""
     families = {a.logical.family, b.logical.family}
     if len(families) == 1 or families <= _NUMBERS or families <= {"date", "timestamp"}:
         return _EQUIVALENT

@@ -39,7 +39,7 @@ class Relation:
 
 
 def relation(a: LogicalType, b: LogicalType) -> Relation:
-    """Return what becomes of the values of type `a` in a column of type `b`."""
+    """What becomes of the values of type `a` in a column of type `b`."""
     losses = _losses(a, b)
     if losses is None:
         return Relation("differs")
@@ -87,7 +87,7 @@ other        .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .  
 
 
 def _losses(a: LogicalType, b: LogicalType) -> _Lost | None:
-    """Return what values of `a` lose in `b`; None if there is no form that both have."""
+    """What values of `a` lose in `b`; None if there is no form that both have."""
     return _RULES[MATRIX[a.family, b.family]](a, b)
 
 

@@ -41,7 +41,7 @@ _FIELD = re.compile(
 
 
 def logical_type(table: Table, column: str) -> LogicalType:
-    """Return what a column can hold, by its declaration or otherwise by the type of its values."""
+    """What a column can hold, by its declaration or otherwise by the type of its values."""
     kind = table.columns[column]
     declared = table.declared.get(column, Declaration()).type or kind.sql
     if table.engine in TYPES:
@@ -50,7 +50,7 @@ def logical_type(table: Table, column: str) -> LogicalType:
 
 
 def parse_type(engine: str, text: str) -> LogicalType:
-    """Return what a type can hold by its text in the catalogue of an engine of `TYPES`."""
+    """What a type can hold by its text in the catalogue of an engine of `TYPES`."""
     text = " ".join(text.split())
     if text.endswith("]") and "[" in text:
         head, _, size = text[:-1].rpartition("[")
@@ -71,7 +71,7 @@ def parse_type(engine: str, text: str) -> LogicalType:
 
 
 def _template(engine: str, name: str) -> LogicalType | None:
-    """Return the type for a name that is not in the table of its engine as it stands."""
+    """The type for a name that is not in the table of its engine as it stands."""
     names = TYPES[engine]
     if engine == "sqlite":
         return next((names[known] for part, known in _AFFINITIES if part in name), None)
@@ -86,7 +86,7 @@ def _of_kind(kind: ColumnType) -> LogicalType:
 
 
 def _with_arguments(engine: str, template: LogicalType, arguments: Sequence[str]) -> LogicalType:
-    """Return the type with what its brackets say."""
+    """The type with what its brackets say."""
     numbers = [int(each) for each in arguments if each.lstrip("-").isdecimal()]
     changes: dict[str, Any] = {}  # none for the display width of an integer
     match template.family:
@@ -129,7 +129,7 @@ def _parts(
 
 
 def _member(text: str) -> str:
-    """Return a value of an enumeration; ClickHouse writes its number after it."""
+    """A value of an enumeration; ClickHouse writes its number after it."""
     end = text.rfind("'")
     return _unquoted(text[: end + 1])
 
@@ -142,7 +142,7 @@ def _unquoted(text: str) -> str:
 
 
 def _split(text: str) -> tuple[str, list[str]]:
-    """Return the name of a type, in lower case and without its brackets, and what is in them."""
+    """The name of a type, in lower case and without its brackets, and what is in them."""
     depth, quote, start = 0, "", 0
     outside: list[str] = []
     arguments: list[str] = []

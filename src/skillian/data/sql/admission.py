@@ -27,7 +27,7 @@ _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
 
 
 def admit_expression(text: str, dialect: str) -> exp.Expr:
-    """Return the tree of an expression over one row's columns; raises `QueryError` for others.
+    """The tree of an expression over one row's columns; raises `QueryError` for others.
 
     Allowed are columns (without a table), literals, arithmetic without `/` (which would return
     binary floats), comparison, CASE, CAST and a few functions of text and numbers.
@@ -41,7 +41,7 @@ def admit_expression(text: str, dialect: str) -> exp.Expr:
 
 
 def admit_query(text: str, dialect: str) -> exp.Select:
-    """Return the tree of one SELECT over plain tables; raises `QueryError` for others."""
+    """The tree of one SELECT over plain tables; raises `QueryError` for others."""
     tree = _parse_one(text, dialect)
     if not isinstance(tree, exp.Select):
         raise QueryError("a source's query must be a single SELECT")

@@ -28,7 +28,7 @@ _EXPECTED: dict[Kind, str] = {
 
 
 def coerce(name: str, value: object, kind: ColumnType) -> Value:
-    """Return `value` in the type of the dimension `name`, without changing its meaning.
+    """`value` in the type of the dimension `name`, without changing its meaning.
 
     Raises `InvalidInputError` with the dimension, the value and what the dimension accepts.
     """
@@ -42,7 +42,7 @@ def coerce(name: str, value: object, kind: ColumnType) -> Value:
 
 
 def jsonable(value: object) -> object:
-    """Return a value for JSON: decimals, times and integers past 2**53 as strings."""
+    """A value for JSON: decimals, times and integers past 2**53 as strings."""
     if isinstance(value, Decimal):
         return format(value, "f")
     if isinstance(value, datetime | date):
@@ -53,7 +53,7 @@ def jsonable(value: object) -> object:
 
 
 def python_value(value: Any, kind: Kind) -> object:
-    """Return a value of this kind in its Python type, whatever its database returned."""
+    """A value of this kind in its Python type, whatever its database returned."""
     if value is None:
         return None
     if kind == "integer":  # integers of two widths are compared as decimals without a fraction
@@ -137,10 +137,10 @@ _COERCIONS: dict[Kind, Callable[[object], Value]] = {
 
 
 def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
-    """Return the rows as Python values.
+    """The rows as Python values.
 
     Raises:
-        QueryError: a date is outside the years that Python has.
+        QueryError: A date is outside the years that Python has.
     """
     try:
         return table.to_pylist()

@@ -67,7 +67,7 @@ class CellPair:
 
 
 def family_of(a: CellType, b: CellType) -> Family:
-    """Return how two types are compared; raises `NotComparableError`."""
+    """How two types are compared; raises `NotComparableError`."""
     kinds = {a.kind, b.kind}
     if kinds <= {"integer", "decimal", "boolean"} and kinds != {"boolean"}:
         return "number"
@@ -92,7 +92,7 @@ def check_key(pair: CellPair) -> None:
 
 
 def exact_in_mysql(pair: CellPair, *, is_key: bool) -> bool:
-    """Return whether MySQL compares and writes a column's cells exactly, and joins it by an index.
+    """Whether MySQL compares and writes a column's cells exactly, and joins it by an index.
 
     Text options, tolerances, floats, JSON and times of two kinds take functions that it lacks.
     """
@@ -107,7 +107,7 @@ def exact_in_mysql(pair: CellPair, *, is_key: bool) -> bool:
 
 
 def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return the form of a cell of side a (0) or b (1) that is equal where the cells are.
+    """The form of a cell of side a (0) or b (1) that is equal where the cells are.
 
     Args:
         pair: The two types and the rule.
@@ -138,7 +138,7 @@ def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def shown(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return a cell as text for people: all digits of a number, bytes in hexadecimal."""
+    """A cell as text for people: all digits of a number, bytes in hexadecimal."""
     if kind.kind == "float":
         return floats.shortest(value.copy(), _float_type(kind), dialect)
     if dialect == "mysql" and kind.kind in _SHOWN_BY_MYSQL:
@@ -150,7 +150,7 @@ def shown(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def normalised(rule: Rule, value: exp.Expr, dialect: str, *, enum: bool = False) -> exp.Expr:
-    """Return a text after the steps of a rule, in this order: NFC, white space, case, empty."""
+    """A text after the steps of a rule, in this order: NFC, white space, case, empty."""
     text = sql.as_text(value.copy()) if enum or dialect == "postgres" else value.copy()
     if rule.nfc:
         text = exp.Normalize(this=text)
@@ -167,7 +167,7 @@ def normalised(rule: Rule, value: exp.Expr, dialect: str, *, enum: bool = False)
 
 
 def common_number(pair: CellPair) -> str:
-    """Return the type of two numbers in DuckDB: `raw`, a decimal, `wide` or `digits` (text)."""
+    """The type of two numbers in DuckDB: `raw`, a decimal, `wide` or `digits` (text)."""
     if pair.a.sql == pair.b.sql and pair.a.digits is not None:
         return "raw"
     digits = [kind.digits for kind in (pair.a, pair.b)]
@@ -194,7 +194,7 @@ def _number(pair: CellPair, own: CellType, value: exp.Expr, dialect: str) -> exp
 
 
 def digits_of(own: CellType, value: exp.Expr) -> exp.Expr:
-    """Return a number as text without superfluous zeros, in DuckDB."""
+    """A number as text without superfluous zeros, in DuckDB."""
     if own.digits is None:  # staged in this form
         return value.copy()
     text = "CAST(v AS TEXT)"
@@ -235,7 +235,7 @@ def _decimal_text(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def exact_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return a number as text with all of its digits."""
+    """A number as text with all of its digits."""
     if kind.kind == "float":
         return floats.shortest(value.copy(), _float_type(kind), dialect)
     if kind.kind == "boolean":
@@ -244,7 +244,7 @@ def exact_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def moment_form(pair: CellPair, own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """Return a time in the form that both sides have: an instant, or nanoseconds as a number."""
+    """A time in the form that both sides have: an instant, or nanoseconds as a number."""
     zoned = "timestamptz" in {pair.a.kind, pair.b.kind}
     nanos = pair.a.nanos or pair.b.nanos
     text = "v"

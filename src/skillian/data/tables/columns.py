@@ -44,7 +44,7 @@ class NotCompared:
     reason: str
 
     def to_dict(self) -> dict[str, str]:
-        """Return it for JSON."""
+        """The JSON form."""
         return {"column": self.column, "side": self.side, "reason": self.reason}
 
 
@@ -69,7 +69,7 @@ class Pairing:
     tolerant: frozenset[str] = frozenset()
 
     def find(self, name: str) -> ColumnPair:
-        """Return the pair that a name of either side refers to; a's names have precedence."""
+        """The pair that a name of either side refers to; a's names have precedence."""
         for index in (0, 1):
             names = [(pair.a, pair.b)[index] for pair in self.pairs]
             match = match_name(name, names)
@@ -88,14 +88,14 @@ class Pairing:
         raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
 
     def without(self, pair: ColumnPair, reason: str) -> Pairing:
-        """Return the columns without a pair that cannot be compared."""
+        """The columns without a pair that cannot be compared."""
         pairs = tuple(each for each in self.pairs if each != pair)
         refused = NotCompared(pair.a, "both", reason)
         return replace(self, pairs=pairs, not_compared=(*self.not_compared, refused))
 
 
 def match_name(name: str, known: Iterable[str]) -> str | None:
-    """Return the same known name, or the only one that differs just in case."""
+    """The same known name, or the only one that differs just in case."""
     names = tuple(known)
     if name in names:
         return name
@@ -104,7 +104,7 @@ def match_name(name: str, known: Iterable[str]) -> str | None:
 
 
 def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:
-    """Return the columns of two tables; raises as `pair_columns`.
+    """The columns of two tables; raises as `pair_columns`.
 
     Raises:
         UnknownNameError: A rule is for a column that neither table has.
@@ -137,7 +137,7 @@ def _cells(types: tuple[CellType, CellType], rules: Rules, own: Rule | None) -> 
 def _own_rules(
     rules: Rules, a: Columns, b: Columns, partners: Mapping[str, str]
 ) -> dict[str, Rule]:
-    """Return the rules for columns by the name in a; names of a have precedence."""
+    """The rules for columns by the name in a; names of a have precedence."""
     names = {other: name for name, other in partners.items()}
     of_a: dict[str, Rule] = {}
     of_b: dict[str, Rule] = {}
@@ -161,7 +161,7 @@ def _is_misplaced(pair: ColumnPair, rule: Rule | None) -> bool:
 
 
 def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
-    """Return the error for a rule of which no part applies to the column's type."""
+    """The error for a rule of which no part applies to the column's type."""
     stated = [
         rule
         for name, rule in rules.columns.items()
@@ -177,7 +177,7 @@ def misplaced_rule(pair: ColumnPair, rules: Rules) -> InvalidInputError:
 def selected(
     pairing: Pairing, columns: Sequence[str] | None, ignore: Collection[str], keys: Sequence[str]
 ) -> Pairing:
-    """Return the pairing with only `columns`, without those to `ignore`; keys always stay.
+    """The pairing with only `columns`, without those to `ignore`; keys always stay.
 
     Raises:
         UnknownNameError: A name is not a column of either side.
@@ -214,7 +214,7 @@ def selected(
 
 
 def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
-    """Return the pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
+    """The pairs of the key; raises `InvalidInputError` for one that cannot identify rows."""
     pairs = tuple(dict.fromkeys(pairing.find(name) for name in names))
     for pair in pairs:
         if pair.a in pairing.tolerant:
@@ -232,7 +232,7 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
 
 
 def of_two_engines(pairing: Pairing) -> Pairing:
-    """Return the columns without the types that only one engine can compare with itself."""
+    """The columns without the types that only one engine can compare with itself."""
     kept = tuple(pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"})
     refused = tuple(
         NotCompared(pair.a, "both", f"{pair.cells.a.sql} is written differently by each database")

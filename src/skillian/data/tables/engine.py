@@ -146,7 +146,7 @@ class TableEngine:
         raise no_key(pairing.pairs)
 
     async def preview(self, question: TableQuestion) -> TablePreview:
-        """Return which columns would be compared, and by which key; raises as `compare` does."""
+        """Which columns would be compared, and by which key; raises as `compare` does."""
         pairing, sides = await _paired(question, await self._bound(question))
         key, refusal = None, ""
         try:
@@ -167,7 +167,7 @@ class TableEngine:
         sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
     ) -> TableResult | None:
-        """Return the result; None if the key was only proposed, and is repeated on both sides."""
+        """The result; None if the key was only proposed, and is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
@@ -217,7 +217,7 @@ async def _paired(
 def _sides(
     question: TableQuestion, sources: Sequence[BoundSource], names: Mapping[str, str]
 ) -> tuple[SideRows, SideRows]:
-    """Return the rows that the filters keep; b's columns may have other names."""
+    """The rows that the filters keep; b's columns may have other names."""
     translated = {
         name if name in sources[1].definition.dimensions else names.get(name, name): test
         for name, test in question.filters.items()
@@ -233,7 +233,7 @@ def _sides(
 async def _pairing(
     question: TableQuestion, sides: tuple[SideRows, SideRows]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-    """Return the pairs of columns; a column without any value fits every type."""
+    """The pairs of columns; a column without any value fits every type."""
     columns = [dict(side.source.columns) for side in sides]
     partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
@@ -268,7 +268,7 @@ def _without_unread(
     sides: Sequence[SideRows],
     key: Sequence[str],
 ) -> Pairing:
-    """Return the columns without one that cannot be read; raises the error if it is needed."""
+    """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}
     for index, side in enumerate(sides):
         table = side.source.table
@@ -305,7 +305,7 @@ def _with_missing(side: SideRows, names: set[str]) -> SideRows:
 
 
 async def _is_empty_in_files(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
-    """Return whether a column is text only because two files have no value in it."""
+    """Whether a column is text only because two files have no value in it."""
     for side, name in zip(sides, (pair.a, pair.b), strict=True):
         table = side.source.table
         if table is None or not table.inferred or await _has_values(side, name):
@@ -325,7 +325,7 @@ async def _has_values(side: SideRows, column: str) -> bool:
 def _schema(
     question: TableQuestion, sides: tuple[SideRows, SideRows], pairing: Pairing
 ) -> SchemaDiff:
-    """Return the schemas of both sides, as far as the question is about their columns."""
+    """The schemas of both sides, as far as the question is about their columns."""
     tables = [side.source.table for side in sides]
     if tables[0] is None or tables[1] is None:
         raise AssertionError("a bound source has a table")
@@ -345,7 +345,7 @@ def _schema(
 async def _keys(
     question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
 ) -> tuple[TableKey, ...]:
-    """Return the key, or the keys that are proposed, the best first."""
+    """The key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
@@ -373,7 +373,7 @@ def _listed(side: SideRows) -> str:
 
 
 def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
-    """Return the primary key of a, or else of b, if all of its columns can be compared."""
+    """The primary key of a, or else of b, if all of its columns can be compared."""
     for index, side in enumerate(sides):
         names = () if side.source.table is None else side.source.table.primary_key
         pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}

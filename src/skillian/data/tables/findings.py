@@ -53,7 +53,7 @@ class Findings:
         self._compared = range(plan.keys, len(plan.pairs))
 
     async def counts(self) -> tuple[RowCounts, Mapping[int, int]]:
-        """Return how many rows are in each class, and the mismatches by the index of the pair."""
+        """How many rows are in each class, and the mismatches by the index of the pair."""
         totals = {
             "n": "COUNT(*)",
             "rows_a": "SUM(rows_a)",
@@ -98,7 +98,7 @@ class Findings:
         )
 
     async def column(self, index: int, compared: int, mismatches: int) -> ColumnResult:
-        """Return the mismatches of a pair of columns.
+        """The mismatches of a pair of columns.
 
         Args:
             index: Its index in the plan.
@@ -117,7 +117,7 @@ class Findings:
     async def samples(
         self, limit: int, counts: RowCounts, mismatches: Mapping[int, int]
     ) -> Samples:
-        """Return up to `limit` rows of each class, in the order of their keys.
+        """Up to `limit` rows of each class, in the order of their keys.
 
         Args:
             limit: How many.
@@ -161,7 +161,7 @@ class Findings:
         return tuple(ValuePair(row["a"], row["b"], int(row["n"])) for row in rows)
 
     async def _largest_gap(self, index: int) -> Decimal | None:
-        """Return the largest difference: of the largest by binary floats, the exact one."""
+        """The largest difference: of the largest by binary floats, the exact one."""
         values = [sql.bare(f"{side}{index}") for side in "ab"]
         gap = filled(
             "ABS(TRY_CAST(a AS DOUBLE) - TRY_CAST(b AS DOUBLE))", "duckdb", a=values[0], b=values[1]
@@ -204,7 +204,7 @@ class Findings:
         return Samples(only_in_a=samples[0], only_in_b=samples[1])
 
     def _shown(self, names: Sequence[str], cells: Sequence[int]) -> exp.Select:
-        """Return columns of the rows, and the cells of these pairs, long ones cut."""
+        """Columns of the rows, and the cells of these pairs, long ones cut."""
         columns: list[exp.Expr] = [sql.bare(name) for name in names]
         columns += [
             sql.named(filled(_CUT, "duckdb", v=sql.bare(name)), name)
@@ -263,7 +263,7 @@ def column_result(
     gap: Decimal | None = None,
     pairs: tuple[ValuePair, ...] = (),
 ) -> ColumnResult:
-    """Return the result of a pair of columns."""
+    """The result of a pair of columns."""
     cells = pair.cells
     types = cells.a.sql, cells.b.sql
     return ColumnResult(

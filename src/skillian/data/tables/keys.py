@@ -101,7 +101,7 @@ class _Sample:
 async def proposed_keys(
     pairs: Sequence[ColumnPair], sides: Sequence[SideRows]
 ) -> tuple[TableKey, ...]:
-    """Return the keys that are likely to identify a row, the best first.
+    """The keys that are likely to identify a row, the best first.
 
     Those that may be unique on both sides precede those of one side, fewer columns precede more,
     columns without NULL precede others, and names such as `id` precede other names.
@@ -126,7 +126,7 @@ async def proposed_keys(
 
 
 def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | None:
-    """Return the key, a proposed one with its reason; None if that is repeated on both sides."""
+    """The key, a proposed one with its reason; None if that is repeated on both sides."""
     if key.origin != "profile":
         return key
     unique = [not rows.duplicate_keys_a, not rows.duplicate_keys_b]
@@ -144,7 +144,7 @@ def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
 
 
 def no_key(pairs: Sequence[ColumnPair]) -> InvalidInputError:
-    """Return the error for tables without columns that identify a row."""
+    """The error for tables without columns that identify a row."""
     names = ", ".join(pair.a for pair in pairs if _is_usable(pair)) or "none"
     return InvalidInputError(
         "no key was given, and no column or combination of up to three identifies a row (usable"
@@ -182,7 +182,7 @@ async def _sample(side: SideRows, index: int, pairs: Sequence[ColumnPair]) -> _S
 def _candidates(
     pairs: Sequence[ColumnPair], samples: Sequence[_Sample], size: int
 ) -> list[KeyCandidate]:
-    """Return the combinations that are unique in a sample, the most likely keys first."""
+    """The combinations that are unique in a sample, the most likely keys first."""
     distinct = [[sample.distinct((index,)) for sample in samples] for index in range(len(pairs))]
     order = sorted(
         range(len(pairs)), key=lambda index: (_rank(pairs[index]), -sum(distinct[index]), index)
@@ -206,7 +206,7 @@ def _contains_one(candidate: KeyCandidate, others: Sequence[KeyCandidate]) -> bo
 
 
 def _rank(pair: ColumnPair) -> int:
-    """Return how likely a column is part of a key: 0 is the most likely."""
+    """How likely a column is part of a key: 0 is the most likely."""
     words = [word.lower() for word in _WORD.findall(pair.a)]
     if words and (words[-1] in _KEY_WORDS or words[0] in _KEY_WORDS):
         return 0
@@ -218,7 +218,7 @@ def _rank(pair: ColumnPair) -> int:
 async def _counted(
     candidates: Sequence[KeyCandidate], samples: Sequence[_Sample], sides: Sequence[SideRows]
 ) -> list[KeyCandidate]:
-    """Return the candidates with what one scan says of each side that was not sampled whole."""
+    """The candidates with what one scan says of each side that was not sampled whole."""
 
     async def one(index: int) -> Mapping[int, tuple[bool, int]]:
         if samples[index].is_whole or not candidates:
@@ -238,7 +238,7 @@ async def _counted(
 async def _scan(
     candidates: Sequence[KeyCandidate], side: SideRows, index: int
 ) -> Mapping[int, tuple[bool, int]]:
-    """Return for each candidate whether a key is repeated, and how many rows have a NULL in it."""
+    """For each candidate, whether a key is repeated, and how many rows have a NULL in it."""
     tree = await asyncio.to_thread(_scan_of, candidates, side, index)
     if tree is None:
         return {}
@@ -251,7 +251,7 @@ async def _scan(
 
 
 def _scan_of(candidates: Sequence[KeyCandidate], side: SideRows, index: int) -> exp.Select | None:
-    """Return the statement; None for a database without a hash that is known here."""
+    """The statement; None for a database without a hash that is known here."""
     hashes: list[exp.Expr] = []
     columns: list[exp.Expr] = []
     for number, each in enumerate(candidates):
@@ -281,7 +281,7 @@ def _counts_of(number: int) -> Iterator[exp.Expr]:
 
 
 def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr | None:
-    """Return a hash that is the same for the same values."""
+    """A hash that is the same for the same values."""
     if dialect == "mysql":
         return digest([DigestCell(*each) for each in cells], dialect)
     template = _HASHES.get(dialect)

@@ -64,25 +64,25 @@ class SideRows:
         return self.source.connector
 
     def without(self, columns: frozenset[str]) -> SideRows:
-        """Return the same rows with these columns, which have no values, read as NULL."""
+        """The same rows with these columns, which have no values, read as NULL."""
         return SideRows(self.source, self.where, self.parameters, columns)
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
-        """Return the rows that also meet these tests."""
+        """The rows that also meet these tests."""
         rows = SideRows(self.source, self.where, self.parameters, self.missing)
         rows.tests = tuple(tests)
         return rows
 
     def named(self, source: BoundSource) -> SideRows:
-        """Return the same rows of the source as another engine names it."""
+        """The same rows of the source as another engine names it."""
         return SideRows(source, self.where, self.parameters, self.missing)
 
     def value(self, column: str) -> exp.Expr:
-        """Return the cell of a column."""
+        """The cell of a column."""
         return exp.Null() if column in self.missing else sql.column(column, "source")
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
-        """Return a SELECT of these expressions."""
+        """A SELECT of these expressions."""
         select = filtered_rows(self.source, {}, self.where, self.parameters)
         select.set("expressions", list(columns))
         return select.where(*self.tests, copy=False) if self.tests else select
@@ -181,7 +181,7 @@ class RowComparison:
         )
 
     def _is_native(self, dialect: str) -> bool:
-        """Return whether the database of both sides can compare their rows."""
+        """Whether the database of both sides can compare their rows."""
         if dialect != "mysql":
             return dialect in NATIVE
         pairs = self.pairs[: self._keys]
@@ -219,7 +219,7 @@ class RowComparison:
         )
 
     def _required(self) -> frozenset[int]:
-        """Return the columns of the key, by index, that primary keys keep from being NULL."""
+        """The columns of the key, by index, that primary keys keep from being NULL."""
         never_null = self._never_null(0), self._never_null(1)
         return frozenset(
             index
@@ -228,7 +228,7 @@ class RowComparison:
         )
 
     def _never_null(self, index: int) -> set[str]:
-        """Return the columns of a side's primary key that cannot be NULL, as in SQLite they may."""
+        """The columns of a side's primary key that cannot be NULL, as in SQLite they may."""
         table = self.sides[index].source.table
         if table is None:
             return set()

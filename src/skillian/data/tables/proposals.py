@@ -25,7 +25,7 @@ _SIMILAR_VALUES = 0.5
 async def proposed_renames(
     only_a: Sequence[str], only_b: Sequence[str], sides: tuple[SideRows, SideRows]
 ) -> tuple[Proposal, ...]:
-    """Return pairs of columns that may be the same, the most similar first.
+    """Pairs of columns that may be the same, the most similar first.
 
     Two columns are proposed if their types can be compared, and their names are similar or at least
     half of the distinct values in a sample of either side are in both. Nothing is proposed if a
@@ -81,12 +81,12 @@ def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
 
 
 def _overlap(a: set[str], b: set[str]) -> float:
-    """Return the share of the smaller set that is also in the other one."""
+    """The share of the smaller set that is also in the other one."""
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
 async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
-    """Return the distinct values of columns in the first rows, as text."""
+    """The distinct values of columns in the first rows, as text."""
     dialect = side.connector.dialect
     columns = [
         sql.named(

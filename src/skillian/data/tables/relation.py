@@ -32,13 +32,13 @@ class Address(NamedTuple):
 
 
 def split_url(text: str) -> tuple[str, str]:
-    """Return the URL of a database, and what follows its last `#`, or an empty string."""
+    """The URL of a database, and what follows its last `#`, or an empty string."""
     match = _FRAGMENT.fullmatch(text)
     return (match["url"], match["name"] or "") if match else (text, "")
 
 
 def address_of(name: str) -> Address | None:
-    """Return the address that `url#table` names; None for anything without a known scheme."""
+    """The address that `url#table` names; None for anything without a known scheme."""
     scheme, separator, _ = name.partition("://")
     if not separator or scheme.lower() not in schemes():
         return None
@@ -50,7 +50,7 @@ async def bare_tables(
     declared: SourceRegistry | None = None,
     as_source: SourceOfTable | None = None,
 ) -> tuple[SourceRegistry, tuple[str, ...]]:
-    """Return tables as sources, and the names of these sources.
+    """Tables as sources, and the names of these sources.
 
     Args:
         names: Files, addresses such as `postgresql://…/shop#orders`, or declared sources.
@@ -80,7 +80,7 @@ async def bare_tables(
 
 
 def declared_name(name: str, declared: SourceRegistry) -> str | None:
-    """Return the declared source of this name, or for the file of this name."""
+    """The declared source of this name, or for the file of this name."""
     if name in declared.names:
         return name
     return declared_file(name, declared) if address_of(name) is None else None
@@ -112,7 +112,7 @@ class _NamedTables:
         self.undeclared.add(name)
 
     async def name_of(self, name: str) -> str:
-        """Return the name of the source for a name, after adding the table at an address."""
+        """The name of the source for a name, after adding the table at an address."""
         address = address_of(name)
         if name in self.sources or address is None:
             return name
@@ -129,7 +129,7 @@ class _NamedTables:
 
 
 def _from_here(url: str) -> str:
-    """Return a URL whose path, if it is that of a file or a folder, is absolute."""
+    """A URL whose path, if it is that of a file or a folder, is absolute."""
     if scheme(url) not in PATHS:
         return url
     return f"{scheme(url)}:///{path_of(url, Path()).absolute()}"
@@ -147,7 +147,7 @@ def _chosen(connection: str, name: str, tables: tuple[Table, ...]) -> Table:
 
 
 def bare_source(connection: str, table: Table) -> Source:
-    """Return a table as a source with all of its columns."""
+    """A table as a source with all of its columns."""
     # Not validated: a bare table has no measures, and its columns may have any name.
     dimensions = {name: Dimension.model_construct(column=name) for name in table.columns}
     return Source.model_construct(
@@ -163,6 +163,6 @@ def _full_name(table: Table) -> str:
 
 
 def free_name(name: str, taken: Mapping[str, str]) -> str:
-    """Return the name, with a number if it is taken."""
+    """The name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)

@@ -29,7 +29,7 @@ class TableKey:
     reason: str
 
     def to_dict(self) -> dict[str, object]:
-        """Return the key for JSON."""
+        """The key for JSON."""
         return {"columns": list(self.columns), "origin": self.origin, "reason": self.reason}
 
 
@@ -58,7 +58,7 @@ class RowCounts:
         return self.matched == self.rows_a == self.rows_b
 
     def to_dict(self) -> dict[str, int]:
-        """Return the counts for JSON."""
+        """The counts for JSON."""
         return {
             "a": self.rows_a,
             "b": self.rows_b,
@@ -82,12 +82,12 @@ class ValuePair:
     count: int
 
     def to_dict(self) -> dict[str, object]:
-        """Return the pair for JSON."""
+        """The pair for JSON."""
         return {"a": self.a, "b": self.b, "count": self.count}
 
 
 def percent(part: int, whole: int) -> str:
-    """Return a share for people, such as `66.67 %`; what is not 0 never reads as 0."""
+    """A share for people, such as `66.67 %`; what is not 0 never reads as 0."""
     share = round(100 * Decimal(part) / Decimal(whole or 1), 2)
     return f"{share.normalize():f} %" if share or not part else "< 0.01 %"
 
@@ -131,7 +131,7 @@ class ColumnResult:
         return percent(self.mismatches, self.compared)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the column for JSON."""
+        """The column for JSON."""
         gap = None if self.largest_gap is None else format(self.largest_gap, "f")
         return {
             "a": self.a,
@@ -158,7 +158,7 @@ class RowSample:
     cells: Mapping[str, tuple[str | None, str | None]]
 
     def to_dict(self) -> dict[str, object]:
-        """Return the row for JSON."""
+        """The row for JSON."""
         cells = {name: {"a": a, "b": b} for name, (a, b) in self.cells.items()}
         return {"key": dict(self.key), "cells": cells}
 
@@ -172,7 +172,7 @@ class CountedSample:
     rows_b: int
 
     def to_dict(self) -> dict[str, object]:
-        """Return it for JSON."""
+        """The JSON form."""
         return {"key": dict(self.key), "rows_a": self.rows_a, "rows_b": self.rows_b}
 
 
@@ -186,7 +186,7 @@ class Samples:
     duplicates: tuple[CountedSample, ...] = ()
 
     def to_dict(self) -> dict[str, object]:
-        """Return the rows for JSON."""
+        """The rows for JSON."""
         return {
             "differing": [each.to_dict() for each in self.differing],
             "only_in_a": [each.to_dict() for each in self.only_in_a],
@@ -209,7 +209,7 @@ class Proposal:
         return f"Column {self.a!r} may have been renamed to {self.b!r} ({self.reason})"
 
     def to_dict(self) -> dict[str, str]:
-        """Return the proposal for JSON."""
+        """The proposal for JSON."""
         return {"a": self.a, "b": self.b, "reason": self.reason}
 
 
@@ -232,7 +232,7 @@ class TableProof:
     started: str
 
     def to_dict(self) -> dict[str, object]:
-        """Return the proof for JSON."""
+        """The proof for JSON."""
         return {
             "place": self.place,
             "statement": self.statement,
@@ -284,7 +284,7 @@ class TableResult:
         return self.rows.are_equal and not self.schema.findings and not self.not_compared
 
     def to_dict(self) -> dict[str, object]:
-        """Return the result for JSON."""
+        """The result for JSON."""
         return {
             "kind": "rows",
             "source_a": self.source_a,

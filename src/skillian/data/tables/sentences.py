@@ -10,7 +10,7 @@ from skillian.data.tables.results import TableResult
 
 
 def in_words(result: TableResult) -> tuple[str, ...]:
-    """Return what differs, and what to know about the comparison."""
+    """What differs, and what to know about the comparison."""
     return (_verdict(result), *_keys(result), *_columns(result), *_schema(result), *result.notes)
 
 

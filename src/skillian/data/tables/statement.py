@@ -66,7 +66,7 @@ class TablePlan:
         return self.a, self.b
 
     def columns(self) -> dict[str, str]:
-        """Return the names and DuckDB types of the result's columns."""
+        """The names and DuckDB types of the result's columns."""
         columns = {"class": "BIGINT", "rows_a": "BIGINT", "rows_b": "BIGINT"}
         columns |= {f"k{index}": "VARCHAR" for index in range(self.keys)}
         for index in range(self.keys, len(self.pairs)):
@@ -75,7 +75,7 @@ class TablePlan:
 
 
 def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
-    """Return the statement.
+    """The statement.
 
     Args:
         plan: What is compared.
@@ -92,7 +92,7 @@ def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
 
 
 def has_repeated_keys(plan: TablePlan) -> exp.Select:
-    """Return a statement for whether a key is repeated on a side, in DuckDB.
+    """A statement for whether a key is repeated on a side, in DuckDB.
 
     Joining the keys costs a third of grouping both sides. A row that meets n rows of the other side
     is in the join n times; so the join has as many rows of each side as the side itself only if no
@@ -123,7 +123,7 @@ def has_repeated_keys(plan: TablePlan) -> exp.Select:
 
 
 def _joined_keys(plan: TablePlan) -> exp.Select:
-    """Return the rows of a full join of the keys; only rows without a partner show their key."""
+    """The rows of a full join of the keys; only rows without a partner show their key."""
     sides: list[exp.Expr] = []
     for side, alias in enumerate("ab"):
         keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
@@ -143,7 +143,7 @@ def _joined_keys(plan: TablePlan) -> exp.Select:
 
 
 def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
-    """Return all columns of the result; those without a value are NULL."""
+    """All columns of the result; those without a value are NULL."""
     kinds = {"BIGINT": "BIGINT", "VARCHAR": "TEXT", "BOOLEAN": "BOOLEAN"}
     if plan.dialect == "mysql":
         kinds["BOOLEAN"] = "BIGINT"
@@ -172,7 +172,7 @@ def _key(plan: TablePlan, index: int, side: int) -> exp.Expr:
 
 
 def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
-    """Return the keys `k0` … of a side in their common form, and its cells `c0` …."""
+    """The keys `k0` … of a side in their common form, and its cells `c0` …."""
     columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
     values = plan.sides[side].values
     columns += [sql.named(value.copy(), f"c{index}") for index, value in enumerate(values)]
@@ -183,7 +183,7 @@ def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
 
 
 def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
-    """Return the test whether two rows have the same key; NULL equals NULL."""
+    """The test whether two rows have the same key; NULL equals NULL."""
     tests: list[exp.Expr] = []
     for index, pair in enumerate(plan.pairs[: plan.keys]):
         keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
@@ -204,7 +204,7 @@ def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
 
 
 def _fill(pair: ColumnPair) -> str:
-    """Return any value of the key's type, as PostgreSQL reads it from text."""
+    """Any value of the key's type, as PostgreSQL reads it from text."""
     cells = pair.cells
     if cells.family == "float" and cells.a.kind != cells.b.kind:
         return ""
@@ -224,7 +224,7 @@ _FILLS = {
 
 
 def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
-    """Return the rows without a partner, and the pairs of rows that differ, with their cells."""
+    """The rows without a partner, and the pairs of rows that differ, with their cells."""
     missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
     values: dict[str, exp.Expr] = {
         "class": exp.case()
@@ -250,7 +250,7 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
 
 
 def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
-    """Return the unequal rows with `d0` …, whether both rows exist and these cells differ."""
+    """The unequal rows with `d0` …, whether both rows exist and these cells differ."""
     columns: list[exp.Expr] = [sql.bare(f"{alias}_present") for alias in "ab"]
     for index, pair in enumerate(plan.pairs):
         a, b = (sql.bare(f"{alias}_c{index}") for alias in "ab")
@@ -264,7 +264,7 @@ def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
 
 
 def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
-    """Return the cells of rows without a partner, and of pairs of rows that differ."""
+    """The cells of rows without a partner, and of pairs of rows that differ."""
     sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
     if apart:
         sides = [
@@ -303,7 +303,7 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
 
 
 def _repeated_keys(plan: TablePlan) -> exp.Query:
-    """Return the keys that are repeated on a side; only keys are read for it."""
+    """The keys that are repeated on a side; only keys are read for it."""
     selects: list[exp.Select] = []
     for side in (0, 1):
         keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
@@ -317,7 +317,7 @@ def _repeated_keys(plan: TablePlan) -> exp.Query:
 
 
 def _repeated(plan: TablePlan) -> exp.Select:
-    """Return the keys that are repeated on a side, with their number of rows on each."""
+    """The keys that are repeated on a side, with their number of rows on each."""
     selects: list[exp.Select] = []
     names = [f"{letter}{index}" for letter in "kt" for index in range(plan.keys)]
     for side in (0, 1):
@@ -346,7 +346,7 @@ def _repeats() -> exp.Expr:
 
 
 def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Subquery:
-    """Return the rows of a side whose key is not repeated on either side."""
+    """The rows of a side whose key is not repeated on either side."""
     select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
     side.set("alias", exp.TableAlias(this=sql.name("rows")))
     same = _same_key(plan, "rows", "repeated")
@@ -356,7 +356,7 @@ def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Sub
 
 
 def _multiset(plan: TablePlan) -> exp.Select:
-    """Return the rows whose number differs, each with its number on both sides."""
+    """The rows whose number differs, each with its number on both sides."""
     count = len(plan.pairs)
     selects: list[exp.Select] = []
     for side in (0, 1):

@@ -9,7 +9,7 @@ from skillian.connectors.dialects import replaced
 
 
 def filled(template: str, dialect: str, **values: exp.Expr) -> exp.Expr:
-    """Return the expression of a template, its columns of these names replaced by `values`."""
+    """The expression of a template, its columns of these names replaced by `values`."""
 
     def change(node: exp.Expr) -> exp.Expr:
         if isinstance(node, exp.Column) and not node.table and node.name in values:

@@ -41,7 +41,7 @@ class Transported(NamedTuple):
 
 
 def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
-    """Return the expression and the type by which a column's cells travel."""
+    """The expression and the type by which a column's cells travel."""
     plain = _plain(kind, value, dialect)
     if plain is not None:
         return plain

@@ -92,7 +92,7 @@ class CellType:
 
 
 def cell_type(kind: ColumnType) -> CellType:
-    """Return the type of a column's cells."""
+    """The type of a column's cells."""
     name = " ".join(kind.sql.upper().split())
     if kind.kind == "integer":
         plain = re.sub(r"\(\d+\)| ZEROFILL", "", name)

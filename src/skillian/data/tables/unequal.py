@@ -23,7 +23,7 @@ _MICROSECONDS, _NANOSECONDS = 1_000_000, 1_000_000_000
 
 
 def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
-    """Return the test whether two cells differ; it is never NULL."""
+    """The test whether two cells differ; it is never NULL."""
     if pair.family == "json":
         stored = {pair.a.sql.lower(), pair.b.sql.lower()} == {"jsonb"}
         return filled(
@@ -51,7 +51,7 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def _wide(pair: CellPair, a: exp.Expr, b: exp.Expr) -> exp.Expr:
-    """Return whether two decimals differ whose types together exceed 38 digits."""
+    """Whether two decimals differ whose types together exceed 38 digits."""
     scale = max(pair.a.scale or 0, pair.b.scale or 0)
     goal = f"DECIMAL({_WIDEST}, {scale})"
     return filled(
@@ -66,7 +66,7 @@ def _wide(pair: CellPair, a: exp.Expr, b: exp.Expr) -> exp.Expr:
 
 
 def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
-    """Return whether a float and an exact number differ: by the float's shortest decimal."""
+    """Whether a float and an exact number differ: by the float's shortest decimal."""
     texts = [exact_text(kind, value, dialect) for kind, value in ((pair.a, a), (pair.b, b))]
     if dialect == "postgres":
         test = "CAST(x AS DECIMAL) IS DISTINCT FROM CAST(y AS DECIMAL)"
@@ -97,7 +97,7 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
 def _same_number(
     pair: CellPair, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]
 ) -> exp.Expr | None:
-    """Return whether a number is the shortest decimal of a float, in DuckDB's own types.
+    """Whether a number is the shortest decimal of a float, in DuckDB's own types.
 
     It is if it reads back as the float and equals that decimal, rounded to its own scale: a number
     of fewer digits that reads back as the float would itself be the shortest.
@@ -119,7 +119,7 @@ def _same_number(
 
 
 def _within(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr | None:
-    """Return the test whether two cells that are not NULL are within the limits of the rule."""
+    """The test whether two cells that are not NULL are within the limits of the rule."""
     rule = pair.rule
     if rule.seconds is not None and pair.family in {"date", "timestamp"}:
         return _near_times(pair, rule.seconds, a, b, dialect)
@@ -136,7 +136,7 @@ def _within(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr 
 
 
 def _near_decimals(pair: CellPair, common: str, a: exp.Expr, b: exp.Expr) -> exp.Expr | None:
-    """Return the test in DuckDB's decimals; None if they have too few digits for it."""
+    """The test in DuckDB's decimals; None if they have too few digits for it."""
     if common in {"", "digits", "wide"}:
         return None
     scale = max(pair.a.scale or 0, pair.b.scale or 0)
@@ -165,13 +165,13 @@ def _plain(kind: CellType, value: exp.Expr) -> exp.Expr:
 
 
 def _places(limit: Decimal) -> tuple[int, int]:
-    """Return the number of digits before and after the point."""
+    """The number of digits before and after the point."""
     whole, _, fraction = f"{limit:f}".partition(".")
     return len(whole), len(fraction)
 
 
 def _near(rule: Rule, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]) -> exp.Expr:
-    """Return the test in DuckDB by binary floats, and by all digits where these cannot decide."""
+    """The test in DuckDB by binary floats, and by all digits where these cannot decide."""
     one, other = "TRY_CAST(CAST(a AS TEXT) AS DOUBLE)", "TRY_CAST(CAST(b AS TEXT) AS DOUBLE)"
     gap = f"ABS({one} - {other})"
     error = f"1e-14 * (ABS({one}) + ABS({other}))"

@@ -33,7 +33,7 @@ class TableLine:
 
 
 def table_line(outcome: Outcome, page: str = "") -> TableLine:
-    """Return the line of a table; `page` is the address of its own page."""
+    """The line of a table; `page` is the address of its own page."""
     counts: tuple[int | None, ...] = (None,) * len(HEADINGS)
     sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
     if isinstance(outcome, RowsCompared):
@@ -48,7 +48,7 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
 
 
 def in_total(outcomes: Sequence[Outcome]) -> str:
-    """Return how many tables are equal, differ, and could not be compared, in words."""
+    """How many tables are equal, differ, and could not be compared, in words."""
     counts = Counter(outcome.verdict for outcome in outcomes)
     parts = [f"{counts['equal']} equal"]
     if counts["findings"]:

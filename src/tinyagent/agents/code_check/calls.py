@@ -27,9 +27,9 @@ def call_faults(call: ast.Call, tool: Tool, constants: Mapping[str, Any]) -> lis
     at; of a call with `*` or `**` only what is passed by name.
 
     Args:
-        call: of the tool.
-        tool: that is called.
-        constants: variables that only ever hold one constant.
+        call: Of the tool.
+        tool: That is called.
+        constants: Variables that only ever hold one constant.
     """
     nodes: dict[str, ast.expr] = {each.arg: each.value for each in call.keywords if each.arg}
     is_open = len(nodes) < len(call.keywords)  # by `**`; twice the same name does not parse

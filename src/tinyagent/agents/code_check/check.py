@@ -55,11 +55,11 @@ class CodeCheck:
     """The check of the blocks of one run.
 
     Args:
-        helpers: functions that the code has besides its tools.
-        imports: modules that may be imported; None if they are not known.
-        knows_names: whether nothing else is defined before the first block; if not, no name is
+        helpers: Functions that the code has besides its tools.
+        imports: Modules that may be imported; None if they are not known.
+        knows_names: Whether nothing else is defined before the first block; if not, no name is
             reported.
-        is_module: whether blocks run as a module does, at whose top nothing can be awaited.
+        is_module: Whether blocks run as a module does, at whose top nothing can be awaited.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class CodeCheck:
         """Check a block, and remember the names that it binds.
 
         Raises:
-            MalformedReply: it would certainly fail; the message is for the model.
+            MalformedReply: It would certainly fail; the message is for the model.
         """
         block = BlockNames(tree, self._helpers | tools.keys())
         callable_tools = {} if block.is_open else self._called(block, tools)

@@ -34,11 +34,11 @@ class Scope:
     """The names that a module, function, class or comprehension binds.
 
     Attributes:
-        bound: its names.
-        parent: where other names are looked up; None for the module.
-        home: where `:=` binds.
-        is_async: whether it may await.
-        is_class: whether functions inside do not see its names.
+        bound: Its names.
+        parent: Where other names are looked up; None for the module.
+        home: Where `:=` binds.
+        is_async: Whether it may await.
+        is_class: Whether functions inside do not see its names.
     """
 
     __slots__ = ("bound", "home", "is_async", "is_class", "parent")
@@ -70,21 +70,21 @@ class BlockNames:
     """What a block binds, looks up, calls and awaits.
 
     Args:
-        tree: the block.
-        helpers: names that exist already; importing them does nothing.
+        tree: The block.
+        helpers: Names that exist already; importing them does nothing.
 
     Attributes:
-        body: its statements, without imports of helpers.
-        module: the names of the module.
-        bindings: how often each name is bound, anywhere.
-        loads: each name that is looked up, and where.
-        calls: calls of names.
-        awaits: each `await`, and where.
-        functions: functions and lambdas by the names that they are bound to.
-        classes: by their names.
-        constants: names that are bound to a constant.
-        has_imports: whether anything is imported.
-        is_open: whether names may be bound in ways that cannot be followed.
+        body: Its statements, without imports of helpers.
+        module: The names of the module.
+        bindings: How often each name is bound, anywhere.
+        loads: Each name that is looked up, and where.
+        calls: Calls of names.
+        awaits: Each `await`, and where.
+        functions: Functions and lambdas by the names that they are bound to.
+        classes: By their names.
+        constants: Names that are bound to a constant.
+        has_imports: Whether anything is imported.
+        is_open: Whether names may be bound in ways that cannot be followed.
     """
 
     def __init__(self, tree: ast.Module, helpers: Collection[str]) -> None:

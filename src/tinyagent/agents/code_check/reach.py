@@ -75,8 +75,8 @@ class Surroundings:
     """What is known from earlier blocks.
 
     Args:
-        constants: variables that have held the same constant ever since.
-        manages: whether they define context managers.
+        constants: Variables that have held the same constant ever since.
+        manages: Whether they define context managers.
     """
 
     constants: Mapping[str, Any]
@@ -104,10 +104,10 @@ def certain_faults(
     """Those of the suspects that fail wherever the block gets to them.
 
     Args:
-        block: what is known of it.
-        suspects: nodes that fail when they are run, and where they are not reported: where these
+        block: What is known of it.
+        suspects: Nodes that fail when they are run, and where they are not reported: where these
             exceptions are caught, or `IN_BRANCH`.
-        around: what is known from earlier blocks.
+        around: What is known from earlier blocks.
     """
     reach = _Reach(block, suspects, around)
     reach.run(block.body)

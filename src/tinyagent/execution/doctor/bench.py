@@ -79,7 +79,7 @@ class Canaries:
         }
 
     def harm(self) -> list[str]:
-        """What was done to the host since the last call; files are then restored."""
+        """The changes to the host since the last call; files are then restored."""
         harm = [f"{name} was reached" for name, sock in self._listeners.items() if _came(sock)]
         if self._victim.poll() is not None:
             harm.append("a process was ended")
@@ -183,13 +183,13 @@ Open = Callable[[Sandbox], Executor]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """Where a probe runs.
+    """The surroundings of a probe.
 
     Args:
-        trust_level: the level under test.
-        engine: its engine; None for the level's default.
-        canaries: what must stay untouched.
-        open: makes an executor of this level.
+        trust_level: The level under test.
+        engine: Its engine; None for the level's default.
+        canaries: What must stay untouched.
+        open: Makes an executor of this level.
     """
 
     trust_level: TrustLevel
@@ -218,12 +218,12 @@ class Bench:
         """Whether all of these are refused.
 
         Args:
-            acts: expressions by what they try; each raises if it is refused.
-            setup: statements before them.
-            sandbox: where they are tried, except for its level.
+            acts: Expressions by what they try; each raises if it is refused.
+            setup: Statements before them.
+            sandbox: Where they are tried, except for its level.
 
         Raises:
-            ProbeFailed: the code ended before it had tried all of them.
+            ProbeFailed: The code ended before it had tried all of them.
         """
         lines = [f"attempt({name!r}, lambda: {act})" for name, act in acts.items()]
         code = "\n".join([setup, _TRYING, *lines, "outcomes"])

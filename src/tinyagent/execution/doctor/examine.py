@@ -46,7 +46,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True)
 class Examination:
-    """One trust level by one engine; `unavailable` says why it cannot run here, if it cannot."""
+    """A trust level by one engine; `unavailable` says why it cannot run here, if it cannot."""
 
     trust_level: TrustLevel
     engine: str | None
@@ -55,7 +55,7 @@ class Examination:
 
     @property
     def failed(self) -> tuple[Trial, ...]:
-        """What is enforced here, but does not hold or could not be tested."""
+        """The promises that are enforced here, but do not hold or could not be tested."""
         bad = {ProbeVerdict.BROKEN, ProbeVerdict.UNTRIED}
         return tuple(trial for trial in self.trials if trial.verdict in bad)
 

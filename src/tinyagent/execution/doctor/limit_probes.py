@@ -147,7 +147,7 @@ def whole(result: ExecutionResult) -> ExecutionResult:
     """The result of a step that must have finished.
 
     Raises:
-        ProbeFailed: it did not.
+        ProbeFailed: It did not.
     """
     if result.error is not None:
         raise ProbeFailed(result.error.strip().splitlines()[-1])

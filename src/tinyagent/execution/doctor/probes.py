@@ -73,8 +73,8 @@ class Attempts:
     """A probe that tries several acts, each of which must be refused.
 
     Args:
-        acts: the code of each act, by its name.
-        setup: code that runs before each.
+        acts: The code of each act, by its name.
+        setup: Code that runs before each.
     """
 
     acts: Mapping[str, str]

@@ -20,15 +20,15 @@ _MAX_WILDCARD_NAMES = 500
 
 
 class NetworkAccess:
-    """What one executor's code may reach, and the means to serve it.
+    """The hosts that an executor's code may reach, and the means to serve it.
 
     Args:
-        items: the list: hosts, or `Allow`.
-        secrets: for hosts of the list.
-        max_bytes: that a step may send and receive.
+        items: The list: hosts, or `Allow`.
+        secrets: For hosts of the list.
+        max_bytes: That a step may send and receive.
 
     Raises:
-        ConfigurationError: an item or a secret cannot be used, or the extra is not installed.
+        ConfigurationError: An item or a secret cannot be used, or the extra is not installed.
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class NetworkAccess:
         return SessionNames(self.policy, self._addresses)
 
     def order(self) -> dict[str, Any]:
-        """What a session gets to know."""
+        """The facts that a session is given."""
         names = {host: place for host, place in self._addresses.items() if host != place}
         listed = [host for host, place in self._addresses.items() if host == place]
         return {
@@ -74,8 +74,8 @@ class SessionNames:
     """The names that a session knows, each with the address that stands for it there.
 
     Args:
-        policy: decides which others it may come to know.
-        addresses: of the names that it knows from the start.
+        policy: Decides which others it may come to know.
+        addresses: Of the names that it knows from the start.
     """
 
     def __init__(self, policy: HostPolicy, addresses: Mapping[str, str]) -> None:

@@ -44,7 +44,7 @@ class ByteBudget:
         """Count bytes.
 
         Raises:
-            RequestRefused: they are too many.
+            RequestRefused: They are too many.
         """
         self._left -= count
         if self._left < 0:
@@ -54,13 +54,13 @@ class ByteBudget:
 
 
 class Services(NamedTuple):
-    """What all requests of a step share.
+    """The state that all requests of a step share.
 
     Args:
-        policy: decides.
-        secrets: of hosts.
-        client: reaches the network.
-        budget: of bytes.
+        policy: Decides.
+        secrets: Of hosts.
+        client: Reaches the network.
+        budget: Of bytes.
     """
 
     policy: HostPolicy
@@ -70,7 +70,7 @@ class Services(NamedTuple):
 
 
 class Pipe(Protocol):
-    """Where an answer is written."""
+    """The writer of an answer."""
 
     async def write(self, data: bytes) -> None:
         """Write, and wait until there is room."""
@@ -79,10 +79,10 @@ class Pipe(Protocol):
 
 @dataclass(slots=True)
 class Progress:
-    """What is known of a request so far.
+    """The progress of a request.
 
     Args:
-        target: where it goes.
+        target: Where it goes.
     """
 
     target: Target
@@ -115,10 +115,10 @@ class Exchange:
     """Answers one request.
 
     Args:
-        services: of the step.
-        progress: updated as the request goes on.
-        reader: where its body comes from.
-        pipe: where the answer goes.
+        services: Of the step.
+        progress: Updated as the request goes on.
+        reader: Where its body comes from.
+        pipe: Where the answer goes.
     """
 
     def __init__(
@@ -133,8 +133,8 @@ class Exchange:
         """Answer the request; returns whether the connection can serve another.
 
         Raises:
-            RequestRefused: it is refused, or the host cannot be reached; nothing was written.
-            ConnectionError: the answer was cut short.
+            RequestRefused: It is refused, or the host cannot be reached; nothing was written.
+            ConnectionError: The answer was cut short.
         """
         progress, target = self._progress, self._progress.target
         progress.method, progress.path = head.method, head.path
@@ -156,7 +156,7 @@ class Exchange:
         """Decide.
 
         Raises:
-            RequestRefused: the request is not allowed.
+            RequestRefused: The request is not allowed.
         """
         hosts = head.get("host")
         if len(hosts) != 1 or not _is_same(hosts[0], target):
@@ -187,9 +187,7 @@ class Exchange:
                 ) as response:
                     await self._pass_on(head, response, secret)
                 return not head.closes
-        raise RequestRefused(
-            502, f"{self._progress.target} sends answers that nobody has asked for"
-        )
+        raise RequestRefused(502, f"{self._progress.target} sent an answer without a request")
 
     async def _body(self, head: Head) -> bytes | AsyncIterator[bytes] | None:
         """The body: whole if it is small, otherwise piece by piece."""

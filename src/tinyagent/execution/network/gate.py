@@ -22,7 +22,7 @@ from tinyagent.execution.protocol import OnRequest
 
 MAX_CONNECTIONS = 64
 _MOST_WAITING = 1024
-_MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit hear so
+_MOST_ACCEPTED = MAX_CONNECTIONS + 16  # those beyond the limit get an error
 MAX_REQUESTS = 10_000
 """Requests of a step that are answered and reported, lookups of names included."""
 MAX_REFUSALS = 1_000
@@ -37,10 +37,10 @@ class Gate:
     """Serves the connections of a session during one step.
 
     Args:
-        access: what may be reached.
-        names: of the session.
-        listeners: of the session; `listen` brings those of one that only starts.
-        on_request: called with each request once it has ended.
+        access: What may be reached.
+        names: Of the session.
+        listeners: Of the session; `listen` brings those of one that only starts.
+        on_request: Called with each request once it has ended.
     """
 
     def __init__(

@@ -43,8 +43,8 @@ class RequestRefused(Exception):
     """A request that is answered here; the words say why and what to do instead.
 
     Args:
-        status: of the answer.
-        reason: for who wrote the code.
+        status: Of the answer.
+        reason: For who wrote the code.
     """
 
     def __init__(self, status: int, reason: str) -> None:
@@ -57,11 +57,11 @@ class Head(NamedTuple):
     """The head of one request.
 
     Args:
-        target: as sent: a path, perhaps with a query.
-        headers: names in lower case, as they came.
-        length: bytes of the body; None if it comes in chunks.
-        expects: whether the client waits for `100 Continue` before it sends the body.
-        closes: whether it asks to close the connection.
+        target: As sent: a path, perhaps with a query.
+        headers: Names in lower case, as they came.
+        length: Bytes of the body; None if it comes in chunks.
+        expects: Whether the client waits for `100 Continue` before it sends the body.
+        closes: Whether it asks to close the connection.
     """
 
     method: str
@@ -85,7 +85,7 @@ def read_head(data: bytes) -> Head:
     """The head of a request, which ends with an empty line.
 
     Raises:
-        RequestRefused: it is not exactly HTTP/1.1.
+        RequestRefused: It is not exactly HTTP/1.1.
     """
     lines = data.removesuffix(b"\r\n\r\n").split(b"\r\n")
     first = _REQUEST_LINE.fullmatch(lines[0])
@@ -147,8 +147,8 @@ async def read_body(reader: asyncio.StreamReader, length: int | None) -> AsyncIt
     """The body, piece by piece.
 
     Raises:
-        RequestRefused: its chunks cannot be read.
-        IncompleteReadError: the client has gone.
+        RequestRefused: Its chunks cannot be read.
+        IncompleteReadError: The client has gone.
     """
     if length is None:
         async for piece in _chunks(reader):
@@ -187,7 +187,7 @@ class _Chunks:
         """The content of what has arrived.
 
         Raises:
-            RequestRefused: it cannot be read, or something follows the last chunk.
+            RequestRefused: It cannot be read, or something follows the last chunk.
         """
         data, at = self._unread + data, 0
         content: list[bytes] = []

@@ -26,7 +26,7 @@ class Lookups:
         """The addresses of a name.
 
         Raises:
-            OSError: there are none.
+            OSError: There are none.
         """
         loop = asyncio.get_running_loop()
         if self._loop is not loop:

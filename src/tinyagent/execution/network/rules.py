@@ -32,13 +32,13 @@ class Allow:
     """A rule for some requests of one host.
 
     Args:
-        method: such as `"GET"`, which does not include HEAD; `"*"` for every method.
-        url: scheme, host, perhaps a port, and path; `*` stands for anything at the end of the
+        method: Such as `"GET"`, which does not include HEAD; `"*"` for every method.
+        url: Scheme, host, perhaps a port, and path; `*` stands for anything at the end of the
             path, and for anything but a slash elsewhere. Queries are not compared.
-        private: whether the host's name may stand for an address that is not public.
+        private: Whether the host's name may stand for an address that is not public.
 
     Raises:
-        ConfigurationError: the method or the URL cannot be read.
+        ConfigurationError: The method or the URL cannot be read.
     """
 
     method: str
@@ -62,7 +62,7 @@ class PathPattern:
     """The path of a rule: `*` stands for anything at its end, and for no slash elsewhere.
 
     Args:
-        text: as the operator wrote it.
+        text: As the operator wrote it.
     """
 
     def __init__(self, text: str) -> None:
@@ -97,7 +97,7 @@ def _is_like(text: str, parts: list[str]) -> bool:
 
 
 class Target(NamedTuple):
-    """Where a request goes: `scheme`, host and port."""
+    """The destination of a request: `scheme`, host and port."""
 
     scheme: str
     host: str
@@ -113,13 +113,13 @@ class Rule:
     """An entry of the list, as it is compared.
 
     Args:
-        text: as the operator wrote it.
-        host: a name in lower case, or an address; without `*.`.
-        is_wildcard: whether it stands for the names below `host`.
-        ports: schemes and ports.
+        text: As the operator wrote it.
+        host: A name in lower case, or an address; without `*.`.
+        is_wildcard: Whether it stands for the names below `host`.
+        ports: Schemes and ports.
         method: `"*"` for every method.
         path: None for every path.
-        private: whether the addresses need not be public.
+        private: Whether the addresses need not be public.
     """
 
     text: str
@@ -139,7 +139,7 @@ def read_rules(items: Iterable[str | Allow]) -> tuple[Rule, ...]:
     """The rules of a list.
 
     Raises:
-        ConfigurationError: an item cannot be read, or there are too many.
+        ConfigurationError: An item cannot be read, or there are too many.
     """
     if isinstance(items, str | Allow):
         items = [items]
@@ -217,7 +217,7 @@ def _in_ascii(text: str) -> str:
     """The name as the protocols write it.
 
     Raises:
-        UnicodeError: it is not one that all programs write in the same way.
+        UnicodeError: It is not one that all programs write in the same way.
     """
     if text.isascii():
         return text
@@ -237,7 +237,7 @@ class HostPolicy:
     """Decides about names and requests.
 
     Args:
-        rules: the list.
+        rules: The list.
     """
 
     def __init__(self, rules: tuple[Rule, ...]) -> None:
@@ -261,9 +261,9 @@ class HostPolicy:
         """Why a request is refused, in words for who wrote the code; "" if it is allowed.
 
         Args:
-            target: where it would go.
-            method: as sent.
-            path: as sent, without the query.
+            target: Where it would go.
+            method: As sent.
+            path: As sent, without the query.
         """
         rules = [rule for rule in self.rules if rule.names(target.host)]
         if not rules:

@@ -45,10 +45,10 @@ class Secret:
     """A header for one host, with its value.
 
     Args:
-        header: in lower case.
-        prefix: what comes before the key.
-        env: where the key was read.
-        key: never shown: not in a repr, an error or an event.
+        header: In lower case.
+        prefix: What comes before the key.
+        env: Where the key was read.
+        key: Never shown: not in a repr, an error or an event.
     """
 
     def __init__(self, header: str, prefix: str, env: str, key: str) -> None:
@@ -76,7 +76,7 @@ class Secret:
         return self.mask(whole[:cut]), whole[cut:]
 
     def _unfinished(self, data: bytes) -> int:
-        """Where an echo begins that what comes next may complete; otherwise the end."""
+        """The start of an echo that the next bytes may complete; otherwise the end."""
         start = max(0, len(data) - self._longest + 1)
         texts = {False: data[start:], True: data[start:].lower()}
         first = len(data) - start
@@ -96,7 +96,7 @@ def _stars(match: re.Match[bytes]) -> bytes:
 
 
 def _forms(key: str, value: str) -> dict[bytes, bool]:
-    """What stands for the key in a text, escaped or encoded, and whether in capitals as well."""
+    """The forms of the key in a text, escaped or encoded, and whether in capitals as well."""
     plain = {key, quote(key, safe=""), quote_plus(key), quote(key), json.dumps(key)[1:-1]}
     plain |= {json.dumps(key)[1:-1].replace("/", "\\/"), key.encode().hex()}
     plain.add("".join(f"%{byte:02x}" for byte in key.encode()))
@@ -134,7 +134,7 @@ def read_secrets(
     """The secrets, by the names of their hosts.
 
     Raises:
-        ConfigurationError: a host is not on the list, a variable is not set or not a key, or a
+        ConfigurationError: A host is not on the list, a variable is not set or not a key, or a
             header cannot be used for it.
     """
     return {_host(host, rules): _read(host, how) for host, how in wanted.items()}

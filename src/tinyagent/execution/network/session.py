@@ -22,7 +22,7 @@ class SessionNetwork:
     """Opens the network of each session of an executor, one after another, and serves its steps.
 
     Args:
-        access: what may be reached.
+        access: What may be reached.
     """
 
     def __init__(self, access: NetworkAccess) -> None:
@@ -63,8 +63,8 @@ class SessionNetwork:
         """Serve the session while a step runs; the result lists what the code asked for.
 
         Args:
-            step: what to wait for.
-            on_request: called with each request once it has ended.
+            step: What to wait for.
+            on_request: Called with each request once it has ended.
         """
         async with Gate(self._access, self._names, self._listeners, on_request) as gate:
             self._gate = gate

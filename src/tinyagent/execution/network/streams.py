@@ -25,7 +25,7 @@ class Stream:
         """The bytes of a request up to an empty line; empty if there is none.
 
         Raises:
-            RequestRefused: it is too long.
+            RequestRefused: It is too long.
         """
         try:
             return await self.reader.readuntil(b"\r\n\r\n")
@@ -40,7 +40,7 @@ class Stream:
         """Write, and wait until there is room.
 
         Raises:
-            TimeoutError: the code does not read.
+            TimeoutError: The code does not read.
         """
         self._writer.write(data)
         async with asyncio.timeout(_WRITE_SECONDS):

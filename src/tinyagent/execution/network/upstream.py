@@ -42,8 +42,8 @@ class PinnedResolver(AbstractResolver):
     The connection goes to the very addresses that were checked.
 
     Args:
-        policy: says which names may have addresses that are not public.
-        lookups: of the executor.
+        policy: Says which names may have addresses that are not public.
+        lookups: Of the executor.
     """
 
     def __init__(self, policy: HostPolicy, lookups: Lookups) -> None:
@@ -56,8 +56,8 @@ class PinnedResolver(AbstractResolver):
         """The addresses of a name.
 
         Raises:
-            AddressRefused: one of them may not be reached.
-            OSError: there are none.
+            AddressRefused: One of them may not be reached.
+            OSError: There are none.
         """
         schemes = ("http", "https")
         is_private = any(self._policy.is_private(Target(each, host, port)) for each in schemes)
@@ -93,7 +93,7 @@ def _verified() -> ssl.SSLContext:
 
 
 class StaleConnection(aiohttp.ClientConnectionError):
-    """A connection that was kept brought bytes that nobody has asked for; nothing was sent."""
+    """A kept connection received bytes without a request; nothing was sent."""
 
 
 class CleanRequest(aiohttp.ClientRequest):
@@ -103,7 +103,7 @@ class CleanRequest(aiohttp.ClientRequest):
         """Send it.
 
         Raises:
-            StaleConnection: the connection cannot be used.
+            StaleConnection: The connection cannot be used.
         """
         if conn.protocol is None or conn.protocol.should_close:
             conn.close()
@@ -115,7 +115,7 @@ class BoundConnector(aiohttp.TCPConnector):
     """Leaves no connection behind that still has to send something: it would go on doing so.
 
     Args:
-        resolver: of names.
+        resolver: Of names.
     """
 
     def __init__(self, resolver: PinnedResolver) -> None:
@@ -163,7 +163,7 @@ def url_of(target: Target, text: str) -> URL:
     """The URL of a request, exactly as it was sent.
 
     Raises:
-        RequestRefused: it would not lead to the target.
+        RequestRefused: It would not lead to the target.
     """
     url = URL(f"{target.scheme}://{target.host}:{target.port}{text}", encoded=True)
     if (url.scheme, url.raw_host, url.port) != target or url.user is not None:

@@ -33,12 +33,12 @@ _COMMENT = re.compile(r"(?<!\S)#.*$")
 
 @dataclass(frozen=True, slots=True)
 class LockedPackage:
-    """One package of a lock.
+    """A package of a lock.
 
     Args:
-        name: in its canonical spelling.
-        version: as the lock has it.
-        hashes: the SHA-256 digests of its files, any of which may be installed.
+        name: In its canonical spelling.
+        version: As the lock has it.
+        hashes: The SHA-256 digests of its files, any of which may be installed.
     """
 
     name: str
@@ -71,7 +71,7 @@ class PackageLock:
         """Check that each requirement is met.
 
         Raises:
-            ConfigurationError: a package is missing, or has another version.
+            ConfigurationError: A package is missing, or has another version.
         """
         versions = {package.name: package.version for package in self.packages}
         for requirement in requirements:
@@ -92,7 +92,7 @@ def read_requirements(names: Iterable[str]) -> tuple[Requirement, ...]:
     """The caller's requirements, without those that do not hold for this Python.
 
     Raises:
-        ConfigurationError: one is not a name with versions, or names an address or a file.
+        ConfigurationError: One is not a name with versions, or names an address or a file.
     """
     requirements: list[Requirement] = []
     if isinstance(names, str):
@@ -121,7 +121,7 @@ def load_lock(path: Path) -> PackageLock | None:
     """The lock in this file; None if there is no such file.
 
     Raises:
-        ConfigurationError: it cannot be read, or is not a lock.
+        ConfigurationError: It cannot be read, or is not a lock.
     """
     try:
         with path.open("rb") as file:
@@ -139,7 +139,7 @@ def read_lock(text: str, where: str) -> PackageLock:
     """Read a requirements file in which each package has one version and hashes.
 
     Raises:
-        ConfigurationError: it holds anything else, with the line.
+        ConfigurationError: It holds anything else, with the line.
     """
     packages: dict[str, LockedPackage] = {}
     for number, line in _entries(text):
@@ -150,7 +150,9 @@ def read_lock(text: str, where: str) -> PackageLock:
             continue
         name: str = canonicalize_name(match["name"])
         if name in packages:
-            raise ConfigurationError(f"{where}, line {number}: {name} is there twice")
+            raise ConfigurationError(
+                f"{where}, line {number}: {name} occurs twice; delete one of the lines"
+            )
         try:
             Version(match["version"])
         except InvalidVersion:

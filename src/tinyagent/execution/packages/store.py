@@ -39,10 +39,10 @@ class PackageSet:
     """Packages that were fetched, checked and unpacked.
 
     Args:
-        folder: holds their files.
-        modules: the names that code may import.
-        lock: their versions and hashes.
-        lock_file: where the lock is kept.
+        folder: Holds their files.
+        modules: The names that code may import.
+        lock: Their versions and hashes.
+        lock_file: Where the lock is kept.
     """
 
     folder: Path
@@ -74,12 +74,12 @@ def prepare_packages(requirements: tuple[str, ...], lock_file: Path | None) -> P
     Sets are unpacked in the folder that `TINYAGENT_PACKAGES` names, or else in the user's cache.
 
     Args:
-        requirements: names with versions.
-        lock_file: the lock. If it does not exist, the requirements are resolved and it is written;
+        requirements: Names with versions.
+        lock_file: The lock. If it does not exist, the requirements are resolved and it is written;
             with None, it is kept in the cache.
 
     Raises:
-        ConfigurationError: the lock does not hold what is required, or a package is refused.
+        ConfigurationError: The lock does not hold what is required, or a package is refused.
     """
     asked = read_requirements(requirements)
     base = _private(_default_cache())
@@ -163,7 +163,7 @@ def _write(path: Path, text: str) -> None:
 
 @contextmanager
 def _only_one(base: Path) -> Generator[None]:
-    """Wait until no other host fills the cache; a host that is killed holds up nobody."""
+    """Wait until no other host fills the cache; the lock of a killed host is released."""
     with (base / "lock").open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
@@ -181,7 +181,7 @@ def _private(base: Path) -> Path:
     """The folder of the cache, which only this user may write to.
 
     Raises:
-        ConfigurationError: another user may, or it cannot be made.
+        ConfigurationError: Another user may, or it cannot be made.
     """
     try:
         base.mkdir(parents=True, exist_ok=True, mode=0o700)

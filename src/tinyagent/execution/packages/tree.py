@@ -39,7 +39,7 @@ _CHUNK = 1 << 20
 
 
 class RecordedFile(NamedTuple):
-    """What a wheel's record says of a file: the wheel, and the hash; None for the record itself."""
+    """A file's entry in a wheel's record: the wheel, and the hash; None for the record itself."""
 
     wheel: str
     algorithm: str | None
@@ -53,7 +53,7 @@ def check_tree(folder: Path, lock: PackageLock) -> frozenset[str]:
         The names of its top-level modules.
 
     Raises:
-        ConfigurationError: a file is not one that a wheel records, or may not be there.
+        ConfigurationError: A file is not one that a wheel records, or may not be there.
     """
     shutil.rmtree(folder / _PROGRAMS, ignore_errors=True)
     (folder / ".lock").unlink(missing_ok=True)  # of the installer
@@ -106,7 +106,7 @@ def _wheels(folder: Path, lock: PackageLock) -> list[str]:
     """The names of the folders of metadata, one for each package of the lock.
 
     Raises:
-        ConfigurationError: there is another package, another version, or one is missing.
+        ConfigurationError: There is another package, another version, or one is missing.
     """
     locked = {package.name: package.version for package in lock.packages}
     wheels: dict[str, str] = {}
@@ -121,7 +121,7 @@ def _wheels(folder: Path, lock: PackageLock) -> list[str]:
         if name not in locked or not _same(locked[name], version):
             raise _refused(f"{name} {version} is not in the lock")
         if name in wheels:
-            raise _refused(f"{name} is there twice")
+            raise _refused(f"{name} occurs twice")
         wheels[name] = entry.name
     for name in sorted(locked.keys() - wheels.keys()):
         raise _refused(f"{name} {locked[name]} was not unpacked")
@@ -182,7 +182,7 @@ def _modules(files: frozenset[str], recorded: Mapping[str, RecordedFile]) -> fro
     """The names of top-level modules.
 
     Raises:
-        ConfigurationError: one would run at the start of Python, or hide another module.
+        ConfigurationError: One would run at the start of Python, or hide another module.
     """
     modules: set[str] = set()
     for path in sorted(files):

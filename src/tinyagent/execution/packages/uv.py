@@ -28,7 +28,7 @@ def resolve(requirements: Iterable[Requirement]) -> str:
     """The versions and hashes that these requirements stand for, as a requirements file.
 
     Raises:
-        ConfigurationError: there is no such set of wheels for this Python, or no uv.
+        ConfigurationError: There is no such set of wheels for this Python, or no uv.
     """
     with tempfile.TemporaryDirectory(prefix="tinyagent-") as folder:
         asked = Path(folder, "requirements.in")
@@ -43,7 +43,7 @@ def install(lock: str, target: Path) -> None:
     """Fetch and unpack the wheels of a lock into an empty folder; each must have a listed hash.
 
     Raises:
-        ConfigurationError: a wheel does not exist or is another file.
+        ConfigurationError: A wheel does not exist or is another file.
     """
     with tempfile.TemporaryDirectory(prefix="tinyagent-") as folder:
         listed = Path(folder, "lock.txt")
@@ -91,7 +91,7 @@ def _program() -> str:
     """The path of uv: that of the package `uv`, or else the system's.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: There is none.
     """
     try:
         from uv import find_uv_bin  # noqa: PLC0415 - an extra

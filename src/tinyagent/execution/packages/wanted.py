@@ -17,11 +17,11 @@ class WantedPackages:
     """A set of packages that an executor's code may import.
 
     Args:
-        requirements: names with versions; dependencies are added.
-        lock: a requirements file with hashes; written if it does not exist.
+        requirements: Names with versions; dependencies are added.
+        lock: A requirements file with hashes; written if it does not exist.
 
     Raises:
-        ConfigurationError: a requirement is not a name with versions, or nothing is asked for.
+        ConfigurationError: A requirement is not a name with versions, or nothing is asked for.
     """
 
     def __init__(self, requirements: Iterable[str], lock: str | Path | None) -> None:
@@ -45,7 +45,7 @@ class WantedPackages:
         """The names of the packages that are asked for; without any, of all in the lock.
 
         Raises:
-            ConfigurationError: the lock cannot be read.
+            ConfigurationError: The lock cannot be read.
         """
         from tinyagent.execution.packages import lockfile  # noqa: PLC0415 - as above
 
@@ -68,7 +68,7 @@ class WantedPackages:
         """The set, fetched and unpacked if it does not exist yet; may take minutes.
 
         Raises:
-            ConfigurationError: a package is refused, or there is no uv.
+            ConfigurationError: A package is refused, or there is no uv.
         """
         from tinyagent.execution.packages.store import prepare_packages  # noqa: PLC0415 - as above
 
@@ -79,9 +79,9 @@ class WantedPackages:
 
 
 def wanted_packages(requirements: Iterable[str], lock: str | Path | None) -> WantedPackages | None:
-    """What is asked for; None if it is nothing.
+    """The set that is asked for; None if it is empty.
 
     Raises:
-        ConfigurationError: as `WantedPackages` raises it.
+        ConfigurationError: As `WantedPackages` raises it.
     """
     return WantedPackages(requirements, lock) if requirements or lock is not None else None

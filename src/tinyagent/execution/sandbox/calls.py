@@ -44,7 +44,7 @@ class ToolReply(NamedTuple):
 
 @dataclass(slots=True)
 class _Outcome:
-    """What a function returned or raised, and how many seconds it took."""
+    """The value or error of a function, and how many seconds it took."""
 
     value: Any = None
     error: Exception | None = None
@@ -66,7 +66,7 @@ def check_name(name: str) -> None:
     """Check that something may be injected under this name.
 
     Raises:
-        ConfigurationError: it is not an identifier, or Python or the executor uses it.
+        ConfigurationError: It is not an identifier, or Python or the executor uses it.
     """
     if not name.isidentifier() or keyword.iskeyword(name):
         raise ConfigurationError(f"inject {name!r}: it cannot be a name in Python code")
@@ -86,7 +86,7 @@ async def answer_call(tools: Mapping[str, Callable[..., Any]], call: Frame) -> T
     """The answer to a CALL whose arguments are decoded: the tool's result, or what it raised.
 
     Raises:
-        BaseException: a tool raised something other than an `Exception`, as on cancellation.
+        BaseException: A tool raised something other than an `Exception`, as on cancellation.
     """
     number, name = call.body["id"], call.body["name"]
     tool = tools.get(name)

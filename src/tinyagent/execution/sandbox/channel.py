@@ -47,11 +47,11 @@ def read(packet: Packet, tools: Collection[str] | None = None) -> Frame:
     """Check the frame and decode the values of the code in it.
 
     Args:
-        packet: from a session.
-        tools: known names; a call of another tool is not decoded.
+        packet: From a session.
+        tools: Known names; a call of another tool is not decoded.
 
     Raises:
-        WireError: a session may not send it.
+        WireError: A session may not send it.
     """
     if packet.kind not in ENCODED and len(packet.raw) > _MAX_JSON:
         raise WireError(f"{packet.kind.name} has {len(packet.raw):,} bytes of JSON")
@@ -72,7 +72,7 @@ def check(frame: Frame) -> None:
     `metadata` objects whose keys are identifiers.
 
     Raises:
-        WireError: it may not; the message names the frame and the field.
+        WireError: It may not; the message names the frame and the field.
     """
     kind, body, blob = frame
     fields = _FIELDS.get(kind)
@@ -205,7 +205,7 @@ class Channel:
     """Frames to and from one process, which is not trusted.
 
     Args:
-        sock: connected and non-blocking.
+        sock: Connected and non-blocking.
     """
 
     def __init__(self, sock: socket.socket) -> None:

@@ -21,9 +21,9 @@ class StepCollector:
     """Collects the frames of one step into its result; trusts none of them.
 
     Args:
-        limits: of the session.
-        on_output: called with each piece of printed text.
-        token: the frame that ends the step must repeat it.
+        limits: Of the session.
+        on_output: Called with each piece of printed text.
+        token: The frame that ends the step must repeat it.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class StepCollector:
         """Take in a frame whose values are decoded.
 
         Raises:
-            WireError: it is the end of another step.
+            WireError: It is the end of another step.
         """
         if frame.kind is Kind.OUTPUT:
             self._print(frame.body["text"])
@@ -116,7 +116,7 @@ class StepCollector:
             self._artifacts.append(artifact)
 
     def _output(self, done: Mapping[str, Any]) -> str:
-        """What was printed: all of it, or its beginning and end with the size of the gap."""
+        """The printed text: all of it, or its beginning and end with the size of the gap."""
         text = "".join(self._printed)
         tail, skipped = done.get("tail", ""), done.get("skipped", 0)
         if tail:

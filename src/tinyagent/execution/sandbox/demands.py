@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Demands:
-    """What an executor demands.
+    """The demands of an executor on its template.
 
     Args:
-        trust_level: how far the code is trusted.
-        needed: the ids of the promises that must be enforced.
-        checkpoints: how many earlier states it wants to keep.
+        trust_level: How far the code is trusted.
+        needed: The ids of the promises that must be enforced.
+        checkpoints: How many earlier states it wants to keep.
     """
 
     trust_level: TrustLevel
@@ -83,7 +83,7 @@ def workspace_of(sandbox: Sandbox) -> SessionWorkspace | None:
     """The workspace of an executor; None if it has none.
 
     Raises:
-        ConfigurationError: there is no such folder.
+        ConfigurationError: There is no such folder.
     """
     folder = sandbox.workspace
     if folder is None:
@@ -99,11 +99,11 @@ def network_of(sandbox: Sandbox, max_bytes: int) -> SessionNetwork | None:
     """The network of an executor; None if it has none.
 
     Args:
-        sandbox: its hosts and secrets.
-        max_bytes: that a step may send and receive.
+        sandbox: Its hosts and secrets.
+        max_bytes: That a step may send and receive.
 
     Raises:
-        ConfigurationError: an item of the list or a secret cannot be used.
+        ConfigurationError: An item of the list or a secret cannot be used.
     """
     if not sandbox.network:
         return None

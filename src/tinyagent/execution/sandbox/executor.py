@@ -46,10 +46,10 @@ class ProcessExecutor:
     Time in a tool beyond 2 ms does not count as the code's time; the session is stopped meanwhile.
 
     Args:
-        sandbox: what the code may use, and what it is promised.
+        sandbox: What the code may use, and what it is promised.
 
     Raises:
-        ConfigurationError: a package, a host or a promise of the sandbox cannot be used.
+        ConfigurationError: A package, a host or a promise of the sandbox cannot be used.
     """
 
     def __init__(self, sandbox: Sandbox = Sandbox()) -> None:  # noqa: B008 - it is frozen
@@ -77,7 +77,7 @@ class ProcessExecutor:
         """What is enforced here, and by what; starts the template if it does not run yet.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
         """
         return self._starter.demands.described(self._starter.start(()))
 
@@ -86,7 +86,7 @@ class ProcessExecutor:
         """The packages of its own, with their lock, fetched if needed; None if it has none.
 
         Raises:
-            ConfigurationError: a package is refused.
+            ConfigurationError: A package is refused.
         """
         return self._starter.packages
 
@@ -97,7 +97,7 @@ class ProcessExecutor:
         crosses as data.
 
         Raises:
-            ConfigurationError: the name is not an identifier or is reserved, or the value is too
+            ConfigurationError: The name is not an identifier or is reserved, or the value is too
                 large to cross.
         """
         self._injected.add(name, value)
@@ -108,8 +108,8 @@ class ProcessExecutor:
         """Run one step. An error of the code is in the result, never raised.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
-            CallerError: another step is running.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
+            CallerError: Another step is running.
         """
         with self._alone():
             return await self._run(code, on_output, on_request)
@@ -124,9 +124,9 @@ class ProcessExecutor:
             The names that are in the file, and why the others are not.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
-            ExecutionError: nothing could be written, such as more than 32 MB.
-            CallerError: a step is running.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
+            ExecutionError: Nothing could be written, such as more than 32 MB.
+            CallerError: A step is running.
         """
         with self._alone():
             result = await self._do("dump", b"")
@@ -139,17 +139,17 @@ class ProcessExecutor:
         The file is as trusted as code: its functions and classes run, in the session only.
 
         Args:
-            path: of the file.
-            allow_other: whether it may be of another minor version of Python or of other packages.
+            path: Of the file.
+            allow_other: Whether it may be of another minor version of Python or of other packages.
 
         Returns:
             The names of the variables.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
-            ExecutionError: the file is damaged, or of another Python or other packages; the
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
+            ExecutionError: The file is damaged, or of another Python or other packages; the
                 session has no variables if its content is wrong.
-            CallerError: a step is running.
+            CallerError: A step is running.
         """
         with self._alone():
             lock = None if allow_other else self._lock_digest
@@ -161,7 +161,7 @@ class ProcessExecutor:
         """Go back to the variables as they were `steps` steps ago. Files stay as they are.
 
         Raises:
-            CallerError: that many earlier states are not kept, or a step is running.
+            CallerError: That many earlier states are not kept, or a step is running.
         """
         session = self._session
         count = session.kept if session is not None and session.is_open else 0
@@ -187,11 +187,11 @@ class ProcessExecutor:
         Each has other random numbers. This executor continues as before.
 
         Raises:
-            CallerError: a step is running, the code has a file open or has changed its working
+            CallerError: A step is running, the code has a file open or has changed its working
                 directory, or there is no room for so many.
             ConfigurationError: `n` is less than 1, or this executor cannot have branches: it has a
                 workspace, or no checkpoints.
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
         """
         if n < 1:
             raise ConfigurationError(f"fork: n must be 1 or more, got {n}")
@@ -213,15 +213,15 @@ class ProcessExecutor:
         What is written is what the last result has shown.
 
         Args:
-            paths: of the changes to write, or of folders; None writes all that are not withheld.
+            paths: Of the changes to write, or of folders; None writes all that are not withheld.
 
         Returns:
             What was written.
 
         Raises:
-            CallerError: there is no workspace, no code has run in it, or a step is running.
-            ConfigurationError: no change has such a path, or a commit never writes it.
-            WorkspaceConflict: the folder has changed there meanwhile; nothing is written.
+            CallerError: There is no workspace, no code has run in it, or a step is running.
+            ConfigurationError: No change has such a path, or a commit never writes it.
+            WorkspaceConflict: The folder has changed there meanwhile; nothing is written.
         """
         return await self._idle_workspace().commit(paths)
 
@@ -229,7 +229,7 @@ class ProcessExecutor:
         """Forget what the code has changed in its workspace, and its variables; as `reset`.
 
         Raises:
-            CallerError: there is no workspace, or a step is running.
+            CallerError: There is no workspace, or a step is running.
         """
         self._idle_workspace().discard()
         self.kill()
@@ -346,9 +346,9 @@ def get_executor(sandbox: Sandbox = Sandbox()) -> Executor:  # noqa: B008 - it i
     """The executor of a sandbox.
 
     Args:
-        sandbox: what the code may use, and what it is promised; by default `"isolated"`.
+        sandbox: What the code may use, and what it is promised; by default `"isolated"`.
 
     Raises:
-        ConfigurationError: a package, a host or a promise of the sandbox cannot be used.
+        ConfigurationError: A package, a host or a promise of the sandbox cannot be used.
     """
     return ProcessExecutor(sandbox)

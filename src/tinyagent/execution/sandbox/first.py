@@ -27,9 +27,9 @@ class Holder:
     """A process that holds the variables as they were after a step.
 
     Args:
-        pid: as the session itself counts; 0 for the first.
-        known: the injected data that it has.
-        waited: how many seconds it has taken so far to fork a step, without success.
+        pid: As the session itself counts; 0 for the first.
+        known: The injected data that it has.
+        waited: How many seconds it has taken so far to fork a step, without success.
     """
 
     channel: Channel
@@ -42,9 +42,9 @@ class FirstProcess:
     """The first process of a session, which ends the others and moves the files of branches.
 
     Args:
-        template: what forked it.
-        number: its number there.
-        channel: to it.
+        template: What forked it.
+        number: Its number there.
+        channel: To it.
     """
 
     def __init__(self, template: TemplateHandle, number: int, channel: Channel) -> None:
@@ -89,7 +89,7 @@ class FirstProcess:
         """Wait for the turn of a branch, and keep it meanwhile.
 
         Raises:
-            CallerError: a tool of one branch runs code in another, which cannot begin before the
+            CallerError: A tool of one branch runs code in another, which cannot begin before the
                 tool has returned.
         """
         if _current.get() is self:
@@ -132,7 +132,7 @@ class FirstProcess:
         """Wait until the session has applied its locks; its first order has been sent already.
 
         Raises:
-            SandboxUnavailable: it could not.
+            SandboxUnavailable: It could not.
         """
         if self.is_ready:
             return
@@ -205,10 +205,10 @@ class FirstProcess:
         """Tell it which processes to keep, for a turn of this branch.
 
         Args:
-            number: of the branch.
-            sweep: whether all others are to end now.
-            watch: whether to watch the memory.
-            wake: whether the newest process of the branch continues.
+            number: Of the branch.
+            sweep: Whether all others are to end now.
+            watch: Whether to watch the memory.
+            wake: Whether the newest process of the branch continues.
         """
         body: dict[str, Any] = {
             "keep": [holder.pid for holder in self.chains.get(number, ())[1:]],

@@ -29,12 +29,12 @@ AnswerCall = Callable[[Frame], Awaitable[ToolReply]]
 
 
 class HostService(NamedTuple):
-    """What the host does for the code while it runs.
+    """The host's part while the code runs.
 
     Args:
-        answer: does a tool call.
-        tools: what may be called.
-        pause: stops the session's processes, or lets them go on.
+        answer: Does a tool call.
+        tools: What may be called.
+        pause: Stops the session's processes, or lets them go on.
     """
 
     answer: AnswerCall
@@ -46,9 +46,9 @@ class Bounds(NamedTuple):
     """How much time a step has; moments are on the clock of the event loop.
 
     Args:
-        seconds: that the code may take, tool calls not counted.
-        until: when it must have ended, tool calls not counted, however long the fork takes.
-        patience: how long the fork may take.
+        seconds: That the code may take, tool calls not counted.
+        until: When it must have ended, tool calls not counted, however long the fork takes.
+        patience: How long the fork may take.
     """
 
     seconds: float
@@ -69,10 +69,10 @@ class Follower:
     """Follows the step that runs in the process behind `step`.
 
     Args:
-        turn: collects its frames.
-        service: what the code may ask for.
-        step: the process that runs the code.
-        holder: the process that forks it, where it runs in a fork.
+        turn: Collects its frames.
+        service: What the code may ask for.
+        step: The process that runs the code.
+        holder: The process that forks it, where it runs in a fork.
     """
 
     def __init__(
@@ -107,7 +107,7 @@ class Follower:
         """Follow the step until it has ended or its time is over.
 
         Raises:
-            BaseException: a tool raised something other than an `Exception`, to end the run.
+            BaseException: A tool raised something other than an `Exception`, to end the run.
         """
         self._bounds = bounds
         self._ticked = self._loop.time()  # now that the session is ready
@@ -131,7 +131,7 @@ class Follower:
         self._wake.set()
 
     def how_it_died(self) -> str:
-        """What ended the process, in words."""
+        """The reason why the process ended, in words."""
         if self.fault:
             return f"the step's process was ended: it sent a forbidden message ({self.fault})"
         try:

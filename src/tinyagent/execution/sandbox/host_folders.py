@@ -15,10 +15,10 @@ class HostFolder:
     """A folder of the host, and how a session sees it.
 
     Args:
-        path: of the folder itself, not of a link to it.
-        name: what it is called in the session's working folder.
-        read_only: whether the mount refuses changes.
-        owned: whether root's files belong to the session's user, who is otherwise nobody; matters
+        path: Of the folder itself, not of a link to it.
+        name: What it is called in the session's working folder.
+        read_only: Whether the mount refuses changes.
+        owned: Whether root's files belong to the session's user, who is otherwise nobody; matters
             to a host that runs as root only.
     """
 
@@ -35,11 +35,11 @@ class Offer:
     folders, and the keeper of the template makes the mounts.
 
     Args:
-        folders: to hand over.
-        pid: a process in the user namespace of the template.
+        folders: To hand over.
+        pid: A process in the user namespace of the template.
 
     Raises:
-        OSError: a folder does not exist, or the kernel refuses its mount.
+        OSError: A folder does not exist, or the kernel refuses its mount.
     """
 
     def __init__(self, folders: Iterable[HostFolder], pid: int) -> None:

@@ -31,7 +31,7 @@ class Injected:
         """Add a tool or a value, in place of an earlier one of this name.
 
         Raises:
-            ConfigurationError: the name is not an identifier or is reserved, or the value is too
+            ConfigurationError: The name is not an identifier or is reserved, or the value is too
                 large to cross.
         """
         check_name(name)
@@ -52,7 +52,7 @@ class Injected:
         """The order of a step, with the data that the session does not know yet.
 
         Raises:
-            ConfigurationError: a value cannot cross any more.
+            ConfigurationError: A value cannot cross any more.
         """
         blobs = bytearray()
         new = {name: item for name, item in self._values.items() if (name, item[0]) not in known}
@@ -65,7 +65,7 @@ class Injected:
         """The order to write a snapshot, or to read the one in `data`.
 
         Raises:
-            ConfigurationError: the snapshot is too large to cross.
+            ConfigurationError: The snapshot is too large to cross.
         """
         blobs = bytearray()
         snapshot = _encoded("a snapshot", data, blobs)

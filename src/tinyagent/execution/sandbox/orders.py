@@ -10,15 +10,15 @@ from tinyagent.execution.sandbox.worker.codec.wire import Frame, Kind, pack
 
 @dataclass(frozen=True, slots=True)
 class StepOrder:
-    """One step: its number, its code, and the tools and data it gets.
+    """A step: its number, its code, and the tools and data it gets.
 
     Args:
-        tools: names of functions that are called on the host.
-        values: names of data, as encoded; their binary parts are in `blob`.
-        brings: the injected data that the variables hold once the step has run.
-        token: the last frame must repeat it; a frame that the code itself sends does not.
+        tools: Names of functions that are called on the host.
+        values: Names of data, as encoded; their binary parts are in `blob`.
+        brings: The injected data that the variables hold once the step has run.
+        token: The last frame must repeat it; a frame that the code itself sends does not.
         task: "dump" or "load" in place of code.
-        snapshot: what "load" reads, as encoded; its bytes are in `blob`.
+        snapshot: What "load" reads, as encoded; its bytes are in `blob`.
     """
 
     step: int
@@ -40,7 +40,7 @@ class StepOrder:
         """The frame that the session gets; `seed` makes random numbers differ from its parent's.
 
         Raises:
-            WireError: it is too large.
+            WireError: It is too large.
         """
         body = {
             "step": self.step,

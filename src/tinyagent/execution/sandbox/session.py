@@ -46,10 +46,10 @@ class SandboxSession:
     """The processes of one session, as the host sees them.
 
     Args:
-        first: its first process, which branches of the session share.
-        limits: of the code.
-        checkpoints: how many earlier states to keep; 0: steps run in the first process itself.
-        chain: the processes of a branch; a new session has the first one only.
+        first: Its first process, which branches of the session share.
+        limits: Of the code.
+        checkpoints: How many earlier states to keep; 0: steps run in the first process itself.
+        chain: The processes of a branch; a new session has the first one only.
     """
 
     def __init__(
@@ -100,12 +100,12 @@ class SandboxSession:
         """Make branches that continue from here, each with a copy of the files.
 
         Args:
-            orders: a step without code for each.
-            answer: does tool calls, of which there are none.
+            orders: A step without code for each.
+            answer: Does tool calls, of which there are none.
 
         Raises:
-            CallerError: what the code holds cannot be copied, or there is no room.
-            SandboxUnavailable: the session does not start, or has ended.
+            CallerError: What the code holds cannot be copied, or there is no room.
+            SandboxUnavailable: The session does not start, or has ended.
         """
         branches: list[SandboxSession] = []
         why = "cut off"
@@ -178,7 +178,7 @@ class SandboxSession:
         """Run one step until it ends, however it ends.
 
         Raises:
-            SandboxUnavailable: the session does not start.
+            SandboxUnavailable: The session does not start.
         """
         if not self._checkpoints:
             return await self._run_here(order, turn, answer)

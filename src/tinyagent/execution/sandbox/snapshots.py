@@ -28,9 +28,9 @@ class Refusal:
     """A variable that is not in a snapshot.
 
     Args:
-        name: of the variable.
-        kind: of the value that cannot be kept.
-        reason: why, and what to keep instead.
+        name: Of the variable.
+        kind: Of the value that cannot be kept.
+        reason: Why, and what to keep instead.
     """
 
     name: str
@@ -40,11 +40,11 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a snapshot holds.
+    """The contents of a snapshot.
 
     Args:
-        kept: the names of the variables in it.
-        refused: those that are not.
+        kept: The names of the variables in it.
+        refused: Those that are not.
     """
 
     kept: tuple[str, ...]
@@ -55,7 +55,7 @@ def write_snapshot(result: ExecutionResult, path: str | Path, packages: str) -> 
     """Write what a session has handed over, whole or not at all.
 
     Raises:
-        ExecutionError: it has handed over no snapshot, or the file cannot be written.
+        ExecutionError: It has handed over no snapshot, or the file cannot be written.
     """
     value: Any = result.value
     if result.error is not None or not isinstance(value, dict):
@@ -89,15 +89,15 @@ def write_snapshot(result: ExecutionResult, path: str | Path, packages: str) -> 
 
 
 def read_snapshot(path: str | Path, packages: str | None) -> bytes:
-    """What a session reads, after a check of the manifest.
+    """The data that a session reads, after a check of the manifest.
 
     Args:
-        path: of the file.
-        packages: the lock digest that it must have; None: it may be of other packages, and of
+        path: Of the file.
+        packages: The lock digest that it must have; None: it may be of other packages, and of
             another minor version of Python.
 
     Raises:
-        ExecutionError: the file is not a whole snapshot, or is of another Python or other packages.
+        ExecutionError: The file is not a whole snapshot, or is of another Python or other packages.
     """
     try:
         with Path(path).open("rb") as file:
@@ -141,7 +141,7 @@ def names_of(result: ExecutionResult, path: str | Path) -> tuple[str, ...]:
     """The names of the variables that a session has read.
 
     Raises:
-        ExecutionError: it could not.
+        ExecutionError: It could not.
     """
     kind = cast("type[object]", type(result.value))
     if result.error is not None or kind is not list:

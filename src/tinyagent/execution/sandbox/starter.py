@@ -41,13 +41,13 @@ class SessionStarter:
     """Starts sessions, all of one kind.
 
     Args:
-        sandbox: what the code may use.
-        demands: what a template must enforce.
-        engines: to try, in this order.
-        limits: of the code.
-        wanted: packages of its own.
-        workspace: a folder that the code sees a copy of.
-        network: what the code may reach.
+        sandbox: What the code may use.
+        demands: What a template must enforce.
+        engines: To try, in this order.
+        limits: Of the code.
+        wanted: Packages of its own.
+        workspace: A folder that the code sees a copy of.
+        network: What the code may reach.
     """
 
     sandbox: Sandbox
@@ -63,7 +63,7 @@ class SessionStarter:
         """The packages of its own, with their lock, fetched if needed; None if it has none.
 
         Raises:
-            ConfigurationError: a package is refused.
+            ConfigurationError: A package is refused.
         """
         return None if self.wanted is None else self.wanted.prepare()
 
@@ -71,11 +71,11 @@ class SessionStarter:
         """A session of a template that has loaded the modules that the code starts with.
 
         Args:
-            code: of its first step.
-            note: called with the session before it has its files.
+            code: Of its first step.
+            note: Called with the session before it has its files.
 
         Raises:
-            SandboxUnavailable: this machine cannot keep what the trust level promises.
+            SandboxUnavailable: This machine cannot keep what the trust level promises.
         """
         preload = modules_for(self.sandbox.imports, code, packages=self.wanted is not None)
         if self.network is not None:

@@ -44,9 +44,9 @@ def modules_for(
     """The modules to load before the fork: NumPy and pandas only if they will be used.
 
     Args:
-        extra_imports: modules that the caller allows by name.
-        first_code: the session's first step; what a later step imports is loaded then.
-        packages: whether the session has packages of its own. Their code runs in sessions only,
+        extra_imports: Modules that the caller allows by name.
+        first_code: The session's first step; what a later step imports is loaded then.
+        packages: Whether the session has packages of its own. Their code runs in sessions only,
             behind the locks, so the template loads none of it.
     """
     extra = tuple(sorted({name for name in extra_imports if name != "*"}))
@@ -61,13 +61,15 @@ def engines_for(trust_level: TrustLevel, name: str | None) -> tuple[Engine, ...]
     """The engines to try.
 
     Raises:
-        ConfigurationError: no engine has this name.
+        ConfigurationError: No engine has this name.
     """
     if trust_level is TrustLevel.LOCAL:
         return (PlainEngine(),)
     if name is not None:
         if name not in ENGINES:
-            raise ConfigurationError(f"engine {name!r} is none of {', '.join(ENGINES)}")
+            raise ConfigurationError(
+                f"engine {name!r} does not exist; use one of: {', '.join(ENGINES)}"
+            )
         return (ENGINES[name],)
     if trust_level is TrustLevel.ISOLATED:
         return (KernelEngine(),)
@@ -80,16 +82,16 @@ _CHUNK = 1 << 16
 
 @dataclass(frozen=True, slots=True)
 class Spec:
-    """What a template is like; sessions with the same spec share a template.
+    """The properties of a template; sessions with the same spec share one.
 
     Args:
-        engine: what starts it.
-        preload: modules that it imports before it forks sessions.
-        without: locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
+        engine: What starts it.
+        preload: Modules that it imports before it forks sessions.
+        without: Locks that are not used (`"namespaces"`, `"landlock"`, `"seccomp"`), for kernels
             that lack them.
-        keeper: whether its sessions may get folders of the host.
-        packages: a folder of packages, in place of those that are installed on the host.
-        network: whether its sessions have a network of their own.
+        keeper: Whether its sessions may get folders of the host.
+        packages: A folder of packages, in place of those that are installed on the host.
+        network: Whether its sessions have a network of their own.
     """
 
     engine: Engine
@@ -101,10 +103,10 @@ class Spec:
 
 
 class TemplateHandle:
-    """One running template process.
+    """A running template process.
 
     Raises:
-        SandboxUnavailable: it does not start.
+        SandboxUnavailable: It does not start.
     """
 
     def __init__(self, spec: Spec) -> None:
@@ -125,11 +127,11 @@ class TemplateHandle:
         """Start a session; returns its number and the host's end of its socket.
 
         Args:
-            order: its limits and imports.
-            folders: of the host, which it sees; only if `Spec.keeper` says so, at most three.
+            order: Its limits and imports.
+            folders: Of the host, which it sees; only if `Spec.keeper` says so, at most three.
 
         Raises:
-            OSError: the template is gone, or a folder cannot be mounted.
+            OSError: The template is gone, or a folder cannot be mounted.
         """
         ours, theirs = socket.socketpair()
         number = next(self._ids)
@@ -235,7 +237,7 @@ def template_for(spec: Spec) -> TemplateHandle:
     If the kernel refuses namespaces, the template has none, and its report says so.
 
     Raises:
-        SandboxUnavailable: it does not start.
+        SandboxUnavailable: It does not start.
     """
     with _starting:
         template = _templates.get(spec)

@@ -33,7 +33,7 @@ def together(root: int) -> Generator[None]:
     """Hold the folder's lock with others who read it: no commit changes it meanwhile.
 
     Raises:
-        WorkspaceConflict: a commit does not end, or was cut off and cannot be completed.
+        WorkspaceConflict: A commit does not end, or was cut off and cannot be completed.
     """
     while True:
         with _locked(root, fcntl.LOCK_SH):
@@ -57,7 +57,7 @@ def _locked(root: int, kind: int) -> Generator[None]:
     """Hold the folder's lock.
 
     Raises:
-        WorkspaceConflict: others hold it for too long.
+        WorkspaceConflict: Others hold it for too long.
     """
     lock = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=root)
     try:
@@ -81,12 +81,12 @@ def commit(root: int, chosen: Sequence[Difference], spool: Spool) -> None:
     """Write the differences to the folder, all or none.
 
     Args:
-        root: a descriptor of the folder.
-        chosen: what to write.
-        spool: holds the new contents.
+        root: A descriptor of the folder.
+        chosen: What to write.
+        spool: Holds the new contents.
 
     Raises:
-        WorkspaceConflict: the folder is not as the code saw it, or cannot be written.
+        WorkspaceConflict: The folder is not as the code saw it, or cannot be written.
     """
     with _alone(root):
         _check(root, chosen)
@@ -110,7 +110,7 @@ def _check(root: int, chosen: Sequence[Difference]) -> None:
     """Check that every place is as the code saw it, and that the steps can follow each other.
 
     Raises:
-        WorkspaceConflict: a place is not; all of them are named.
+        WorkspaceConflict: A place is not; all of them are named.
     """
     gone = {item.key for item in chosen if item.before is not None and item.after is None}
     made = {item.key for item in chosen if item.before is None}

@@ -21,13 +21,13 @@ _STAYS = "a file or folder of this name stays in the folder"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One entry that a commit makes, replaces or removes.
+    """An entry that a commit makes, replaces or removes.
 
     Args:
-        key: its path, for a folder with a final slash.
-        before: what the folder holds there, as the code saw it; None for nothing.
-        after: what the view holds there; None for nothing.
-        change: how it is shown; a rename is a deletion and an addition that show the same change.
+        key: Its path, for a folder with a final slash.
+        before: What the folder holds there, as the code saw it; None for nothing.
+        after: What the view holds there; None for nothing.
+        change: How it is shown; a rename is a deletion and an addition that show the same change.
     """
 
     key: bytes
@@ -38,14 +38,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Folder:
-    """What a comparison asks about the folder.
+    """The facts about the folder that a comparison needs.
 
     Args:
-        manifest: what the code saw in it.
-        hidden: names that a commit leaves alone.
+        manifest: What the code saw in it.
+        hidden: Names that a commit leaves alone.
         digest_of: SHA-256 of a file as it is in the manifest; "" if it has changed since.
-        is_same: whether there is still at a path what the manifest says.
-        check: raises if there is no time left.
+        is_same: Whether there is still at a path what the manifest says.
+        check: Raises if there is no time left.
     """
 
     manifest: Manifest

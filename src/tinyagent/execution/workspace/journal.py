@@ -26,14 +26,14 @@ PUT, REMOVE = "put", "remove"
 
 @dataclass(slots=True)
 class CommitStep:
-    """One step of a commit.
+    """A step of a commit.
 
     Args:
-        action: put a staged file or folder in its place, or remove what is there.
-        path: where.
-        is_folder: whether a folder is put or removed.
-        before: what was there; None for nothing.
-        staged: the inode, size and time of change of what is staged.
+        action: Put a staged file or folder in its place, or remove what is there.
+        path: Where.
+        is_folder: Whether a folder is put or removed.
+        before: What was there; None for nothing.
+        staged: The inode, size and time of change of what is staged.
     """
 
     action: str
@@ -52,8 +52,8 @@ class CommitJournal:
     """The steps of a commit, and the folder in which it keeps what it needs to take them.
 
     Args:
-        root: a descriptor of the workspace's folder.
-        steps: in their order.
+        root: A descriptor of the workspace's folder.
+        steps: In their order.
     """
 
     def __init__(self, root: int, steps: list[CommitStep]) -> None:
@@ -65,7 +65,7 @@ class CommitJournal:
         """Make the staging folder; returns a descriptor of it.
 
         Raises:
-            OSError: it cannot be made.
+            OSError: It cannot be made.
         """
         os.mkdir(STAGING, 0o700, dir_fd=self._root)
         self._staging = os.open(STAGING, _FOLDER, dir_fd=self._root)
@@ -84,8 +84,8 @@ class CommitJournal:
         """Take all steps, or none.
 
         Raises:
-            WorkspaceConflict: a step cannot be taken; those before it are undone.
-            OSError: the steps cannot be recorded; none is taken.
+            WorkspaceConflict: A step cannot be taken; those before it are undone.
+            OSError: The steps cannot be recorded; none is taken.
         """
         self._record("do")
         self._finish()
@@ -155,7 +155,7 @@ class CommitJournal:
         """Undo what was done, last first.
 
         Raises:
-            WorkspaceConflict: something was changed meanwhile; what was there before is kept.
+            WorkspaceConflict: Something was changed meanwhile; what was there before is kept.
         """
         left: list[str] = []
         for number, step in reversed(list(enumerate(self._steps))):
@@ -175,7 +175,7 @@ class CommitJournal:
         is_done = old is not None
         if step.action == PUT:
             is_done = now is not None and _is_staged(now, step)
-            if not is_done:  # what is there is what was there, or was made by somebody else
+            if not is_done:  # the entry is the old one, or somebody else's
                 is_same = step.before is None or step.before.is_same(now)
                 return is_same or old is None or (now is not None and old.inode == now.inode)
         elif is_done and now is not None:
@@ -216,8 +216,8 @@ class CommitJournal:
         """Finish or undo a commit that was cut off, if there is one.
 
         Raises:
-            WorkspaceConflict: the folder was changed since, so that it could not be finished.
-            OSError: the folder cannot be read or written.
+            WorkspaceConflict: The folder was changed since, so that it could not be finished.
+            OSError: The folder cannot be read or written.
         """
         if not cls.is_left(root):
             return
@@ -240,7 +240,7 @@ def new_name(number: int) -> bytes:
 
 
 def staged_mark(status: os.stat_result) -> tuple[int, int, int]:
-    """What a staged file or folder is recognized by."""
+    """The identity of a staged file or folder."""
     entry = entry_of(status)
     return entry.inode, entry.size, entry.mtime
 
@@ -303,7 +303,7 @@ def _keep(folder: int, name: bytes, staging: int, kept: bytes) -> None:
 
 
 def _read_journal(staging: int) -> tuple[str, list[CommitStep]] | None:
-    """What a commit has recorded; None if it has recorded nothing."""
+    """The record of a commit; None if there is none."""
     try:
         descriptor = os.open(_JOURNAL, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=staging)
     except FileNotFoundError:

@@ -47,11 +47,11 @@ class PathState(NamedTuple):
 
 @dataclass(slots=True)
 class Manifest:
-    """What a folder holds, by paths relative to it.
+    """The entries of a folder, by paths relative to it.
 
     Args:
-        entries: the files and folders that are shown.
-        unshown: paths of what is not shown: hidden names, links, special files, files that their
+        entries: The files and folders that are shown.
+        unshown: Paths of what is not shown: hidden names, links, special files, files that their
             owner may not read, other file systems.
     """
 
@@ -69,7 +69,7 @@ class Manifest:
 
 
 def entry_of(status: os.stat_result) -> PathState:
-    """What matters of a status."""
+    """The parts of a file's status that are compared."""
     return PathState(
         status.st_mode,
         status.st_size,
@@ -86,8 +86,8 @@ def scan(root: int, hidden: HiddenNames) -> Manifest:
     """List the folder that `root` is a descriptor of; no file is opened.
 
     Raises:
-        ConfigurationError: it holds too much.
-        OSError: it cannot be read.
+        ConfigurationError: It holds too much.
+        OSError: It cannot be read.
     """
     manifest = Manifest()
     _scan_folder(root, b"", 0, _Reader(manifest, hidden, os.fstat(root).st_dev))
@@ -148,7 +148,7 @@ def parent_of(root: int, path: bytes) -> Generator[tuple[int, bytes]]:
     """A descriptor of the folder that holds the path, and the last name; no link is followed.
 
     Raises:
-        OSError: a folder on the way does not exist, or is not a folder.
+        OSError: A folder on the way does not exist, or is not a folder.
     """
     *folders, name = path.split(b"/")
     descriptor = os.dup(root)
@@ -163,7 +163,7 @@ def parent_of(root: int, path: bytes) -> Generator[tuple[int, bytes]]:
 
 
 def state(root: int, path: bytes) -> PathState | None:
-    """What is at the path now; None: nothing, or a folder on the way is none."""
+    """The entry at the path now; None if there is nothing, or if a parent is not a folder."""
     with suppress(FileNotFoundError, NotADirectoryError, OSError), parent_of(root, path) as place:
         return entry_of(os.stat(place[1], dir_fd=place[0], follow_symlinks=False))
     return None
@@ -173,7 +173,7 @@ def read_pieces(root: int, path: bytes, expected: PathState) -> Generator[bytes]
     """The content of a file, if it is still as expected; checked again after the last piece.
 
     Raises:
-        OSError: it is not as expected, or cannot be read.
+        OSError: It is not as expected, or cannot be read.
     """
     with parent_of(root, path) as (folder, name):
         descriptor = os.open(name, _FILE, dir_fd=folder)
@@ -192,10 +192,10 @@ def digest_of(root: int, path: bytes, expected: PathState, check: Callable[[], N
     """SHA-256 of a file's content; "" if it is not as expected any more, or cannot be read.
 
     Args:
-        root: a descriptor of the folder.
-        path: of the file.
-        expected: what it was.
-        check: called for each piece; what it raises ends the work.
+        root: A descriptor of the folder.
+        path: Of the file.
+        expected: What it was.
+        check: Called for each piece; what it raises ends the work.
     """
     total = hashlib.sha256()
 

@@ -46,7 +46,7 @@ class HiddenNames:
     """The names that are hidden from code, on file systems of every kind.
 
     Args:
-        patterns: as in `fnmatch`, without regard to case. A pattern without `/` is for a file or
+        patterns: As in `fnmatch`, without regard to case. A pattern without `/` is for a file or
             folder at any depth; one with `/` is for the end of a path, in which `**` stands for one
             or more folders.
     """

@@ -16,15 +16,15 @@ FILE, FOLDER, OPAQUE, GONE, OTHER = "file", "folder", "opaque", "gone", "other"
 
 
 class Found(NamedTuple):
-    """One entry that differs, or may differ, from the folder.
+    """An entry that differs, or may differ, from the folder.
 
     Args:
-        kind: a file; a folder; a folder that covers what the folder holds there (`OPAQUE`);
+        kind: A file; a folder; a folder that covers what the folder holds there (`OPAQUE`);
             nothing, although the folder has something there (`GONE`); or what is neither a file nor
             a folder (`OTHER`).
-        executable: whether it is an executable file.
-        start: where its content begins in the spool.
-        size: of its content.
+        executable: Whether it is an executable file.
+        start: Where its content begins in the spool.
+        size: Of its content.
         digest: SHA-256 of its content.
     """
 
@@ -67,10 +67,10 @@ class Report:
     """Collects what a session sends about its view; trusts none of it.
 
     Args:
-        spool: takes the contents of files.
-        earlier: what the session reported last: a file with the same content is not sent again.
-        max_bytes: of all new contents.
-        max_entries: of all entries.
+        spool: Takes the contents of files.
+        earlier: What the session reported last: a file with the same content is not sent again.
+        max_bytes: Of all new contents.
+        max_entries: Of all entries.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Report:
         """Take in one frame: an entry, or the next piece of the last file.
 
         Raises:
-            WireError: it cannot be part of a report.
+            WireError: It cannot be part of a report.
         """
         size = body["name"]
         if not isinstance(size, int) or size > len(blob):
@@ -121,7 +121,7 @@ class Report:
         """Take note that this was all.
 
         Raises:
-            WireError: a file is incomplete.
+            WireError: A file is incomplete.
         """
         if self._open is not None:
             raise WireError("SCANNED: in the middle of a file")

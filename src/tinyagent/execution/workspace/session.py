@@ -36,10 +36,10 @@ class SessionWorkspace:
     """The workspace of an executor, for one session after the other.
 
     Args:
-        workspace: the folder.
+        workspace: The folder.
 
     Raises:
-        ConfigurationError: it does not exist.
+        ConfigurationError: It does not exist.
     """
 
     def __init__(self, workspace: Workspace) -> None:
@@ -55,15 +55,15 @@ class SessionWorkspace:
         """Start a session that sees the folder as it is now.
 
         Args:
-            order: what the session is started with.
-            spawn: starts it.
-            layered: whether it may get an overlay of the folder itself; otherwise, and where the
+            order: What the session is started with.
+            spawn: Starts it.
+            layered: Whether it may get an overlay of the folder itself; otherwise, and where the
                 kernel refuses that, it gets a copy.
 
         Raises:
-            ConfigurationError: the folder cannot be read, or it holds too much.
-            SandboxUnavailable: the session does not start.
-            WorkspaceConflict: an earlier commit was cut off and cannot be finished.
+            ConfigurationError: The folder cannot be read, or it holds too much.
+            SandboxUnavailable: The session does not start.
+            WorkspaceConflict: An earlier commit was cut off and cannot be finished.
         """
         self.discard()
         opened: OpenWorkspace = await run_in_thread(self._workspace.open)
@@ -110,9 +110,9 @@ class SessionWorkspace:
         """The result of a step, with what is different in the workspace after it.
 
         Args:
-            session: that has run it.
-            result: without the differences.
-            latest: when all of it must have been read, on the monotonic clock. What cannot be read
+            session: That has run it.
+            result: Without the differences.
+            latest: When all of it must have been read, on the monotonic clock. What cannot be read
                 by then, or is more than a report may hold, is lost with the session.
         """
         opened, until = self._opened(), max(latest, time.monotonic() + _LEAST_SECONDS)
@@ -192,7 +192,7 @@ async def _read_report(session: SandboxSession, report: Report) -> None:
     """Let the session report what has changed in its view.
 
     Raises:
-        WireError: it cannot, or what it sends cannot be a report.
+        WireError: It cannot, or what it sends cannot be a report.
     """
     if not session.is_open or not await session.settle():
         raise WireError("the session has ended")

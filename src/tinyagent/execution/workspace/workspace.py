@@ -45,8 +45,8 @@ class Workspace:
     """A folder that code works on: it sees a copy, and what it changes there can be committed.
 
     Args:
-        folder: the folder, which stays as it is until `commit`.
-        hidden: names that the code is not shown and that a commit does not write, as in `fnmatch`;
+        folder: The folder, which stays as it is until `commit`.
+        hidden: Names that the code is not shown and that a commit does not write, as in `fnmatch`;
             a pattern with `/` is for the end of a path.
     """
 
@@ -62,8 +62,8 @@ class Workspace:
         """Read what is in the folder now.
 
         Raises:
-            ConfigurationError: it is not a folder that can be read, or it holds too much.
-            WorkspaceConflict: an earlier commit was cut off and cannot be finished.
+            ConfigurationError: It is not a folder that can be read, or it holds too much.
+            WorkspaceConflict: An earlier commit was cut off and cannot be finished.
         """
         return OpenWorkspace(self.path, HiddenNames(self.hidden))
 
@@ -72,8 +72,8 @@ class OpenWorkspace:
     """A workspace while a session works on it.
 
     Args:
-        path: the folder.
-        hidden: names that are not shown.
+        path: The folder.
+        hidden: Names that are not shown.
     """
 
     def __init__(self, path: Path, hidden: HiddenNames) -> None:
@@ -124,10 +124,10 @@ class OpenWorkspace:
         return self.manifest.owners() <= {(os.geteuid(), os.getegid())}
 
     def new_report(self, max_bytes: int) -> Report:
-        """What collects the next report of the session.
+        """The collector of the session's next report.
 
         Args:
-            max_bytes: the size of the session's working folder.
+            max_bytes: The size of the session's working folder.
         """
         with self._in_use():
             if self._spool.end > 2 * max_bytes:
@@ -138,12 +138,12 @@ class OpenWorkspace:
         """Compare what was reported with the folder; returns the changes.
 
         Args:
-            report: what the code's view holds.
-            until: when to give up, on the monotonic clock; changes that can be listed by then, but
+            report: What the code's view holds.
+            until: When to give up, on the monotonic clock; changes that can be listed by then, but
                 not shown line by line, are shown without their lines.
 
         Raises:
-            ExecutionTimeout: that moment came first.
+            ExecutionTimeout: That moment came first.
         """
         with self._in_use():
             self._found = report.found
@@ -153,11 +153,11 @@ class OpenWorkspace:
         """Write changes to the folder, all of these or none.
 
         Args:
-            paths: of the changes, or of folders above them; None: all that are not withheld.
+            paths: Of the changes, or of folders above them; None: all that are not withheld.
 
         Raises:
-            ConfigurationError: no change has such a path, or it is withheld.
-            WorkspaceConflict: the folder is not as the code saw it, or cannot be written.
+            ConfigurationError: No change has such a path, or it is withheld.
+            WorkspaceConflict: The folder is not as the code saw it, or cannot be written.
         """
         with self._in_use():
             chosen = self._chosen(paths)
@@ -176,7 +176,7 @@ class OpenWorkspace:
         """Keep the folder open meanwhile: its descriptor's number may be another's afterwards.
 
         Raises:
-            CallerError: the workspace was closed.
+            CallerError: The workspace was closed.
         """
         try:
             with self._use:
@@ -263,9 +263,9 @@ class OpenWorkspace:
         """The lines that differ, for a text of moderate size, if they are found in time.
 
         Args:
-            item: what differs.
-            earlier: what was shown before, by path and digests.
-            until: when to give up, on the monotonic clock.
+            item: What differs.
+            earlier: What was shown before, by path and digests.
+            until: When to give up, on the monotonic clock.
         """
         change, before, after = item.change, item.before, item.after
         if change.withheld or change.conflict or change.path.endswith("/"):
@@ -306,7 +306,7 @@ def _check(until: float) -> None:
     """Check that the time is not over.
 
     Raises:
-        ExecutionTimeout: it is.
+        ExecutionTimeout: It is.
     """
     if time.monotonic() >= until:
         raise ExecutionTimeout(TOO_LATE)

@@ -48,8 +48,8 @@ class ChatReply:
     """Reads a chat completion, whole or chunk by chunk.
 
     Args:
-        provider: the provider as it is for the model.
-        model: the name of the model that was requested.
+        provider: The provider as it is for the model.
+        model: The name of the model that was requested.
     """
 
     def __init__(self, provider: Provider = LENIENT, model: str = "") -> None:
@@ -78,8 +78,8 @@ class ChatReply:
         """Read a whole chat completion.
 
         Raises:
-            ModelReplyError: it is not a chat completion; the message says what came instead.
-            ModelServerError: it reports an error.
+            ModelReplyError: It is not a chat completion; the message says what came instead.
+            ModelServerError: It reports an error.
         """
         body = _without_error(data)
         choices = require_list(body.get("choices"))
@@ -95,8 +95,8 @@ class ChatReply:
         """Take one chunk and return its pieces of text and reasoning.
 
         Raises:
-            ModelReplyError: it is not a chunk of a chat completion.
-            ModelServerError: the server reports an error in the middle of the stream.
+            ModelReplyError: It is not a chunk of a chat completion.
+            ModelServerError: The server reports an error in the middle of the stream.
         """
         chunk = _without_error(data)
         self._read_head(chunk)
@@ -185,8 +185,8 @@ class _Parts:
     """The parts of a message, put together from its deltas in their order.
 
     Args:
-        origin: who makes the reply; its opaque data is marked so.
-        think_tag: the tag before the reasoning at the start of a text; empty if there is none.
+        origin: Who makes the reply; its opaque data is marked so.
+        think_tag: The tag before the reasoning at the start of a text; empty if there is none.
     """
 
     def __init__(self, origin: Origin, *, think_tag: str) -> None:
@@ -238,7 +238,7 @@ class _Parts:
         """Take a piece of a call, or the whole call at `index`.
 
         Raises:
-            ModelReplyError: the server sends an impossible index.
+            ModelReplyError: The server sends an impossible index.
         """
         written = json_text(function.get("arguments"))
         if index is None:

@@ -32,7 +32,7 @@ def encode_request(
     """The body of `POST /chat/completions`, as the provider wants it for this model.
 
     Raises:
-        ModelRefused: there is an image or a document that the provider does not take.
+        ModelRefused: There is an image or a document that the provider does not take.
     """
     messages = _messages(request.messages, provider, Origin(provider.name, model))
     body: Json = {

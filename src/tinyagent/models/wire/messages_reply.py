@@ -52,7 +52,7 @@ class MessagesReply:
     """Reads a message, whole or event by event.
 
     Args:
-        mark: makes opaque data of a block of reasoning; without it the block is only text.
+        mark: Makes opaque data of a block of reasoning; without it the block is only text.
     """
 
     def __init__(self, mark: Mark | None = None) -> None:
@@ -78,8 +78,8 @@ class MessagesReply:
         """Read a whole message.
 
         Raises:
-            ModelReplyError: it is not a message; the error says what came instead.
-            ModelError: it reports an error.
+            ModelReplyError: It is not a message; the error says what came instead.
+            ModelError: It reports an error.
         """
         body = _without_error(data)
         blocks = as_array(body.get("content"))
@@ -94,8 +94,8 @@ class MessagesReply:
         """Take one event and return its piece of text or reasoning.
 
         Raises:
-            ModelReplyError: it is not an event of a message.
-            ModelError: the server reports an error in the middle of the stream.
+            ModelReplyError: It is not an event of a message.
+            ModelError: The server reports an error in the middle of the stream.
         """
         event = _without_error(data)
         match event.get("type"):

@@ -37,7 +37,7 @@ def encode_request(
     The temperature is left out: the API refuses it, at any value.
 
     Raises:
-        ModelFormatRefused: the request has a `response_format` that the API does not know.
+        ModelFormatRefused: The request has a `response_format` that the API does not know.
     """
     system = [message.text for message in request.messages if message.role == "system"]
     body: dict[str, Any] = {

@@ -48,8 +48,8 @@ class ResponsesReply:
     """Reads a response, whole or event by event.
 
     Args:
-        provider: the provider as it is for the model.
-        model: the name of the model that was requested.
+        provider: The provider as it is for the model.
+        model: The name of the model that was requested.
     """
 
     def __init__(self, provider: Provider, model: str) -> None:
@@ -71,8 +71,8 @@ class ResponsesReply:
         """Read a whole response.
 
         Raises:
-            ModelReplyError: it is not a response; the message says what came instead.
-            ModelError: the response has failed.
+            ModelReplyError: It is not a response; the message says what came instead.
+            ModelError: The response has failed.
         """
         body = require_object(data)
         if body.get("error") or body.get("status") in {"failed", "cancelled"}:
@@ -104,8 +104,8 @@ class ResponsesReply:
         """Take one event and return its piece of text or reasoning.
 
         Raises:
-            ModelReplyError: it is not an event of a response.
-            ModelError: it reports that the response has failed.
+            ModelReplyError: It is not an event of a response.
+            ModelError: It reports that the response has failed.
         """
         event = require_object(data)
         kind = str(event.get("type") or "")

@@ -55,7 +55,7 @@ class ReplyReader(Protocol):
         """Read a reply in one piece.
 
         Raises:
-            ModelError: it reports a failure, or is not a reply of this API.
+            ModelError: It reports a failure, or is not a reply of this API.
         """
         ...
 
@@ -63,7 +63,7 @@ class ReplyReader(Protocol):
         """Take one event of a stream and return its pieces of text and reasoning.
 
         Raises:
-            ModelError: it reports a failure, or is not an event of this API.
+            ModelError: It reports a failure, or is not an event of this API.
         """
         ...
 
@@ -101,8 +101,8 @@ def short_id(call_id: str, allowed: re.Pattern[str] | None) -> str:
     Ids made by another model or by an adapter may have a form that a provider refuses.
 
     Args:
-        call_id: the id in the conversation.
-        allowed: the form that the provider takes; None allows any id of up to 40 characters.
+        call_id: The id in the conversation.
+        allowed: The form that the provider takes; None allows any id of up to 40 characters.
     """
     if len(call_id) <= _LONGEST_ID if allowed is None else allowed.fullmatch(call_id):
         return call_id
@@ -146,8 +146,8 @@ def finish_reason(written: str, *, has_calls: bool) -> str:
     """Why an answer ended, in the words of `ModelResponse.finish_reason`.
 
     Args:
-        written: the provider's word, which Gemini may follow by a colon and details.
-        has_calls: whether the answer has calls; many servers then report `stop` all the same.
+        written: The provider's word, which Gemini may follow by a colon and details.
+        has_calls: Whether the answer has calls; many servers then report `stop` all the same.
     """
     word = written.partition(":")[0].strip().lower()
     reason = _FINISH_REASONS.get(word, written[:_LONGEST_REASON]) or "stop"

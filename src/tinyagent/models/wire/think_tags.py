@@ -15,7 +15,7 @@ class ThinkSplitter:
     middle is a quotation.
 
     Args:
-        tag: the opening tag.
+        tag: The opening tag.
     """
 
     def __init__(self, tag: str) -> None:

@@ -36,7 +36,7 @@ def decode(text: str, media_type: str, *, limit: int, param: str = "") -> Attach
     """An attachment from base64.
 
     Raises:
-        Refused: it is not base64, not of the declared type, too large, or incomplete.
+        Refused: It is not base64, not of the declared type, too large, or incomplete.
     """
     try:
         data = base64.b64decode(text, validate=True)
@@ -65,7 +65,7 @@ def decode_uri(uri: str, *, limit: int, param: str = "") -> Attachment:
     """An attachment from a `data:` URI.
 
     Raises:
-        Refused: as `decode`, with the place of the URI as its parameter.
+        Refused: As `decode`, with the place of the URI as its parameter.
     """
     match = _DATA_URI.fullmatch(uri)
     if match is None:

@@ -139,7 +139,7 @@ _FUNCTIONS = ("check", "test")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row of a table, as written."""
+    """A row of a table, as written."""
 
     path: str
     demand: str
@@ -152,13 +152,13 @@ class RuleTable:
     """The demands of one provider, in the order in which it makes them.
 
     Args:
-        text: the rows.
-        flags: what `if` and `unless` refer to.
-        words: what `:name` refers to.
-        functions: what `check`, `test` and `when` refer to.
+        text: The rows.
+        flags: What `if` and `unless` refer to.
+        words: What `:name` refers to.
+        functions: What `check`, `test` and `when` refer to.
 
     Raises:
-        ValueError: there is no such demand, or no such function.
+        ValueError: There is no such demand, or no such function.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class RuleTable:
         """Check a request, or another object in its place, row by row.
 
         Raises:
-            Refused: it is not as the provider demands.
+            Refused: It is not as the provider demands.
         """
         body = exchange.body if body is None else body
         root = Node("", body, body, exchange)

@@ -23,13 +23,13 @@ class Subset:
     """The part of JSON Schema that a provider accepts.
 
     Attributes:
-        keywords: the keywords that it knows; None means any.
-        formats: the formats that it knows; None means any.
-        closed: each object says `additionalProperties: false`.
-        all_required: each property is required.
-        recursive: whether a schema may contain itself, or only in properties that are not required.
+        keywords: The keywords that it knows; None means any.
+        formats: The formats that it knows; None means any.
+        closed: Each object says `additionalProperties: false`.
+        all_required: Each property is required.
+        recursive: Whether a schema may contain itself, or only in properties that are not required.
         bare_ref: `$ref` has no siblings; `"$"` allows keys that begin with `$`.
-        min_items: the only values of `minItems`; None means any.
+        min_items: The only values of `minItems`; None means any.
         any_of_alone: `type` is in the schemas of `anyOf`, not next to it.
         one_item: `items` is one schema, not a list of them.
     """
@@ -167,8 +167,8 @@ class _Cycles:
     """The references of a schema that lead back to themselves.
 
     Attributes:
-        root: the whole schema.
-        free: such a reference may be in a property that is not required.
+        root: The whole schema.
+        free: Such a reference may be in a property that is not required.
     """
 
     root: Json

@@ -25,14 +25,14 @@ class Output:
     """The model's answer, for any provider; the server writes it in the provider's format.
 
     Attributes:
-        text: the answer, or the text before the calls.
-        reasoning: the reasoning before the answer; None if there is none.
-        calls: the function calls.
-        redacted: the reasoning is not shown, only its opaque form (Anthropic, OpenRouter).
-        refusal: the model declines with this text.
-        cut: the reply ends at the token limit.
-        error: the provider fails with this message, in the middle of a stream if there is one.
-        then: another output after the calls in the same message, for providers that interleave
+        text: The answer, or the text before the calls.
+        reasoning: The reasoning before the answer; None if there is none.
+        calls: The function calls.
+        redacted: The reasoning is not shown, only its opaque form (Anthropic, OpenRouter).
+        refusal: The model declines with this text.
+        cut: The reply ends at the token limit.
+        error: The provider fails with this message, in the middle of a stream if there is one.
+        then: Another output after the calls in the same message, for providers that interleave
             reasoning and calls (Anthropic, OpenAI's Responses); others send it joined.
     """
 
@@ -85,10 +85,10 @@ class Received:
     """A request that the server accepted.
 
     Attributes:
-        path: the path of the URL.
-        headers: by their names in lower case.
-        body: the JSON.
-        attachments: images and documents of the whole conversation, decoded, in order.
+        path: The path of the URL.
+        headers: By their names in lower case.
+        body: The JSON.
+        attachments: Images and documents of the whole conversation, decoded, in order.
     """
 
     path: str

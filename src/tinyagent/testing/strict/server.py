@@ -27,7 +27,7 @@ _REQUEST_LIMIT = 32 << 20
 
 @dataclass(frozen=True)
 class ProviderEndpoint:
-    """One path of a provider: how it checks a request, answers it, and words a refusal."""
+    """A path of a provider: how it checks a request, answers it, and words a refusal."""
 
     path: str
     check: Callable[[ProviderExchange], Any]
@@ -81,10 +81,10 @@ class StrictServer(HttpServer):
     a `Received`. An answer is a text, an `Output`, or a `Reply` to the byte.
 
     Attributes:
-        requests: the bodies of all requests, including refused ones.
-        keys: their API keys.
-        refusals: the messages of all refusals.
-        attachments: the images and documents of the last accepted request, decoded.
+        requests: The bodies of all requests, including refused ones.
+        keys: Their API keys.
+        refusals: The messages of all refusals.
+        attachments: The images and documents of the last accepted request, decoded.
     """
 
     def __init__(self, provider: str, script: StrictScript) -> None:

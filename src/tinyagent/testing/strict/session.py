@@ -80,11 +80,11 @@ class Issued:
     """A turn that the server sent and expects back.
 
     Attributes:
-        output: the answer.
-        model: the model's name.
-        ids: the ids of its calls.
-        opaque: the data that must come back unchanged.
-        order: the identities of its thoughts and calls, in order.
+        output: The answer.
+        model: The model's name.
+        ids: The ids of its calls.
+        opaque: The data that must come back unchanged.
+        order: The identities of its thoughts and calls, in order.
     """
 
     output: Output
@@ -99,12 +99,12 @@ class Session:
     """What a server remembers between requests.
 
     Attributes:
-        turns: the turns that the server sent.
-        losses: what requests omitted although the model needs it, where the provider accepts that.
-        prompts: earlier prompts, for the prompt cache.
-        stored: the items of each stored response of OpenAI.
-        chains: for each thought, the thoughts before it.
-        prefixes: for each thought, a hash of everything else before it.
+        turns: The turns that the server sent.
+        losses: What requests omitted although the model needs it, where the provider accepts that.
+        prompts: Earlier prompts, for the prompt cache.
+        stored: The items of each stored response of OpenAI.
+        chains: For each thought, the thoughts before it.
+        prefixes: For each thought, a hash of everything else before it.
     """
 
     turns: list[Issued] = field(default_factory=list[Issued])
@@ -156,7 +156,7 @@ def _common(one: str, other: str) -> int:
 
 @dataclass
 class ProviderExchange:
-    """One request on its way to a reply."""
+    """A request on its way to a reply."""
 
     request: Request
     body: Json
@@ -188,7 +188,7 @@ def render(*parts: Any) -> str:
 
 
 def sse(data: Any, event: str | None = None) -> bytes:
-    """One event of a stream."""
+    """An event of a stream."""
     name = f"event: {event}\n" if event else ""
     return f"{name}data: {json.dumps(data)}\n\n".encode()
 

@@ -225,7 +225,7 @@ def test_a_file_that_does_not_exist_is_reported_at_once(tmp_path: Path) -> None:
 def test_wrong_options_are_reported_at_once() -> None:
     with pytest.raises(ConfigurationError, match="checkpoints must be 0 or more, got -1"):
         ProcessExecutor(Sandbox(checkpoints=-1))
-    with pytest.raises(ConfigurationError, match="engine 'none' is none of"):
+    with pytest.raises(ConfigurationError, match="engine 'none' does not exist; use one of"):
         ProcessExecutor(Sandbox("sandboxed", engine="none"))
     with pytest.raises(ConfigurationError, match="no trust level 'unheard'; use local, isolated"):
         ProcessExecutor(Sandbox("unheard"))

@@ -32,7 +32,7 @@ class Contribution:
     rows: int | None = None
 
     def to_dict(self, net: Decimal, gross: Decimal, rows: int) -> dict[str, object]:
-        """Return the contribution for JSON, with its shares of the whole gap and of all rows."""
+        """The contribution for JSON, with its shares of the whole gap and of all rows."""
         return {
             "member": {name: jsonable(value) for name, value in self.member.items()},
             "net": jsonable(self.net),
@@ -77,7 +77,7 @@ class Breakdown:
     def with_rows(
         self, counts: Mapping[tuple[object, ...], int], all_rows: int, gross: Decimal
     ) -> "Breakdown":
-        """Return the same with the numbers of rows of its leading members."""
+        """The same with the numbers of rows of its leading members."""
         leading = [
             replace(each, rows=counts.get((*each.member.values(),), 0)) for each in self.leading
         ]
@@ -103,7 +103,7 @@ class MeasureExplanation:
     rows: int = 0
 
     def with_rows(self, counts: RowCounts) -> "MeasureExplanation":
-        """Return the same with the rows of leading members, and trivial breakdowns last."""
+        """The same with the rows of leading members, and trivial breakdowns last."""
         known = [
             each.with_rows(counts[each.dimensions], self.rows, self.gross)
             if each.dimensions in counts
@@ -119,7 +119,7 @@ class MeasureExplanation:
         return first is not None and bool(first.leading) and not first.is_trivial
 
     def sentence(self) -> str:
-        """Return the smallest explanation in words; all numbers are from this object."""
+        """The smallest explanation in words; all numbers are from this object."""
         if not self.gross:
             return f"There is no gap in {self.measure} to explain."
         if not self.breakdowns:
@@ -142,7 +142,7 @@ class MeasureExplanation:
         return f"{self.measure} of {jsonable(self.gross)}{unit} gross"
 
     def to_dict(self) -> dict[str, object]:
-        """Return the explanation for JSON; numbers with a fraction are strings."""
+        """The explanation for JSON; numbers with a fraction are strings."""
         return {
             "unit": self.unit,
             "net": jsonable(self.net),
@@ -194,7 +194,7 @@ class Explanation:
         return (*single, *self.notes)
 
     def to_dict(self) -> dict[str, object]:
-        """Return the explanation for JSON."""
+        """The explanation for JSON."""
         return {
             "cache_key": self.cache_key,
             "grain": list(self.grain),
@@ -205,7 +205,7 @@ class Explanation:
 
 
 def share(part: Decimal, whole: Decimal) -> str | None:
-    """Return a share in percent, cut to one digit so that 100.0 % means all; None of 0."""
+    """A share in percent, cut to one digit so that 100.0 % means all; None of 0."""
     if not whole:
         return None
     tenths = int(EXACT.divide_int(EXACT.multiply(part.copy_abs(), Decimal(1000)), whole.copy_abs()))
@@ -214,7 +214,7 @@ def share(part: Decimal, whole: Decimal) -> str | None:
 
 
 def total(numbers: Iterable[Decimal]) -> Decimal:
-    """Return the exact sum."""
+    """The exact sum."""
     result = Decimal(0)
     for number in numbers:
         result = EXACT.add(result, number)

@@ -52,7 +52,7 @@ class HeatMap:
     more_columns: int
 
     def to_dict(self) -> dict[str, object]:
-        """Return the map for JSON; numbers with a fraction are strings."""
+        """The map for JSON; numbers with a fraction are strings."""
         return {
             "measure": self.measure,
             "unit": self.unit,
@@ -81,7 +81,7 @@ async def read_heat_map(
     dimensions: tuple[str, str],
     measure: str,
 ) -> HeatMap:
-    """Return the map of the groups in `table` (of `Differences`).
+    """The map of the groups in `table` (of `Differences`).
 
     Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
     the same dimension twice.
@@ -140,7 +140,7 @@ def _none_last(value: Any) -> tuple[bool, Any]:
 
 
 def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:
-    """Return the cells of the `SIDE` largest members of each axis."""
+    """The cells of the `SIDE` largest members of each axis."""
     cells = _cells(table, plan, keys, index).subquery(sql.name("cells"), copy=False)
     weighed = exp.Select(expressions=[exp.Star()])
     for axis in _AXES:

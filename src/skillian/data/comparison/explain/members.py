@@ -51,7 +51,7 @@ Keys = tuple[int, ...]
 async def explain_measures(
     table: str, workspace: Workspace, place: Place, rows: int
 ) -> tuple[tuple[MeasureExplanation, ...], tuple[str, ...]]:
-    """Return the gap of the groups in `table` (of `Differences`) by dimensions.
+    """The gap of the groups in `table` (of `Differences`) by dimensions.
 
     `rows` is the number of rows of both sides together. The second value has sentences that say
     what was omitted, and why.
@@ -113,7 +113,7 @@ class _Search:
             yield f"Some pairs of dimensions were not examined: {self._reason}."
 
     def explained(self) -> list[MeasureExplanation]:
-        """Return the explanation of each measure; empty if the whole gap is unknown."""
+        """The explanation of each measure; empty if the whole gap is unknown."""
         if () not in self._rows:
             return []
         return [self._explained(index) for index in range(len(self._plan.measures))]
@@ -128,12 +128,12 @@ class _Search:
         )
 
     def _whole(self, index: int) -> tuple[Decimal, Decimal]:
-        """Return the net and the gross gap of a measure."""
+        """The net and the gross gap of a measure."""
         [row] = self._rows.get((), [{}])
         return row.get(f"net_{index}") or Decimal(0), row.get(f"gross_{index}") or Decimal(0)
 
     def _breakdown(self, keys: Keys, index: int) -> Breakdown | None:
-        """Return the gap of a measure by these dimensions; None without a gap."""
+        """The gap of a measure by these dimensions; None without a gap."""
         rows = [each for each in self._rows.get(keys, ()) if _carries(each, index)]
         return _breakdown(rows, self._plan, index, keys, self._whole(index)[1]) if rows else None
 
@@ -162,7 +162,7 @@ class _Search:
 
 
 async def _row_counts(explained: Sequence[MeasureExplanation], place: Place) -> RowCounts:
-    """Return the rows of the members that carry most of a gap, for few of the breakdowns.
+    """The rows of the members that carry most of a gap, for few of the breakdowns.
 
     A breakdown without them is not compared with the rows.
     """
@@ -184,7 +184,7 @@ async def _row_counts(explained: Sequence[MeasureExplanation], place: Place) -> 
 async def _rows_of(
     dimensions: Sequence[str], members: Sequence[Mapping[str, object]], place: Place
 ) -> dict[tuple[object, ...], int]:
-    """Return the number of rows of each of these members."""
+    """The number of rows of each of these members."""
     plan = place.plan
     terms = {
         name: (sql.bare(f"key_{index}"), plan.a.keys[index].type)
@@ -216,7 +216,7 @@ async def _rows_of(
 
 
 def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
-    """Return the SELECT of members with their sums: the largest ones for any of the measures."""
+    """The SELECT of members with their sums: the largest ones for any of the measures."""
     by = [key_columns(plan)[key] for key in keys]
     columns: list[exp.Expr] = [*by]
     for index, measure in enumerate(plan.measures):
@@ -237,7 +237,7 @@ def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
 
 
 def _leading(by: Sequence[exp.Expr], index: int) -> exp.Select:
-    """Return the members with the largest gaps of a measure."""
+    """The members with the largest gaps of a measure."""
     select = exp.Select(expressions=[exp.Star()]).from_(sql.table(_SUMMED), copy=False)
     select.order_by(*_order(by, index), copy=False).limit(MEMBERS, copy=False)
     top = select.subquery(sql.name("top"), copy=False)
@@ -264,7 +264,7 @@ def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
 
 
 def _with_gap(index: int) -> exp.Expr:
-    """Return the number of members with a gap of a measure."""
+    """The number of members with a gap of a measure."""
     gap = sql.negated(sql.equals(sql.bare(f"gross_{index}"), 0))
     count = exp.Count(this=exp.case().when(gap, sql.one(), copy=False))
     select = exp.Select(expressions=[count]).from_(sql.table(_SUMMED), copy=False)
@@ -304,7 +304,7 @@ def _breakdown(
 
 
 def _needed(contributions: Iterable[Contribution], gross: Decimal) -> int | None:
-    """Return how many of the largest members carry 80 % of the gross gap; None if more."""
+    """How many of the largest members carry 80 % of the gross gap; None if more."""
     carried, enough = Decimal(0), EXACT.multiply(gross, _ENOUGH)
     for count, each in enumerate(contributions, 1):
         carried = EXACT.add(carried, each.gross)

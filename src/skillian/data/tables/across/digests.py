@@ -92,14 +92,14 @@ class DigestCell(NamedTuple):
 
 
 def cell_of(pair: ColumnPair, side: int, value: exp.Expr) -> DigestCell:
-    """Return the cell of a pair of columns on a side."""
+    """The cell of a pair of columns on a side."""
     a, b = pair.cells.a, pair.cells.b
     fixed = a.kind == b.kind == "decimal" and a.scale is not None and a.scale == b.scale
     return DigestCell((a, b)[side], value, fixed)
 
 
 def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
-    """Return why two engines do not write a column's cells alike; empty if they do."""
+    """Why two engines do not write a column's cells alike; empty if they do."""
     kinds = pair.cells.a, pair.cells.b
     numbers = {kind.kind for kind in kinds} <= {"integer", "decimal", "boolean"}
     if kinds[0].kind != kinds[1].kind and not numbers:
@@ -112,7 +112,7 @@ def no_common_text(pair: ColumnPair, dialects: tuple[str, str]) -> str:
 
 
 def cell_text(cell: DigestCell, dialect: str) -> exp.Expr:
-    """Return the text of a cell, NULL for NULL."""
+    """The text of a cell, NULL for NULL."""
     if cell.fixed:
         template = _MYSQL_TEXT if dialect == "mysql" else _PLAIN
     else:
@@ -121,7 +121,7 @@ def cell_text(cell: DigestCell, dialect: str) -> exp.Expr:
 
 
 def digest(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
-    """Return the digest of a row's cells, an integer below 2 ** 60."""
+    """The digest of a row's cells, an integer below 2 ** 60."""
     parts: list[exp.Expr] = []
     for cell in cells:
         text = cell_text(cell, dialect)

@@ -56,11 +56,11 @@ class SegmentSide(Protocol):
         ...
 
     def value(self, column: str) -> exp.Expr:
-        """Return the cell of a column."""
+        """The cell of a column."""
         ...
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
-        """Return a SELECT of these expressions."""
+        """A SELECT of these expressions."""
         ...
 
 
@@ -87,7 +87,7 @@ class Segments:
     queries: list[str] = field(default_factory=list[str])
 
     def sentence(self) -> str:
-        """Return which rows travelled, and why; empty for small tables."""
+        """Which rows travelled, and why; empty for small tables."""
         if self.ranges is not None:
             return (
                 f"{self.equal_rows:,} rows of each side were found equal by checksums in their own"
@@ -122,7 +122,7 @@ class SegmentSearch:
         self._repeats: frozenset[int | None] = frozenset()
 
     async def run(self) -> Segments:
-        """Return the ranges; raises `QueryError`."""
+        """The ranges; raises `QueryError`."""
         if not self._keys:
             return self._found
         bounds = await self._bounds()
@@ -149,7 +149,7 @@ class SegmentSearch:
         return self._found
 
     def tests(self, side: int) -> list[exp.Expr]:
-        """Return the tests for the rows of a side that may differ."""
+        """The tests for the rows of a side that may differ."""
         value = self._ranged(side)
         tests = [_within(value, each) for each in self._found.ranges or ()]
         if self._found.nulls:
@@ -218,7 +218,7 @@ class SegmentSearch:
         return [one for [one] in rows]
 
     async def _sums(self, low: int, width: int, ranges: Sequence[Range] | None) -> list[Sums]:
-        """Return the number of rows and their digest for each range, on both sides."""
+        """The number of rows and their digest for each range, on both sides."""
 
         async def one(index: int) -> Sums:
             dialect = self._sides[index].connector.dialect
@@ -255,7 +255,7 @@ class SegmentSearch:
         return await together(one(0), one(1))
 
     async def _repeated(self, index: int, low: int, width: int) -> frozenset[int | None]:
-        """Return the ranges in which a key is repeated."""
+        """The ranges in which a key is repeated."""
         keys = {f"k{position}": self._value(index, position) for position in range(self._keys)}
         columns = [sql.named(_part(self._ranged(index), low, width), "part")]
         columns += [sql.named(value, name) for name, value in keys.items()]
@@ -292,7 +292,7 @@ class SegmentSearch:
         return self._sides[index].value((pair.a, pair.b)[index])
 
     def _ranged(self, index: int) -> exp.Expr:
-        """Return the integer that the ranges are of."""
+        """The integer that the ranges are of."""
         if self._found.position is not None:
             return self._value(index, self._found.position)
         dialect = self._sides[index].connector.dialect
@@ -318,7 +318,7 @@ class SegmentSearch:
 
 
 def _different(sums: Sequence[Sums], repeated: Collection[int | None]) -> set[int | None]:
-    """Return the ranges whose sums differ, or in which a key is repeated."""
+    """The ranges whose sums differ, or in which a key is repeated."""
     a, b = sums
     return {key for key in {*a, *b} if a.get(key) != b.get(key) or key in repeated}
 
@@ -328,7 +328,7 @@ def _coarse(part: int | None) -> int | None:
 
 
 def _rows_outside(sums: Sums, found: Segments, low: int, width: int) -> int:
-    """Return the number of rows that do not travel."""
+    """The number of rows that do not travel."""
     return sum(
         rows
         for key, (rows, _) in sums.items()
@@ -337,7 +337,7 @@ def _rows_outside(sums: Sums, found: Segments, low: int, width: int) -> int:
 
 
 def _part(value: exp.Expr, low: int, width: int) -> exp.Expr:
-    """Return the number of the range of a value."""
+    """The number of the range of a value."""
     whole = exp.Cast(this=value.copy(), to=exp.DataType.build("BIGINT"))
     apart = exp.Paren(this=exp.Sub(this=whole, expression=_number(low)))
     return exp.IntDiv(this=apart, expression=_number(width))
@@ -361,13 +361,13 @@ def _within(value: exp.Expr, each: Range) -> exp.Expr:
 
 
 def _is_in(value: int, ranges: Sequence[Range]) -> bool:
-    """Return whether a value is in one of the ranges, which are in order."""
+    """Whether a value is in one of the ranges, which are in order."""
     index = bisect_right(ranges, value, key=lambda each: each[0]) - 1
     return index >= 0 and value < ranges[index][1]
 
 
 def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """Return the ranges in order, adjacent ones as one; at most `MOST`, by closing small gaps."""
+    """The ranges in order, adjacent ones as one; at most `MOST`, by closing small gaps."""
     ordered = sorted(ranges)
     if not ordered:
         return ()

@@ -60,17 +60,17 @@ class Engine(Protocol):
         ...
 
     def missing(self) -> str:
-        """What must be installed before it can be used; "" if nothing is missing."""
+        """The name of what must be installed first; "" if nothing is missing."""
         ...
 
     def start(self, packages: str) -> Started:
         """Start a template.
 
         Args:
-            packages: a folder that the template reads in addition; "" for none.
+            packages: A folder that the template reads in addition; "" for none.
 
         Raises:
-            SandboxUnavailable: it cannot be started.
+            SandboxUnavailable: It cannot be started.
         """
         ...
 
@@ -106,10 +106,10 @@ def start_with_socket(command: Callable[[int], list[str]]) -> Started:
     """Start a template that inherits its end of a socket pair.
 
     Args:
-        command: the command line, for the number of the descriptor.
+        command: The command line, for the number of the descriptor.
 
     Raises:
-        SandboxUnavailable: the program cannot be run.
+        SandboxUnavailable: The program cannot be run.
     """
     ours, theirs = socket.socketpair()
     with theirs:

@@ -49,7 +49,7 @@ class BubblewrapEngine:
         """Start this interpreter in a root that holds only its own files, read-only.
 
         Args:
-            packages: a folder that the root holds as well; "" for none.
+            packages: A folder that the root holds as well; "" for none.
 
         Raises:
             SandboxUnavailable: `bwrap` cannot be run.

@@ -58,7 +58,7 @@ class ContainerEngine:
 
     Args:
         name: `"podman"` or `"docker"`, which is also the program.
-        options: more arguments that this program needs.
+        options: More arguments that this program needs.
     """
 
     name: str
@@ -81,10 +81,10 @@ class ContainerEngine:
         """Run the image's Python.
 
         Args:
-            packages: a folder that the container sees as well; "" for none.
+            packages: A folder that the container sees as well; "" for none.
 
         Raises:
-            SandboxUnavailable: the container does not start.
+            SandboxUnavailable: The container does not start.
         """
         with _listening() as (listener, folder):
             process = _Container(self.name, self._arguments(folder, packages))
@@ -168,7 +168,7 @@ def _check(program: str, image: str) -> None:
     """Check that the image exists; an image that does is not checked again.
 
     Raises:
-        SandboxUnavailable: it does not exist, or the engine does not answer.
+        SandboxUnavailable: It does not exist, or the engine does not answer.
     """
     try:
         _ask(program, "image", "inspect", image)
@@ -184,7 +184,7 @@ def _ask(*command: str) -> None:
     """Run a command that answers at once.
 
     Raises:
-        SandboxUnavailable: it fails, or takes too long.
+        SandboxUnavailable: It fails, or takes too long.
     """
     try:
         answer = subprocess.run(  # noqa: S603 - a container engine, with our own arguments

@@ -25,7 +25,7 @@ class KernelEngine:
         """Start the interpreter that this one is.
 
         Raises:
-            SandboxUnavailable: it cannot be run.
+            SandboxUnavailable: It cannot be run.
         """
         del packages  # it sees all of the host's files
         return _start_python()
@@ -51,7 +51,7 @@ class PlainEngine:
         """Start the interpreter that this one is.
 
         Raises:
-            SandboxUnavailable: it cannot be run.
+            SandboxUnavailable: It cannot be run.
         """
         del packages  # as above
         return _start_python()

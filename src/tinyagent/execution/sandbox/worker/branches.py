@@ -25,11 +25,11 @@ class BranchFolders:
     """Moves the files of branches in and out of the working folder.
 
     Args:
-        path: of the working folder, for those who go there.
-        shown: a descriptor of it.
-        hidden: a descriptor of the folder for the files of the others, in the same mount.
-        proc: a descriptor of a /proc with the processes; -1 where there is none.
-        sockets: how many each of the processes has of its own.
+        path: Of the working folder, for those who go there.
+        shown: A descriptor of it.
+        hidden: A descriptor of the folder for the files of the others, in the same mount.
+        proc: A descriptor of a /proc with the processes; -1 where there is none.
+        sockets: How many each of the processes has of its own.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class BranchFolders:
         """Let the working folder hold the files of a branch, and remove those of closed ones.
 
         Raises:
-            OSError: a file cannot be moved.
+            OSError: A file cannot be moved.
         """
         if branch != self._turn:
             os.mkdir(self._turn, 0o700, dir_fd=self._hidden)
@@ -67,13 +67,13 @@ class BranchFolders:
         """Give each new branch a copy of the files that are in the working folder.
 
         Args:
-            pids: the processes that hold the variables of the new branches; they are stopped. None
+            pids: The processes that hold the variables of the new branches; they are stopped. None
                 may have a file open: it would be the same file in all.
-            branches: the new ones.
-            living: the branches that there are besides.
+            branches: The new ones.
+            living: The branches that there are besides.
 
         Raises:
-            OSError: what cannot be copied, or what two branches would share.
+            OSError: What cannot be copied, or what two branches would share.
         """
         self._remove_all_but(living)
         for pid in pids if self._proc >= 0 else ():
@@ -118,7 +118,7 @@ class BranchFolders:
         """Refuse what forks of a process share besides memory.
 
         Raises:
-            OSError: it has changed its working directory, or has a file open.
+            OSError: It has changed its working directory, or has a file open.
         """
         folder = os.fstat(self._shown)
         place = os.stat(f"{pid}/cwd", dir_fd=self._proc)

@@ -21,11 +21,11 @@ def main(folder: str, max_bytes: str, share: str, shares: str, first: str) -> No
     """Compile each file of a share of the modules, and print its number before.
 
     Args:
-        folder: holds the packages.
-        max_bytes: of memory.
-        share: which of the shares to compile.
-        shares: into how many the files are divided.
-        first: the number of the first file to compile.
+        folder: Holds the packages.
+        max_bytes: Of memory.
+        share: Which of the shares to compile.
+        shares: Into how many the files are divided.
+        first: The number of the first file to compile.
     """
     _lock(folder, int(max_bytes))
     for number, path in enumerate(_modules(folder)):
@@ -39,7 +39,7 @@ def _lock(folder: str, max_bytes: int) -> None:
     """Give up everything but the folder and what Python reads.
 
     Raises:
-        OSError: the kernel refuses a lock.
+        OSError: The kernel refuses a lock.
     """
     os.umask(0o022)
     filter_program = seccomp.program(forks=False)  # which reads /proc

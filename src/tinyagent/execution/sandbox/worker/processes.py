@@ -32,11 +32,11 @@ _PID = struct.Struct("i")
 
 
 class SessionLimits(NamedTuple):
-    """What the code may use, as in `ExecutionLimits`.
+    """The limits of the code, as in `ExecutionLimits`.
 
     Args:
-        cpu_seconds: of one process.
-        checkpoints: how many earlier states are kept; 0 where steps do not run in forks.
+        cpu_seconds: Of one process.
+        checkpoints: How many earlier states are kept; 0 where steps do not run in forks.
     """
 
     cpu_seconds: int
@@ -66,7 +66,7 @@ def watch_process(pid: int) -> int:
     """A descriptor that can be read once the process has ended; -1 if this system has none.
 
     Raises:
-        ProcessLookupError: there is no such process.
+        ProcessLookupError: There is no such process.
     """
     try:
         return os.pidfd_open(pid) if hasattr(os, "pidfd_open") else -1
@@ -100,7 +100,7 @@ class NoLocks:
     Each session is a process group, so that it can be ended as a whole.
 
     Args:
-        order: modules to load (`preload`), and where the host finds modules (`path`).
+        order: Modules to load (`preload`), and where the host finds modules (`path`).
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -121,7 +121,7 @@ class NoLocks:
         return frozenset(each for each in self._branch_descriptors if each >= 0)
 
     def report(self) -> dict[str, Any]:
-        """What is in force for each session: no lock."""
+        """The locks of each session: none."""
         return {"namespaces": False, "landlock": 0, "seccomp": False, "forks": True}
 
     def fork(self) -> int:
@@ -161,7 +161,7 @@ class NoLocks:
         """Refused: without locks, code sees the host's folders as they are.
 
         Raises:
-            OSError: always.
+            OSError: Always.
         """
         raise OSError(f"{folder['path']}: nothing is mounted without namespaces")
 
@@ -191,7 +191,7 @@ class NoLocks:
         return folder
 
     def warden(self, limits: SessionLimits) -> StepProcesses | None:
-        """What ends the processes of steps; None where steps do not run in forks."""
+        """The means to end the processes of steps; None where steps do not run in forks."""
         if not limits.checkpoints:
             return None
         shown, hidden, proc = self._branch_descriptors

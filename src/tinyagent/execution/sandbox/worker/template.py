@@ -67,8 +67,8 @@ class Template:
     """Forks sessions, kills them on request, and collects them when they have ended.
 
     Args:
-        link: to the host.
-        locks: what each session applies.
+        link: To the host.
+        locks: What each session applies.
     """
 
     def __init__(self, link: Link, locks: Locks) -> None:
@@ -89,7 +89,7 @@ class Template:
         self._may_fork_ahead = False
 
     def report(self, preload: list[str]) -> dict[str, Any]:
-        """What is in force for each session."""
+        """The locks of each session."""
         return {
             **self._locks.report(),
             "folder": self._locks.folder,
@@ -139,9 +139,9 @@ class Template:
         """Make the waiting process a session.
 
         Args:
-            order: of the host. Of each of its `folders`, the host sends the mount along, or names
+            order: Of the host. Of each of its `folders`, the host sends the mount along, or names
                 the `path` for the keeper.
-            descriptors: the session's end of its socket, and the mounts.
+            descriptors: The session's end of its socket, and the mounts.
         """
         try:
             for place, folder in enumerate(order["folders"], start=1):
@@ -213,9 +213,9 @@ def _wait_for_order(orders: Link, locks: Locks, parent: int) -> NoReturn:
     """Prepare for any order, wait for one, and serve as it says; never returns.
 
     Args:
-        orders: delivers one order, and with it the session's end of its socket to the host.
-        locks: what the template has prepared.
-        parent: the template.
+        orders: Delivers one order, and with it the session's end of its socket to the host.
+        locks: What the template has prepared.
+        parent: The template.
     """
     try:
         close_all_but({orders.sock.fileno(), *locks.descriptors})

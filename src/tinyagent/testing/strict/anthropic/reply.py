@@ -209,7 +209,7 @@ def _event(kind: str, **fields: Any) -> bytes:
 
 
 def _block_events(index: int, block: Json) -> Iterator[bytes]:
-    """One block: it starts empty and comes in deltas; redacted thinking comes whole."""
+    """A block: it starts empty and comes in deltas; redacted thinking comes whole."""
     empty: dict[str, Json] = {
         "text": {"text": ""},
         "thinking": {"thinking": "", "signature": ""},

@@ -27,15 +27,15 @@ class ClaudeRules:
     """A family of models.
 
     Attributes:
-        thinking: the values of `thinking.type`.
-        thinks: thinking is on if `thinking` is omitted.
-        shows: thoughts are shown unless `display` says otherwise.
-        sampling: temperature, top_p and top_k are accepted.
-        prefill: a request may end with an assistant message.
-        bound: a signature is valid only after the same system prompt, tools and messages.
-        system_turns: messages may have the role "system".
-        forced: a tool may be forced in adaptive mode.
-        cache_minimum: tokens below which nothing is cached.
+        thinking: The values of `thinking.type`.
+        thinks: Thinking is on if `thinking` is omitted.
+        shows: Thoughts are shown unless `display` says otherwise.
+        sampling: Temperature, top_p and top_k are accepted.
+        prefill: A request may end with an assistant message.
+        bound: A signature is valid only after the same system prompt, tools and messages.
+        system_turns: Messages may have the role "system".
+        forced: A tool may be forced in adaptive mode.
+        cache_minimum: Tokens below which nothing is cached.
     """
 
     thinking: tuple[str, ...]
@@ -88,7 +88,7 @@ def claude(model: str) -> ClaudeRules:
     """The rules of a model.
 
     Raises:
-        Refused: there is no such model.
+        Refused: There is no such model.
     """
     prefixes = [name for name in MODELS if model.startswith(name)]
     if not prefixes:

@@ -112,10 +112,10 @@ def check_signature(
     """Check the thought signature of a function call of Gemini.
 
     Args:
-        exchange: the request.
-        signature: from the request; None if there is none.
-        call: the name and the arguments of the call.
-        place: the number of the turn if it needs a signature; otherwise None.
+        exchange: The request.
+        signature: From the request; None if there is none.
+        call: The name and the arguments of the call.
+        place: The number of the turn if it needs a signature; otherwise None.
     """
     if not signature:
         if place is not None and not exchange.model.startswith("gemini-2"):

@@ -55,31 +55,31 @@ class ChatRules:
     """A provider of chat completions.
 
     Attributes:
-        name: the provider's name.
-        base: the path of the base URL.
-        errors: the form of an error's body.
-        keyed: an API key is required.
-        reasoning: where a reply holds reasoning.
-        echo: the check of reasoning that comes back.
-        call_id: the prefix of the server's call ids, and the number of characters after it.
-        ids: each tool message needs the id of a call.
-        after_tool: a user message may follow a tool message.
-        media: types of content that a user message may have in addition to text.
-        tool_media: a tool message may have them too.
-        urls: an image may be an http URL.
-        image_limit: the largest image, in bytes.
+        name: The provider's name.
+        base: The path of the base URL.
+        errors: The form of an error's body.
+        keyed: An API key is required.
+        reasoning: Where a reply holds reasoning.
+        echo: The check of reasoning that comes back.
+        call_id: The prefix of the server's call ids, and the number of characters after it.
+        ids: Each tool message needs the id of a call.
+        after_tool: A user message may follow a tool message.
+        media: Types of content that a user message may have in addition to text.
+        tool_media: A tool message may have them too.
+        urls: An image may be an http URL.
+        image_limit: The largest image, in bytes.
         json_schema: `response_format` accepts a schema.
         forced: `tool_choice` may be "required".
-        efforts: patterns of models, and the values that `reasoning_effort` may have for the first
+        efforts: Patterns of models, and the values that `reasoning_effort` may have for the first
             that matches; none if they do not support it. Other models accept any.
-        subset: the subset of JSON Schema for strict schemas.
-        schemas: the subset of JSON Schema for all schemas.
+        subset: The subset of JSON Schema for strict schemas.
+        schemas: The subset of JSON Schema for all schemas.
         reasoning_apart: `completion_tokens` does not include the reasoning.
-        cached: the key of cached tokens in `usage`, in addition to `prompt_tokens_details`.
-        usage: when a stream reports usage: if asked for, or always in the last chunk.
-        whole_calls: a stream sends each call in one piece.
-        indexed: a streamed call has an index.
-        comments: comment lines in a stream.
+        cached: The key of cached tokens in `usage`, in addition to `prompt_tokens_details`.
+        usage: When a stream reports usage: if asked for, or always in the last chunk.
+        whole_calls: A stream sends each call in one piece.
+        indexed: A streamed call has an index.
+        comments: Comment lines in a stream.
     """
 
     name: str

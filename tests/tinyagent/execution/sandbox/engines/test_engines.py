@@ -23,7 +23,9 @@ def test_the_engine_that_needs_nothing_comes_first() -> None:
 
 @pytest.mark.parametrize("level", [TrustLevel.ISOLATED, TrustLevel.SANDBOXED])
 def test_an_engine_that_is_not_known_is_refused(level: TrustLevel) -> None:
-    with pytest.raises(ConfigurationError, match="'nonsense' is none of kernel, bubblewrap"):
+    with pytest.raises(
+        ConfigurationError, match="'nonsense' does not exist; use one of: kernel, bubblewrap"
+    ):
         ProcessExecutor(Sandbox(level, engine="nonsense"))
 
 

@@ -60,7 +60,7 @@ def read_stream(part: bytes | memoryview, budget: Budget) -> list[Any]:
     """The arrays that `write_stream` was given.
 
     Raises:
-        WireError: it would never write this, it is too large, or pyarrow is not installed.
+        WireError: It would never write this, it is too large, or pyarrow is not installed.
     """
     try:
         pyarrow = import_module("pyarrow")
@@ -172,7 +172,7 @@ def _check_fields(meta: bytes, schema: int) -> None:
 
 
 def _field(meta: bytes, table: int, slot: int) -> int:
-    """Where a table of a flat buffer keeps a field; 0 if it does not."""
+    """The offset of a field in a table of a flat buffer; 0 if the table does not have it."""
     entries = table - _read("<i", meta, table)
     entry = 4 + 2 * slot
     offset = _read("<H", meta, entries + entry) if entry < _read("<H", meta, entries) else 0
@@ -180,7 +180,7 @@ def _field(meta: bytes, table: int, slot: int) -> int:
 
 
 def _table(meta: bytes, table: int, slot: int) -> int:
-    """Where the table starts that is a field of another."""
+    """The offset of a table that is a field of another table."""
     place = _field(meta, table, slot)
     if not place:
         raise ValueError

@@ -23,10 +23,10 @@ _LEAST_CELLS = 4096  # what the smallest data frame counts as: each costs time a
 
 
 class Budget:
-    """What the values of one message may still hold.
+    """The sizes and counts that the values of a message may still use.
 
     Args:
-        of_code: they go to the host, which has other things to do than to read them.
+        of_code: They go to the host, which has other things to do than to read them.
     """
 
     __slots__ = ("_cells", "_max_nodes", "_max_text", "_nodes")
@@ -40,7 +40,7 @@ class Budget:
         """Count items of a list, a dict and so on.
 
         Raises:
-            WireError: there are too many.
+            WireError: There are too many.
         """
         self._nodes -= count
         if self._nodes < 0:
@@ -53,7 +53,7 @@ class Budget:
         """Check that a text is not too large.
 
         Raises:
-            WireError: it is.
+            WireError: It is.
         """
         if size > self._max_text:
             raise WireError(
@@ -65,7 +65,7 @@ class Budget:
         """Count cells of data frames, and their categories.
 
         Raises:
-            WireError: there are too many.
+            WireError: There are too many.
         """
         self._cells -= count
         if self._cells < 0:
@@ -78,7 +78,7 @@ class Budget:
         """Count a data frame.
 
         Raises:
-            WireError: it is too large, or they are all together.
+            WireError: It is too large, or they are all together.
         """
         if columns > MAX_COLUMNS:
             raise WireError(
@@ -92,7 +92,7 @@ def check_indexed(count: int, what: str) -> None:
     """Check that what must be hashed at once is not too much.
 
     Raises:
-        WireError: it is.
+        WireError: It is.
     """
     if count > MAX_INDEXED:
         raise WireError(
@@ -110,7 +110,7 @@ def build_set(items: list[Any]) -> set[Any]:
     """The set of the items.
 
     Raises:
-        WireError: one cannot be in a set, or too many share a hash.
+        WireError: One cannot be in a set, or too many share a hash.
     """
     return set(build_dict((item, None) for item in items))
 
@@ -119,7 +119,7 @@ def build_dict(items: Iterable[tuple[Any, Any]]) -> dict[Any, Any]:
     """The dict of these keys and values.
 
     Raises:
-        WireError: one cannot be a key, or too many share a hash.
+        WireError: One cannot be a key, or too many share a hash.
     """
     built: dict[Any, Any] = {}
     alike: dict[int, int] = {}

@@ -21,11 +21,11 @@ def write(value: Any, item: Write) -> list[Any] | None:
     """An array or a data frame as JSON; None if the value is neither.
 
     Args:
-        value: any value.
-        item: writes a value within it.
+        value: Any value.
+        item: Writes a value within it.
 
     Raises:
-        CannotKeepError: it would not come back as it is.
+        CannotKeepError: It would not come back as it is.
     """
     kind = cast("type[object]", type(value))
     numpy: Any = sys.modules.get("numpy")
@@ -159,7 +159,7 @@ def _check(value: Any, written: list[Any]) -> None:
     """Check that the table comes back as it is.
 
     Raises:
-        CannotKeepError: it does not.
+        CannotKeepError: It does not.
     """
     kind = type(value).__name__
     from .rebuild import ObjectReader  # noqa: PLC0415 - they use each other

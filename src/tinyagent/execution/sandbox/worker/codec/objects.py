@@ -47,7 +47,7 @@ class ObjectWriter:
     """Writes values that may share parts.
 
     Args:
-        definitions: the functions and classes of the code that are kept, by identity.
+        definitions: The functions and classes of the code that are kept, by identity.
     """
 
     def __init__(self, definitions: Mapping[int, str]) -> None:
@@ -61,7 +61,7 @@ class ObjectWriter:
         """The value as JSON.
 
         Raises:
-            CannotKeepError: it, or a part of it, cannot be kept.
+            CannotKeepError: It, or a part of it, cannot be kept.
         """
         kind = cast("type[object]", type(value))
         if value is None or kind is bool or kind is str:
@@ -89,7 +89,7 @@ class ObjectWriter:
         """As `value`; if it is refused, nothing refers to its parts.
 
         Raises:
-            CannotKeepError: as `value` raises it.
+            CannotKeepError: As `value` raises it.
         """
         numbers, alive, arrays = dict(self._numbers), len(self._alive), len(self._arrays)
         try:
@@ -170,7 +170,7 @@ class ObjectWriter:
 
 
 def _place(item: Any) -> tuple[str, str]:
-    """What orders the items of a set, which has no order that comes back."""
+    """The sort key of a set's items: the order of a set is not reproducible."""
     return type(item).__name__, repr(item)
 
 

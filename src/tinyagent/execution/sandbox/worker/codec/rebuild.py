@@ -24,8 +24,8 @@ class ObjectReader:
     """Reads what an `ObjectWriter` has written.
 
     Args:
-        definitions: the restored functions and classes, by name.
-        allowed: whether code may import a module.
+        definitions: The restored functions and classes, by name.
+        allowed: Whether code may import a module.
     """
 
     def __init__(self, definitions: Mapping[str, Any], allowed: Callable[[str], bool]) -> None:
@@ -37,7 +37,7 @@ class ObjectReader:
         """The value.
 
         Raises:
-            ValueError: no writer would write this.
+            ValueError: No writer would write this.
         """
         if data is None or type(data) in {bool, str, int, float}:
             return data
@@ -83,7 +83,7 @@ class ObjectReader:
         """An imported module.
 
         Raises:
-            ValueError: it may not be imported here.
+            ValueError: It may not be imported here.
         """
         if not self._allowed(name):
             raise ValueError(f"the snapshot needs the module {name[:80]!r}, which is not allowed")

@@ -7,8 +7,8 @@ class CannotKeepError(Exception):
     """A value cannot be kept.
 
     Args:
-        kind: of the value.
-        reason: why, and what to keep instead.
+        kind: Of the value.
+        reason: Why, and what to keep instead.
     """
 
     def __init__(self, kind: str, reason: str) -> None:

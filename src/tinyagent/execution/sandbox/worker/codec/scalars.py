@@ -33,7 +33,7 @@ def write_int(value: int) -> Any:
     """A number of 64 bits as it is, a larger one in hex: decimal digits cost quadratic time.
 
     Raises:
-        WireError: it has more digits than Python would write out.
+        WireError: It has more digits than Python would write out.
     """
     exact = int.__int__(value)
     if _LEAST_INT <= exact < _MOST_INT:
@@ -53,7 +53,7 @@ def write_decimal(value: Decimal) -> Any:
     """All its digits.
 
     Raises:
-        WireError: it would have more digits than Python writes of an integer.
+        WireError: It would have more digits than Python writes of an integer.
     """
     text = _DECIMALS.to_sci_string(value)
     if not _is_written_out(value, text):
@@ -89,10 +89,10 @@ def write_timedelta(value: timedelta) -> Any:
 
 
 def read_scalar(tag: str, read: Reader, data: Any) -> Any:
-    """What a tag's `v` stands for.
+    """The value that a tag's `v` encodes.
 
     Raises:
-        WireError: it stands for nothing, or is not text as the other side writes it.
+        WireError: It stands for nothing, or is not text as the other side writes it.
     """
     try:
         return read(data)

@@ -22,8 +22,8 @@ class Sealed:
     its content raises a TypeError.
 
     Args:
-        token: what the host knows it by, which nobody can guess.
-        shown: what it looks like: its type and where it comes from.
+        token: What the host knows it by, which nobody can guess.
+        shown: What it looks like: its type and where it comes from.
     """
 
     __slots__ = ("shown", "token")
@@ -83,8 +83,8 @@ class SealedList(list[Any]):
     """A list of stand-ins, which is printed without its length: that is decided by others too.
 
     Args:
-        items: the stand-ins, or objects of them.
-        shown: what it looks like.
+        items: The stand-ins, or objects of them.
+        shown: What it looks like.
     """
 
     __slots__ = ("shown",)
@@ -94,7 +94,7 @@ class SealedList(list[Any]):
         self.shown = shown
 
     def __repr__(self) -> str:
-        """What its items are and where they come from."""
+        """The kind of its items, and their sources."""
         return self.shown
 
 
@@ -104,10 +104,10 @@ def write_sealed(value: Sealed) -> dict[str, Any]:
 
 
 def shown_from(data: Any) -> str:
-    """What a list of stand-ins looks like, from JSON.
+    """The shape of a list of stand-ins, from JSON.
 
     Raises:
-        WireError: it is not a text, or too long.
+        WireError: It is not a text, or too long.
     """
     if type(data) is not str or len(data) > _MAX_SHOWN:
         raise WireError("a sealed list that is none")
@@ -118,7 +118,7 @@ def read_sealed(data: Any) -> Sealed:
     """The stand-in from JSON.
 
     Raises:
-        WireError: it is not a stand-in.
+        WireError: It is not a stand-in.
     """
     match data:
         case [str() as token, str() as shown] if max(len(token), len(shown)) <= _MAX_TEXT:

@@ -25,7 +25,7 @@ OTHER = ""
 
 
 class Layout(NamedTuple):
-    """What the stream does not hold.
+    """The parts of a table that its stream does not hold.
 
     `labels` of all columns, those of the index first; `levels`, how many these are, 0 for the
     default index; `names` of the levels of the column labels; `dtypes`, one of the words above for
@@ -73,7 +73,7 @@ def write_table(table: Any, budget: Budget) -> tuple[Layout, memoryview] | None:
     none for becomes one of texts that say so.
 
     Raises:
-        WireError: it is too large.
+        WireError: It is too large.
     """
     pyarrow = attempt(import_module, "pyarrow")
     if pyarrow is None:
@@ -166,7 +166,7 @@ def read_table(layout: Layout, part: memoryview, budget: Budget) -> Any:
     """A pandas data frame; where pandas is missing, a pyarrow table.
 
     Raises:
-        WireError: the other side would never write this, or pyarrow is not installed.
+        WireError: The other side would never write this, or pyarrow is not installed.
     """
     _check(layout)
     columns = _columns(layout, read_stream(part, budget))

@@ -34,7 +34,7 @@ def encode(value: Any, blobs: bytearray, budget: Budget | None = None) -> Any:
     and what is nested deeper than 100 becomes a text that says so and gives the repr.
 
     Raises:
-        WireError: it is larger than the budget: 1,000,000 items and data frames of 4,194,304 cells,
+        WireError: It is larger than the budget: 1,000,000 items and data frames of 4,194,304 cells,
             unless given; or a number has more than 4,300 digits.
     """
     return _Encoder(blobs, budget or Budget()).value(value, 0)
@@ -44,7 +44,7 @@ def decode(data: Any, blob: bytes) -> Any:
     """The value that `encode` was given. The parts in `blob` may be used once, in their order.
 
     Raises:
-        WireError: the other side's `encode` would never write this.
+        WireError: The other side's `encode` would never write this.
     """
     return _Decoder(blob, Budget()).value(data, 0)
 
@@ -53,14 +53,14 @@ def decode_from_code(fields: Iterable[Any], blob: bytes) -> list[Any]:
     """The values of one message from code, which all share one budget and the blob.
 
     Raises:
-        WireError: as `decode`.
+        WireError: As `decode`.
     """
     decoder = _Decoder(blob, Budget(of_code=True))
     return [decoder.value(data, 0) for data in fields]
 
 
 class _Encoder:
-    """One value on its way into JSON and `blobs`."""
+    """A value on its way into JSON and `blobs`."""
 
     __slots__ = ("_around", "_blobs", "_budget")
 
@@ -158,7 +158,7 @@ class _Encoder:
 
 
 class _Decoder:
-    """One value on its way out of JSON and a blob. Everything is doubted."""
+    """A value on its way out of JSON and a blob. Everything is doubted."""
 
     __slots__ = ("_blob", "_budget", "_used")
 
@@ -190,7 +190,7 @@ class _Decoder:
     def pairs(self, data: Any, depth: int) -> dict[Any, Any]:
         pairs = [_list(pair) for pair in _list(data)]
         if any(len(pair) != len(("key", "value")) for pair in pairs):
-            raise WireError("no list of pairs where there must be one")
+            raise WireError("expected a list of pairs")
         values = self.items([pair[1] for pair in pairs], depth)
         keys = self.items([pair[0] for pair in pairs], depth)
         return build_dict(zip(keys, values, strict=True))

@@ -28,7 +28,7 @@ _LONGEST_INT = 20  # digits of 64 bits, or one less and a sign: what is larger g
 
 
 class Kind(IntEnum):
-    """What a frame means: below 16 it goes to the session, from 16 on to the host."""
+    """The kind of a frame: below 16 it goes to the session, from 16 on to the host."""
 
     RUN = auto()
     RETURN = auto()
@@ -60,7 +60,7 @@ _KINDS = {kind.value: kind for kind in Kind}
 
 
 class Frame(NamedTuple):
-    """One message: a JSON object and raw bytes."""
+    """A message: a JSON object and raw bytes."""
 
     kind: Kind
     body: dict[str, Any]
@@ -83,7 +83,7 @@ def pack(frame: Frame) -> bytes:
     r"""The frame as bytes. Lone surrogates in its texts become their escapes (`\udc80`).
 
     Raises:
-        WireError: it is too large, or its body is not JSON.
+        WireError: It is too large, or its body is not JSON.
     """
     return b"".join(pack_parts(*frame))
 
@@ -91,10 +91,10 @@ def pack(frame: Frame) -> bytes:
 def pack_parts(
     kind: Kind, body: dict[str, Any], blob: bytes | bytearray
 ) -> tuple[bytes, bytes | bytearray]:
-    """What `pack` returns, without a copy of the blob.
+    """The buffers that `pack` joins, without a copy of the blob.
 
     Raises:
-        WireError: it is too large, or its body is not JSON.
+        WireError: It is too large, or its body is not JSON.
     """
     try:
         text = _ENCODER.encode(body)
@@ -129,7 +129,7 @@ class FrameReader:
         """The frames that end within `data`; the rest waits for more.
 
         Raises:
-            WireError: this is not a frame, now or in an earlier call: end the session.
+            WireError: This is not a frame, now or in an earlier call: end the session.
         """
         packets = self.split(data)
         try:
@@ -139,10 +139,10 @@ class FrameReader:
             raise
 
     def split(self, data: bytes) -> list[Packet]:
-        """What `feed` returns, before any JSON is read. A large blob is never copied as a whole.
+        """The frames that `feed` decodes, before any JSON is read. A large blob is never copied.
 
         Raises:
-            WireError: this is not a frame, now or in an earlier call: end the session.
+            WireError: This is not a frame, now or in an earlier call: end the session.
         """
         if self._fault:
             raise WireError(self._fault)
@@ -203,7 +203,7 @@ def parse(packet: Packet) -> Frame:
     """Read the JSON.
 
     Raises:
-        WireError: it cannot be read, or is not an object.
+        WireError: It cannot be read, or is not an object.
     """
     kind, raw, blob = packet
     try:

@@ -22,7 +22,7 @@ _NUMBER, _ARCHITECTURE, _ARGUMENTS = 0, 4, 16  # places in struct seccomp_data
 
 
 class Test(IntEnum):
-    """What the loaded word is asked."""
+    """A test of the loaded word."""
 
     EQUALS = 0x15
     AT_LEAST = 0x35

@@ -34,8 +34,8 @@ class Grant(NamedTuple):
     """A fork that was granted, and may not have happened yet.
 
     Args:
-        pid: the process that forks.
-        size: what its child may take.
+        pid: The process that forks.
+        size: What its child may take.
     """
 
     pid: int
@@ -46,7 +46,7 @@ class Forks:
     """Answers the requests of one session's processes to fork.
 
     Args:
-        proc: a descriptor of the session's own /proc.
+        proc: A descriptor of the session's own /proc.
     """
 
     def __init__(self, proc: int) -> None:
@@ -69,8 +69,8 @@ class Forks:
         """Answer a request; False if no process can make one any more.
 
         Args:
-            listener: what `seccomp.listen_to_forks` gave.
-            states: processes that hold the variables of earlier steps, the newest last, which
+            listener: What `seccomp.listen_to_forks` gave.
+            states: Processes that hold the variables of earlier steps, the newest last, which
                 forks to run a step; the others are stopped.
         """
         poll = select.poll()
@@ -124,7 +124,7 @@ class Forks:
                 del self._granted[thread]
 
     def _running(self, states: list[int]) -> dict[int, int]:
-        """What each running process may take; a new process settles a grant of its parent."""
+        """The memory of each running process; a new process settles a grant of its parent."""
         running: dict[int, int] = {}
         for pid in set(members(self._proc)) - {1, *states}:
             with suppress(ProcessLookupError, FileNotFoundError):
@@ -192,8 +192,8 @@ def read_small(proc: int, path: str) -> bytes:
     """The content of a file in /proc of less than a page, which one call reads whole.
 
     Raises:
-        FileNotFoundError: its process had ended.
-        ProcessLookupError: its process has ended meanwhile.
+        FileNotFoundError: Its process had ended.
+        ProcessLookupError: Its process has ended meanwhile.
     """
     descriptor = os.open(path, os.O_RDONLY, dir_fd=proc)
     try:

@@ -22,7 +22,7 @@ class Keeper:
     """Forks a keeper, in a copy of this process's mount namespace; call before leaving the root.
 
     Raises:
-        OSError: the kernel refuses.
+        OSError: The kernel refuses.
     """
 
     def __init__(self) -> None:
@@ -38,11 +38,11 @@ class Keeper:
         """A detached mount of a folder of the host.
 
         Args:
-            folder: its `path`, the `device` and `inode` that the host has seen there, and whether
+            folder: Its `path`, the `device` and `inode` that the host has seen there, and whether
                 it is `read_only`.
 
         Raises:
-            OSError: it is not there, is another one now, or the kernel refuses.
+            OSError: It is not there, is another one now, or the kernel refuses.
         """
         self._socket.send(json.dumps(folder).encode())
         answer, descriptors, _flags, _address = socket.recv_fds(self._socket, _MOST_BYTES, 1)

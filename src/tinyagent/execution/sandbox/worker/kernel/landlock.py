@@ -35,15 +35,15 @@ _SINCE_NETWORK = 4
 
 
 class Enforced(NamedTuple):
-    """What the kernel keeps the code from, by the version of its Landlock (0: it has none).
+    """The restrictions of the kernel, by the version of its Landlock (0: it has none).
 
     Args:
-        abi: the version.
-        files: opening, making and removing files outside the given folders; running programs.
-        truncate: emptying files outside them; else seccomp must refuse it.
+        abi: The version.
+        files: Opening, making and removing files outside the given folders; running programs.
+        truncate: Emptying files outside them; else seccomp must refuse it.
         network: TCP.
-        devices: ioctl on devices.
-        scope: signals to, and abstract Unix sockets of, processes that are not confined with it.
+        devices: Ioctl on devices.
+        scope: Signals to, and abstract Unix sockets of, processes that are not confined with it.
     """
 
     abi: int
@@ -71,13 +71,13 @@ def restrict(
     can still be loaded: mapping a file asks for the right to read it only.
 
     Args:
-        readable: folders and files to read, open with `O_PATH`. The devices that swallow all that
+        readable: Folders and files to read, open with `O_PATH`. The devices that swallow all that
             is written to them (/dev/null) may be written, too.
-        writable: folders in which files and folders may also be made, changed and removed.
-        ports: that may be connected to by TCP.
+        writable: Folders in which files and folders may also be made, changed and removed.
+        ports: That may be connected to by TCP.
 
     Raises:
-        OSError: a descriptor is not open, or the kernel refuses.
+        OSError: A descriptor is not open, or the kernel refuses.
     """
     version = abi()
     if version > 0:

@@ -54,7 +54,7 @@ def syscall(name: str, *arguments: int | bytes | None) -> int:
     """A system call by its name; bytes are passed as a pointer to them, None as NULL.
 
     Raises:
-        OSError: the call failed, or `syscalls` does not know the machine.
+        OSError: The call failed, or `syscalls` does not know the machine.
     """
     values = [
         value if isinstance(value, bytes) else ctypes.c_long(value or 0) for value in arguments
@@ -66,7 +66,7 @@ def checked(outcome: int, call: str) -> int:
     """The C function's result, unless it is a negative number, which means failure.
 
     Raises:
-        OSError: it failed: `errno` says why.
+        OSError: It failed: `errno` says why.
     """
     if outcome < 0:
         number = ctypes.get_errno()
@@ -82,7 +82,7 @@ def fork() -> int:
     continue in the child as they would in the parent.
 
     Raises:
-        OSError: no more processes can be started.
+        OSError: No more processes can be started.
     """
     if sys.platform == "linux" and not _thread._count():  # noqa: SLF001 # pyright: ignore[reportPrivateUsage]
         return checked(_with_the_lock().fork(), "fork")
@@ -154,7 +154,7 @@ def set_dumpable(dumpable: bool) -> None:  # noqa: FBT001 - reads as what it set
 
 
 def set_name(name: str) -> None:
-    """What lists of processes call this one; 15 characters at most."""
+    """Set the name of this process in lists of processes; at most 15 characters are kept."""
     checked(libc().prctl(_PR_SET_NAME, name.encode()), "prctl PR_SET_NAME")
 
 

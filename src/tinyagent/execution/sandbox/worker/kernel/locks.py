@@ -25,16 +25,16 @@ from .warden import Warden
 
 
 class PreparedLocks(NamedTuple):
-    """What the template has prepared for its sessions' locks.
+    """The parts of its sessions' locks that the template has prepared.
 
     Args:
-        proc: a descriptor of a /proc that the template and its sessions are in.
-        namespaces: whether there are namespaces, and a root with nothing but Python in it.
-        readable: descriptors of the folders that Landlock leaves readable.
-        landlock: the version of Landlock; 0 for none.
-        filters: the system-call filters, without and with `fork`; None where there are none.
-        keeper: hands over folders of the host; None where no session gets any from it.
-        network: whether sessions have a network.
+        proc: A descriptor of a /proc that the template and its sessions are in.
+        namespaces: Whether there are namespaces, and a root with nothing but Python in it.
+        readable: Descriptors of the folders that Landlock leaves readable.
+        landlock: The version of Landlock; 0 for none.
+        filters: The system-call filters, without and with `fork`; None where there are none.
+        keeper: Hands over folders of the host; None where no session gets any from it.
+        network: Whether sessions have a network.
     """
 
     proc: int
@@ -47,11 +47,11 @@ class PreparedLocks(NamedTuple):
 
 
 class Settled(NamedTuple):
-    """What a session's folder consists of.
+    """The parts of a session's folder.
 
     Args:
-        upper: the upper layer of its workspace, if that is an overlay.
-        folders: those of its branches, if it can have any.
+        upper: The upper layer of its workspace, if that is an overlay.
+        folders: Those of its branches, if it can have any.
     """
 
     upper: int | None = None
@@ -76,10 +76,10 @@ def settle_in(
     """Make the working folder in memory, and enter a user namespace: no mount comes after.
 
     Args:
-        cell: what the template has prepared.
-        limits: of the session.
-        trees: detached mounts of the host's folders, by the names they get in the working folder.
-        masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+        cell: What the template has prepared.
+        limits: Of the session.
+        trees: Detached mounts of the host's folders, by the names they get in the working folder.
+        masks: What is not seen of the workspace, which gets an overlay; None for no overlay.
 
     Returns:
         What the session needs of it.
@@ -108,11 +108,11 @@ def lock(
     """Give up all privileges, and all files except Python's and the working folder's.
 
     Args:
-        cell: what the template has prepared.
-        folder: stays writable.
-        own_proc: the warden's /proc, which stays readable; no path leads there.
-        ports: that can be reached by TCP in a session with a network.
-        hidden: descriptors of folders that stay writable, and that no path leads to.
+        cell: What the template has prepared.
+        folder: Stays writable.
+        own_proc: The warden's /proc, which stays readable; no path leads there.
+        ports: That can be reached by TCP in a session with a network.
+        hidden: Descriptors of folders that stay writable, and that no path leads to.
     """
     linux.set_no_new_privs()
     linux.drop_capabilities()
@@ -128,8 +128,8 @@ def filter_calls(cell: PreparedLocks, warden: socket.socket | None) -> None:
     """Apply the last lock, which allows only the system calls that plain Python needs.
 
     Args:
-        cell: what the template has prepared.
-        warden: where to send the descriptor by which forks are granted; None: no forks.
+        cell: What the template has prepared.
+        warden: Where to send the descriptor by which forks are granted; None: no forks.
     """
     if cell.filters is None:
         return
@@ -144,7 +144,7 @@ def stand_alone(proc: int) -> None:
     """Share no open file with other sessions, and be the first that runs out of memory.
 
     Args:
-        proc: a descriptor of a /proc in which this process is.
+        proc: A descriptor of a /proc in which this process is.
     """
     own = os.open("/dev/null", os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -167,11 +167,11 @@ class KernelLocks:
     """Namespaces, a separate root, Landlock and a system-call filter, as far as they work here.
 
     Args:
-        order: modules to load (`preload`), locks not to use (`without`), and whether sessions have
+        order: Modules to load (`preload`), locks not to use (`without`), and whether sessions have
             a network (`network`).
 
     Raises:
-        OSError: the kernel refuses a lock.
+        OSError: The kernel refuses a lock.
     """
 
     def __init__(self, order: dict[str, Any]) -> None:
@@ -189,7 +189,7 @@ class KernelLocks:
         self._folders: mounts.WorkingFolders | None = None
 
     def report(self) -> dict[str, Any]:
-        """What is in force for each session."""
+        """The locks of each session."""
         filters = self.cell.filters is not None
         return {
             "namespaces": self.cell.namespaces,
@@ -202,7 +202,7 @@ class KernelLocks:
         """A detached mount of a folder of the host, as `Keeper.mount` makes it.
 
         Raises:
-            OSError: there is no keeper, or it refuses.
+            OSError: There is no keeper, or it refuses.
         """
         if self.cell.keeper is None:
             raise OSError("this sandbox shows no folders of the host")
@@ -248,7 +248,7 @@ class KernelLocks:
         """Prepare the session's network; gives its listening sockets, which go to the host.
 
         Raises:
-            OSError: there are no namespaces, or the kernel refuses.
+            OSError: There are no namespaces, or the kernel refuses.
         """
         if not (self.cell.namespaces and self.cell.network):
             raise OSError(errno.EPERM, "a network needs namespaces")
@@ -266,10 +266,10 @@ class KernelLocks:
         """Enter a new working folder, and lock everything else away; returns the folder.
 
         Args:
-            limits: of the session.
-            number: the session's.
-            trees: detached mounts of the host's folders, by their names in the working folder.
-            masks: what is not seen of the workspace, which gets an overlay; None for no overlay.
+            limits: Of the session.
+            number: The session's.
+            trees: Detached mounts of the host's folders, by their names in the working folder.
+            masks: What is not seen of the workspace, which gets an overlay; None for no overlay.
         """
         if self.cell.namespaces:
             folder = mounts.SANDBOX
@@ -293,7 +293,7 @@ class KernelLocks:
         return {each for each in (self._own_proc, self.upper, *folders) if each is not None}
 
     def warden(self, limits: SessionLimits) -> Warden | None:
-        """What watches the processes of steps; None if steps do not run in forks."""
+        """The watcher of the processes of steps; None if steps do not run in forks."""
         if self._own_proc is None:
             return None
         branches = None

@@ -49,7 +49,7 @@ def python_paths(*, packages: bool = True) -> list[str]:
     """The folders and files that CPython and its packages are read from at run time.
 
     Args:
-        packages: whether the packages installed on the host are wanted.
+        packages: Whether the packages installed on the host are wanted.
     """
     places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib")]
     if packages:
@@ -92,7 +92,7 @@ def open_folder(path: linux.Path) -> int:
     """A descriptor that stands for a folder of the host; a link is not followed.
 
     Raises:
-        OSError: there is no such folder.
+        OSError: There is no such folder.
     """
     return os.open(path, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
 
@@ -101,12 +101,12 @@ def clone(folder: int, *, read_only: bool, users: int | None = None) -> int:
     """A detached mount of an open folder and what is mounted below it; no device works there.
 
     Args:
-        folder: as `open_folder` returns it, of a mount of this mount namespace.
-        read_only: whether nothing can be changed through it.
-        users: a user namespace whose map of users applies to the owners of files (Linux 5.12).
+        folder: As `open_folder` returns it, of a mount of this mount namespace.
+        read_only: Whether nothing can be changed through it.
+        users: A user namespace whose map of users applies to the owners of files (Linux 5.12).
 
     Raises:
-        OSError: the kernel refuses.
+        OSError: The kernel refuses.
     """
     flags = _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_RECURSIVE | _AT_EMPTY_PATH
     tree = linux.syscall("open_tree", folder, b"", flags)

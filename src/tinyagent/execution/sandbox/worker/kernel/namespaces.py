@@ -28,7 +28,7 @@ def enter() -> None:
     stands for the caller, or for nobody if root calls; `drop_root` makes that user effective.
 
     Raises:
-        OSError: the kernel refuses.
+        OSError: The kernel refuses.
     """
     go, start = os.pipe()
     done, finish = os.pipe()
@@ -51,7 +51,7 @@ def enter() -> None:
 
 
 def fork_inside() -> None:
-    """Return in a child, the first process of the new process namespace; the parent only waits."""
+    """Continue in a child, the first process of the new namespace; the parent only waits."""
     child = os.fork()
     if child:
         os.closerange(0, 256)
@@ -89,7 +89,7 @@ def enter_own_users(proc: int) -> None:
     """Enter a user namespace for one session, in which its processes are counted.
 
     Args:
-        proc: a descriptor of a /proc in which this process is.
+        proc: A descriptor of a /proc in which this process is.
     """
     user, group = os.geteuid(), os.getegid()
     linux.unshare(linux.CLONE_NEWUSER)

@@ -26,15 +26,15 @@ _SETTINGS = {
 
 
 class NetworkOrder(NamedTuple):
-    """What a session has to know about its network.
+    """The addresses, ports and certificate of a session's network.
 
     Args:
-        ports: on which the host listens.
-        hosts: listed names, each with its loopback address.
-        addresses: listed addresses outside 127.0.0.0/8.
-        certificate: of the authority that signs for the listed hosts; PEM.
-        variables: environment variables, for clients that look there for a key.
-        names: the address at which the host answers for names that `hosts` lacks.
+        ports: On which the host listens.
+        hosts: Listed names, each with its loopback address.
+        addresses: Listed addresses outside 127.0.0.0/8.
+        certificate: Of the authority that signs for the listed hosts; PEM.
+        variables: Environment variables, for clients that look there for a key.
+        names: The address at which the host answers for names that `hosts` lacks.
     """
 
     ports: list[int]
@@ -49,7 +49,7 @@ def enter(proc: int) -> None:
     """Enter a new network namespace, and switch its loopback device on.
 
     Args:
-        proc: a descriptor of a /proc in which this process is.
+        proc: A descriptor of a /proc in which this process is.
     """
     linux.unshare(linux.CLONE_NEWNET)
     for name, text in _SETTINGS.items():

@@ -26,14 +26,14 @@ def mount(lower: int, masks: Iterable[bytes]) -> int:
     """Mount the overlay in the session's folder in memory, which must be empty.
 
     Args:
-        lower: a detached mount of the host's folder, which is closed.
-        masks: paths in it that are not to be seen.
+        lower: A detached mount of the host's folder, which is closed.
+        masks: Paths in it that are not to be seen.
 
     Returns:
         A descriptor of the upper layer.
 
     Raises:
-        OSError: the kernel refuses (it is older than 6.6, or the file system cannot be a layer).
+        OSError: The kernel refuses (it is older than 6.6, or the file system cannot be a layer).
     """
     top = mounts.SANDBOX
     for name in ("lower", "masks", "upper", "work", "home", f"home/{WORKSPACE}"):

@@ -70,7 +70,7 @@ def install(filter_program: bytes) -> None:
     """Put the filter over all threads of this process, and all it starts, for good.
 
     Raises:
-        OSError: the kernel has no such filters, or a thread has one that this thread lacks.
+        OSError: The kernel has no such filters, or a thread has one that this thread lacks.
     """
     linux.set_no_new_privs()
     header, _buffer = prepare(filter_program)
@@ -83,7 +83,7 @@ def listen_to_forks() -> int:
     """From now on, whoever reads the descriptor that this gives is asked before a fork happens.
 
     Raises:
-        OSError: the kernel cannot, or a filter of this thread has a listener already.
+        OSError: The kernel cannot, or a filter of this thread has a listener already.
     """
     linux.set_no_new_privs()
     header, _buffer = prepare(fork_requests())
@@ -110,7 +110,7 @@ def stack_floor() -> int:
 
 @functools.cache
 def prepare(filter_program: bytes) -> tuple[bytes, object]:
-    """What the kernel is handed, and what that points to: made once, it is there after a fork."""
+    """The argument of the system call, and the memory it points to: made once, kept by forks."""
     buffer = ctypes.create_string_buffer(filter_program, len(filter_program))
     header = struct.pack("@HP", len(filter_program) // bpf.WORD, ctypes.addressof(buffer))
     return header, buffer
@@ -126,13 +126,13 @@ def program(
     """The filter, as the kernel reads it.
 
     Args:
-        forks: whether the process may fork itself.
-        network: whether it may connect by TCP, within its network namespace.
-        machine: where it runs; by default, this machine.
-        stack: the `stack_floor` of the process; by default, this process's.
+        forks: Whether the process may fork itself.
+        network: Whether it may connect by TCP, within its network namespace.
+        machine: Where it runs; by default, this machine.
+        stack: The `stack_floor` of the process; by default, this process's.
 
     Raises:
-        OSError: the calls of this machine are not known.
+        OSError: The calls of this machine are not known.
     """
     machine = machine or syscalls.machine()
     verdicts = dict.fromkeys(machine.numbers, _EPERM)
@@ -167,7 +167,7 @@ def _rules(*, forks: bool, stack: int) -> dict[str, bpf.Block]:
 
 
 def _tcp() -> dict[str, bpf.Block]:
-    """What a client of TCP needs: no other kind of socket, and none that listens."""
+    """The calls of a TCP client: no other kind of socket, and none that listens."""
     protocol = bpf.one_of(2, (0, _TCP), _ALLOW, _EPERM)
     stream = bpf.one_of(1, (_SOCK_STREAM,), protocol, _EPERM, mask=~_SOCK_FLAGS & _WORD)
     no_delay = bpf.one_of(2, (_TCP_NODELAY,), _ALLOW, _DONE)

@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 
 class Machine(NamedTuple):
-    """What a filter must know of a machine.
+    """The properties of a machine that a filter depends on.
 
     Args:
-        audit: how the kernel names its calling convention (`AUDIT_ARCH_...`).
-        numbers: the calls up to Linux 6.1, by name.
+        audit: How the kernel names its calling convention (`AUDIT_ARCH_...`).
+        numbers: The calls up to Linux 6.1, by name.
     """
 
     audit: int
@@ -134,7 +134,7 @@ def machine() -> Machine:
     """The machine this process runs on.
 
     Raises:
-        OSError: its calls cannot be named (`errno.ENOSYS`), so they cannot be filtered.
+        OSError: Its calls cannot be named (`errno.ENOSYS`), so they cannot be filtered.
     """
     name = os.uname().machine
     known = machines().get(name)
@@ -147,7 +147,7 @@ def number(name: str) -> int:
     """The number of a call on this machine.
 
     Raises:
-        OSError: the machine is unknown or has no such call (`errno.ENOSYS`).
+        OSError: The machine is unknown or has no such call (`errno.ENOSYS`).
     """
     value = machine().numbers.get(name)
     if value is None:

@@ -28,9 +28,9 @@ class Warden:
     """Watches the processes of one session.
 
     Args:
-        proc: a descriptor of the namespace's /proc.
-        max_bytes: the memory of all its processes together.
-        branches: the files of the session's branches; None if it can have none.
+        proc: A descriptor of the namespace's /proc.
+        max_bytes: The memory of all its processes together.
+        branches: The files of the session's branches; None if it can have none.
     """
 
     def __init__(self, proc: int, max_bytes: int, branches: BranchFolders | None = None) -> None:

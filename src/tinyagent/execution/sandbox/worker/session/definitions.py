@@ -28,7 +28,7 @@ def source_of(name: str, value: Any) -> str:
     """The source that defines a function or class at the top of a step.
 
     Raises:
-        CannotKeepError: running it again would not make the same.
+        CannotKeepError: Running it again would not make the same.
     """
     kind = "class" if isinstance(value, type) else "function"
     own = "" if isinstance(value, type) else value.__code__.co_filename

@@ -28,8 +28,8 @@ class OutputSink(io.RawIOBase):
     """The end of standard output: passes text on up to the limit, then keeps the last part only.
 
     Args:
-        send: takes each piece of text.
-        max_bytes: what is passed on of each step, in UTF-8; the last part is kept of the rest.
+        send: Takes each piece of text.
+        max_bytes: What is passed on of each step, in UTF-8; the last part is kept of the rest.
     """
 
     def __init__(self, send: Callable[[str], None], max_bytes: int) -> None:
@@ -90,10 +90,10 @@ class FinalAnswerGiven(BaseException):
 
 
 class Door:
-    """What the code reaches the host by.
+    """The functions by which the code reaches the host.
 
     Args:
-        max_output_bytes: what is passed on of one step's output.
+        max_output_bytes: What is passed on of one step's output.
     """
 
     def __init__(self, max_output_bytes: int) -> None:

@@ -37,8 +37,8 @@ class Link:
         """Send a frame whole.
 
         Raises:
-            WireError: it is too large.
-            OSError: the host is gone.
+            WireError: It is too large.
+            OSError: The host is gone.
         """
         data = pack(Frame(kind, body, blob))
         with self._sending:
@@ -51,8 +51,8 @@ class Link:
         """The next frame; waits for it.
 
         Raises:
-            HostGone: the host closed its end.
-            WireError: what came is not a frame.
+            HostGone: The host closed its end.
+            WireError: What came is not a frame.
         """
         while not self._frames:
             data, ancillary, _flags, _address = self.sock.recvmsg(_CHUNK, _ROOM_FOR_DESCRIPTORS)

@@ -17,8 +17,8 @@ def ask_the_host(door: tuple[str, int], known: frozenset[str]) -> None:
     """Make `socket.getaddrinfo` ask at `door` for what the files do not say.
 
     Args:
-        door: the address and port at which the host answers.
-        known: addresses that are listed.
+        door: The address and port at which the host answers.
+        known: Addresses that are listed.
     """
     real = socket.getaddrinfo
 
@@ -48,7 +48,7 @@ def _ask(door: tuple[str, int], host: str | bytes) -> str:
     """The address of a name.
 
     Raises:
-        gaierror: the host knows none; its words say why.
+        gaierror: The host knows none; its words say why.
     """
     name = host.decode("ascii", "replace") if isinstance(host, bytes) else host
     if not name.isascii():

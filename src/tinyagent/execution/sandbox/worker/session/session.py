@@ -28,15 +28,15 @@ _MOST_OF_ERROR = 2000
 
 
 class SessionProcess:
-    """One process of a session.
+    """A process of a session.
 
     Args:
-        link: to the host.
-        rules: what the code may do, as the host sets it.
-        harden: applies the last lock; called before any code runs, with the way to the warden in a
+        link: To the host.
+        rules: What the code may do, as the host sets it.
+        harden: Applies the last lock; called before any code runs, with the way to the warden in a
             fork that has one.
-        warden: only in the first process, and only if steps run in forks.
-        view: of a workspace, if there is one.
+        warden: Only in the first process, and only if steps run in forks.
+        view: Of a workspace, if there is one.
     """
 
     def __init__(

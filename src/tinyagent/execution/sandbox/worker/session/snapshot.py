@@ -26,12 +26,12 @@ _ROUNDS = 8
 
 
 class Contents(NamedTuple):
-    """What a snapshot holds.
+    """The contents of a snapshot.
 
     Args:
-        data: the compressed text.
-        kept: the names that are in it.
-        refused: for each other name its kind and the reason.
+        data: The compressed text.
+        kept: The names that are in it.
+        refused: For each other name its kind and the reason.
     """
 
     data: bytes
@@ -67,7 +67,7 @@ def load(data: bytes, allowed: Callable[[str], bool]) -> dict[str, Any]:
     """The variables of a snapshot.
 
     Raises:
-        ValueError: it is not one, or needs modules that may not be imported.
+        ValueError: It is not one, or needs modules that may not be imported.
     """
     unpack = zlib.decompressobj()
     try:

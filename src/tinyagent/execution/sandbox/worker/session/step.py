@@ -28,7 +28,7 @@ _OF_PYTHON = frozenset({"_strptime"})  # what Python's C code imports on behalf 
 
 
 class Rules(NamedTuple):
-    """What a session's code may do, as the host sets it."""
+    """The limits of a session's code, as the host sets them."""
 
     folder: str
     imports: frozenset[str]
@@ -47,7 +47,7 @@ class Namespace:
     """The code's variables, which are those of its module `__main__`, its door and its files.
 
     Args:
-        rules: what the code may import; libraries may import anything.
+        rules: What the code may import; libraries may import anything.
     """
 
     def __init__(self, rules: Rules) -> None:
@@ -130,7 +130,7 @@ def _run(source: str, filename: str, namespace: Namespace) -> Outcome:
 
 
 def _outcome(act: Callable[[], Any], text: Callable[[BaseException], str]) -> Outcome:
-    """What an action returns, or the text of its error."""
+    """The result of an action, or the text of its error."""
     try:
         return Outcome(value=act())
     except FinalAnswerGiven:

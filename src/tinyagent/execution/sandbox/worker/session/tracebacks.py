@@ -35,9 +35,9 @@ def describe(error: BaseException, source: str, filename: str) -> str:
     Lines of other files are left out, except those of earlier steps (`<step 3>`).
 
     Args:
-        error: what was raised.
-        source: the code.
-        filename: the name it was compiled under.
+        error: What was raised.
+        source: The code.
+        filename: The name it was compiled under.
     """
     parts: list[str] = []
     current: BaseException | None = error
@@ -159,8 +159,8 @@ def hint(error: BaseException, variables: Iterable[str]) -> str:
     """Names similar to a missing one, as `Did you mean ...?` and a line end; or nothing.
 
     Args:
-        error: what the code raised.
-        variables: the names that were available.
+        error: What the code raised.
+        variables: The names that were available.
     """
     if isinstance(error, NameError) and isinstance(error.name, str):
         known = [name for name in variables if not name.startswith("__")]

@@ -21,13 +21,13 @@ Send = Callable[[Kind, dict[str, Any], bytes], None]
 
 
 class Item(NamedTuple):
-    """What is at a path.
+    """The file or folder at a path.
 
     Args:
-        path: relative to the view.
+        path: Relative to the view.
         kind: `"file"`, `"folder"`, `"opaque"` (a folder that covers the host's), `"gone"` (nothing
             is there any more), or `"other"`.
-        executable: whether it is an executable file.
+        executable: Whether it is an executable file.
     """
 
     path: bytes
@@ -39,8 +39,8 @@ class View:
     """Reports what the code has changed.
 
     Args:
-        top: a descriptor of the folder to report: the upper layer of an overlay, or a copy.
-        is_layer: whether it holds only what differs from the host's folder.
+        top: A descriptor of the folder to report: the upper layer of an overlay, or a copy.
+        is_layer: Whether it holds only what differs from the host's folder.
     """
 
     def __init__(self, top: int, *, is_layer: bool) -> None:
@@ -177,8 +177,8 @@ def enter_view(folder: str, upper: int | None) -> View:
     """Go to the overlay within the session's folder, or make an empty copy there.
 
     Args:
-        folder: the session's.
-        upper: a descriptor of the overlay's upper layer; None for a copy.
+        folder: The session's.
+        upper: A descriptor of the overlay's upper layer; None for a copy.
     """
     place = os.path.join(folder, WORKSPACE)
     if upper is None:
