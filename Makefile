@@ -125,10 +125,12 @@ bench-tables: $(VENV)/.dev ## Whole tables and TPC-H lineitem, by SQL and by oth
 	$(BIN)/python benchmarks/tables.py --rows $(or $(ROWS),1000000)
 	$(BIN)/python benchmarks/lineitem.py --peers --scale $(or $(SCALE),1)
 
-bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side, 2 x 1,000 runs with 500 kills (an hour)
+bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side; crash campaigns of runs and of the service (90 minutes)
 	$(BIN)/python benchmarks/durable_cost.py
 	$(BIN)/python benchmarks/durable_campaign.py postgresql
 	$(BIN)/python benchmarks/durable_campaign.py sqlite --at-once 2
+	$(BIN)/python benchmarks/service_campaign.py sqlite
+	$(BIN)/python benchmarks/service_campaign.py postgresql
 
 bench-injections: $(VENV)/.dev ## Prompt injections of AgentDojo against a policy (half an hour)
 	$(BIN)/python benchmarks/injections.py
