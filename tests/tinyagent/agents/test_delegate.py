@@ -38,7 +38,7 @@ async def test_an_agent_is_a_tool_that_takes_a_task_and_gives_its_answer() -> No
     expert = ReactAgent(inner).as_tool("expert", "Knows colours.\n\nAll of them.")
     assert (expert.name, expert.doc) == ("expert", "Knows colours.\n\nAll of them.")
     assert expert.json_schema["properties"] == {
-        "task": {"type": "string", "description": "what to do, in words."}
+        "task": {"type": "string", "description": "What to do, in words."}
     }
     result = await ReactAgent(_asking("Which colour?"), [expert]).run("Find out")
     assert result.output == "blue"
