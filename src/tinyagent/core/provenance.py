@@ -52,6 +52,8 @@ class Label:
         """The label of what is made of both: all sources, and only common readers."""
         if other.sources <= self.sources and other.readers in (None, self.readers):
             return self
+        if self.sources <= other.sources and self.readers in (None, other.readers):
+            return other
         if self.readers is None or other.readers is None:
             readers = self.readers if other.readers is None else other.readers
         else:
@@ -105,11 +107,12 @@ COMMON = frozenset({"user", "operator"})
 USER = Label(frozenset({"user"}))
 OPERATOR = Label(frozenset({"operator"}))
 UNKNOWN = Label(frozenset({"unknown"}), frozenset({"user"}))
+_EMPTY = Label()
 
 
 def join(labels: Iterable[Label | None]) -> Label:
     """The label of what is made of all of them; what has no label is `UNKNOWN`."""
-    return reduce(Label.__or__, (label or UNKNOWN for label in labels), Label())
+    return reduce(Label.__or__, (label or UNKNOWN for label in labels), _EMPTY)
 
 
 @dataclass(frozen=True, slots=True)
