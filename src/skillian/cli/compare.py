@@ -95,7 +95,10 @@ _MinorPercent = Annotated[
 ]
 _Output = Annotated[
     list[Path] | None,
-    typer.Option(help="Write the report to this file; with --all repeatable."),
+    typer.Option(
+        help="Write the report (.html, .md, .json, .xml, .txt), or all rows that differ (.csv,"
+        " .xlsx, .parquet, .jsonl), to this file; repeatable."
+    ),
 ]
 _Key = Annotated[
     list[str] | None,
@@ -222,12 +225,12 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     names = _names(source_a, source_b, _file_options(csv or (), sheet))
     limits = (match_absolute, match_percent, minor_absolute, minor_percent)
     chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
-    targets = _targets(form, output, top, several=every)
+    targets = _targets(form, output, top)
     if every:
         raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
     stated = {"--include": include, "--exclude": exclude}
     _check_unused([name for name, value in stated.items() if value], "goes with --all")
-    raise typer.Exit(_report_one(chosen, targets[0]))
+    raise typer.Exit(_report_one(chosen, targets))
 
 
 class _Chosen(NamedTuple):
@@ -268,7 +271,7 @@ def _names(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | No
     return a, None
 
 
-def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
+def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     """Compare two tables, or what a saved file describes."""
     from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
@@ -278,7 +281,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
     if b is None:
         others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
         _check_saved(a, others)
-        return report(partial(load_saved, Path(a), chosen.fail_on), target)
+        return report(partial(load_saved, Path(a), chosen.fail_on), targets)
     if chosen.fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     filters = _filters(chosen.where or ())
@@ -287,7 +290,7 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         _check_unused(
             chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
         )
-        return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), target)
+        return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), targets)
     _check_unused(rows.stated(), "compares whole rows, without --measure")
     options = {
         "a": a,
@@ -298,16 +301,12 @@ def _report_one(chosen: _Chosen, target: ReportTarget) -> int:
         "thresholds": chosen.thresholds(),
         "fail_on": chosen.fail_on or FailOn.MINOR,
     }
-    return report(partial(load_measures, options, sources), target)
+    return report(partial(load_measures, options, sources), targets)
 
 
-def _targets(
-    form: Format | None, output: list[Path] | None, top: int, *, several: bool
-) -> list[ReportTarget]:
+def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[ReportTarget]:
     from skillian.cli.compare_report import ReportTarget
 
-    if output is not None and len(output) > 1 and not several:
-        raise typer.BadParameter("only --all writes several reports", param_hint="--output")
     paths: list[Path | None] = [*output] if output else [None]
     return [ReportTarget(form or _format_of(path), path, top) for path in paths]
 

@@ -3,7 +3,15 @@
 import os
 import shlex
 import sys
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Generator,
+    Iterable,
+    Iterator,
+    Sequence,
+)
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
@@ -14,17 +22,21 @@ import typer
 from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
-from skillian.cli.shell import ExitCode, notes, out, read_settings, run
+from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
+from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
+from skillian.data.tables.differing import DifferingRows
 from skillian.display import printable, show_differences, show_row_differences
-from skillian.errors import ToolError
+from skillian.errors import InvalidInputError, ToolError
 from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
-from skillian.reports.formats import Format, depth_of
+from skillian.reports.every_row import group_batches, write_rows
+from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
 from skillian.reports.running import OnProgress, open_engines, run_all
 
@@ -46,41 +58,100 @@ class ReportTarget(NamedTuple):
     top: int
 
 
-def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget) -> ExitCode:
+class _RowFiles:
+    """The files for all rows that differ; one that cannot be written does not stop the others."""
+
+    def __init__(self, outputs: Iterable[ReportTarget]) -> None:
+        self._files = [(each.path, each.form) for each in outputs if each.path is not None]
+        self._written: list[Path] = []
+        self._faults: list[str] = []
+
+    async def keep(self, rows: DifferingRows) -> None:
+        """Write the rows of a comparison of rows."""
+        await self._write(rows.batches)
+
+    async def keep_groups(self, engine: ComparisonEngine, result: ComparisonResult) -> None:
+        """Write the groups of a comparison of measures that differ."""
+        await self._write(lambda: group_batches(result, engine.all_rows(result.cache_key)))
+
+    async def _write(self, batches: Callable[[], AsyncIterator[ArrowBatch]]) -> None:
+        for path, form in self._files:
+            try:
+                await write_rows(path, form, batches())
+            except OSError as error:
+                self._faults.append(f"{path}: {error.strerror or error}")
+            else:
+                self._written.append(path)
+
+    def show(self) -> None:
+        """Say where the rows are; exit with a message if a file could not be written."""
+        for path in self._written:
+            text = printable(f"All rows that differ are in {path}")
+            notes.print(text, markup=False, soft_wrap=True)
+        for fault in self._faults:
+            show_error(fault)
+        if self._faults:
+            raise typer.Exit(ExitCode.COULD_NOT)
+
+
+def report(
+    load: Callable[[], Coroutine[Any, Any, Saved]], outputs: Sequence[ReportTarget]
+) -> ExitCode:
     """Compare and report.
 
     Args:
         load: Reads what to compare; may raise an error that the user can fix.
-        output: Where the report goes.
+        outputs: Where reports and the rows that differ go.
 
     Returns:
         The exit code for the worst outcome.
     """
-    check_target(output)
-    outcomes = run(_compare(load, output), INTERRUPTED)
-    if output.path is not None:
-        write_text(output.path, report_text(outcomes, output.form))
+    for output in outputs:
+        check_target(output)
+    reports = [each for each in outputs if each.form not in ROWS]
+    files = _RowFiles([each for each in outputs if each.form in ROWS])
+    outcomes = run(_compare(load, outputs, files), INTERRUPTED)
+    if not reports:
+        show_table(out, outcomes, notes)
+    for output in reports:
+        if output.path is not None:
+            write_text(output.path, report_text(outcomes, output.form))
+        elif output.form is Format.TABLE:
+            show_table(out, outcomes, notes)
+        else:
+            typer.echo(report_text(outcomes, output.form), nl=False)
+    if reports and reports[0].path is not None:
         for outcome in outcomes:
             notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
-        notes.print(printable(f"The report is in {output.path}"), markup=False, soft_wrap=True)
-    elif output.form is Format.TABLE:
-        show_table(out, outcomes, notes)
-    else:
-        typer.echo(report_text(outcomes, output.form), nl=False)
+        paths = ", ".join(str(each.path) for each in reports)
+        notes.print(printable(f"The report is in {paths}"), markup=False, soft_wrap=True)
+    files.show()
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
 
 async def _compare(
-    load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget
+    load: Callable[[], Coroutine[Any, Any, Saved]],
+    outputs: Sequence[ReportTarget],
+    files: _RowFiles,
 ) -> tuple[Outcome, ...]:
     saved = await load()
+    forms = {each.form for each in outputs}
+    wants_rows = not forms.isdisjoint(ROWS)
+    if wants_rows and len(saved.comparisons) != 1:
+        raise InvalidInputError(
+            f"a file of rows holds those of one comparison, and there are {len(saved.comparisons)};"
+            " write a report, such as --output report.html"
+        )
     with showing_progress(notes) as on_progress:
-        async with open_engines(saved.registry, output.top) as engines:
-            depth = depth_of(output.form)
+        async with open_engines(saved.registry, outputs[0].top) as engines:
+            depth = replace(depth_of(forms), listed=MAX_FINDINGS if saved.has_history else 0)
+            keep = files.keep if wants_rows else None
+            outcomes = await run_all(engines, saved.comparisons, depth, on_progress, keep)
+            for outcome in outcomes if wants_rows else ():
+                if isinstance(outcome, Compared):
+                    await files.keep_groups(engines.comparison, outcome.result)
             if not saved.has_history:
-                return await run_all(engines, saved.comparisons, depth, on_progress)
-            depth = replace(depth, listed=MAX_FINDINGS)
-            outcomes = await run_all(engines, saved.comparisons, depth, on_progress)
+                return outcomes
             return await _with_history(engines.comparison, outcomes)
 
 
@@ -106,6 +177,8 @@ def check_target(output: ReportTarget) -> None:
     if output.path is None:
         if output.form is Format.HTML and sys.stdout.isatty():
             raise typer.BadParameter("name a file for the page", param_hint="--output")
+        if output.form in ROWS:
+            raise typer.BadParameter("name a file for the rows", param_hint="--output")
         return
     if output.path.is_dir() or not os.access(output.path.parent, os.W_OK):
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")

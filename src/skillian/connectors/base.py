@@ -134,6 +134,11 @@ class ArrowBatch(Protocol):
     """The part of `pyarrow.RecordBatch` that skillian uses."""
 
     @property
+    def schema(self) -> Any:
+        """The names and types of the columns."""
+        ...
+
+    @property
     def num_rows(self) -> int:
         """The number of rows."""
         ...

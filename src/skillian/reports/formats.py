@@ -1,5 +1,6 @@
-"""The formats of a report, and how much detail each needs."""
+"""The formats of a report, how much detail each needs, and those of all rows that differ."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -31,6 +32,10 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
     HTML = "html"
     JUNIT = "junit"
+    CSV = "csv"
+    XLSX = "xlsx"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
 
     @classmethod
     def of_file(cls, path: Path) -> "Format":
@@ -55,11 +60,17 @@ _BY_SUFFIX = {
     ".html": Format.HTML,
     ".htm": Format.HTML,
     ".xml": Format.JUNIT,
+    ".csv": Format.CSV,
+    ".xlsx": Format.XLSX,
+    ".parquet": Format.PARQUET,
+    ".jsonl": Format.JSONL,
 }
+ROWS = frozenset({Format.CSV, Format.XLSX, Format.PARQUET, Format.JSONL})
+"""The formats that hold all rows that differ, and nothing else."""
 
 
-def depth_of(form: Format) -> Depth:
-    """How much detail a report of this format needs."""
-    if form is Format.HTML:
+def depth_of(forms: Collection[Format]) -> Depth:
+    """How much detail reports of these formats need."""
+    if Format.HTML in forms:
         return Depth(GROUPS, DRILLED)
-    return Depth(GROUPS) if form is Format.JSON else Depth()
+    return Depth(GROUPS) if Format.JSON in forms else Depth()

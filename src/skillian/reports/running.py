@@ -16,6 +16,7 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
+from skillian.data.tables.differing import Keep
 from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
@@ -70,6 +71,7 @@ async def run_all(
     comparisons: Sequence[SavedComparison],
     depth: Depth,
     on_progress: OnProgress,
+    keep: Keep | None = None,
 ) -> tuple[Outcome, ...]:
     """Run all comparisons, at most `AT_ONCE` at the same time.
 
@@ -80,6 +82,7 @@ async def run_all(
         comparisons: What to compare.
         depth: How much detail the report needs.
         on_progress: Gets the progress of each comparison.
+        keep: Gets all rows that differ of each comparison of rows.
 
     Returns:
         The outcomes, in the order of the comparisons.
@@ -91,7 +94,7 @@ async def run_all(
             try:
                 report = partial(on_progress, comparison.name)
                 if comparison.is_of_rows:
-                    return await _run_rows(engines.tables, comparison, depth, report)
+                    return await _run_rows(engines.tables, comparison, depth, report, keep)
                 return await _run(engines.comparison, comparison, depth, report)
             finally:
                 on_progress(comparison.name, "")
@@ -133,12 +136,13 @@ async def _run_rows(
     comparison: SavedComparison,
     depth: Depth,
     report: Callable[[str], None],
+    keep: Keep | None,
 ) -> Outcome:
     start = monotonic()
     try:
         report("comparing")
         question = replace(question_of(comparison), listed=depth.listed)
-        result = await engine.compare(question, _progress(report, "rows"))
+        result = await engine.compare(question, _progress(report, "rows"), keep)
         return RowsCompared(comparison, monotonic() - start, result)
     except ToolError as error:
         return Failed(comparison, monotonic() - start, str(error))

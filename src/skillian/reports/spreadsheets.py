@@ -1,4 +1,4 @@
-"""The groups of a comparison as CSV and as an Excel workbook.
+"""Rows as CSV and as Excel workbooks, and the groups of a comparison in both.
 
 No text becomes a formula or a link in either.
 """
@@ -20,7 +20,9 @@ from skillian.data.sql.values import jsonable
 from skillian.reports.words import STATUS
 
 SHEET_ROWS = 1_000_000
-"""How many groups a sheet holds; the rest are on further sheets."""
+"""How many rows a sheet holds; the rest are on further sheets."""
+BYTE_ORDER_MARK = "\ufeff".encode()
+"""Begins a CSV file, so that spreadsheets read it as UTF-8."""
 
 Book = Any  # xlsxwriter has no types
 Sheet = Any
@@ -69,12 +71,13 @@ async def write_csv(
     Yields:
         Parts of the file.
     """
-    yield "\ufeff".encode() + _lines([headings(result)])
+    yield BYTE_ORDER_MARK + csv_lines([headings(result)])
     async for batch in batches:
-        yield _lines(cells(row) for row in batch)
+        yield csv_lines(cells(row) for row in batch)
 
 
-def _lines(rows: Iterable[Iterable[object]]) -> bytes:
+def csv_lines(rows: Iterable[Iterable[object]]) -> bytes:
+    """Lines of CSV; a text that would be a formula gets a `'` in front."""
     written = io.StringIO()
     csv.writer(written).writerows([_csv_cell(value) for value in row] for row in rows)
     return written.getvalue().encode(errors="replace")
@@ -101,7 +104,7 @@ async def write_xlsx(
         sheet_rows: How many groups a sheet holds.
     """
     # Rows go to disk as they arrive, so memory does not grow with them.
-    book: Book = xlsxwriter.Workbook(file, {"constant_memory": True})
+    book = _workbook(file)
     bold = book.add_format({"bold": True})
     amounts = _Amounts(book)
     summary = book.add_worksheet("Summary")
@@ -109,10 +112,14 @@ async def write_xlsx(
     for number, (name, value) in enumerate(_summary(result)):
         _write(summary, number, 0, name, bold)
         _write(summary, number, 1, value, amounts.format_of(value))
-    groups = _Groups(book, headings(result), amounts, bold, sheet_rows)
+    groups = RowSheets(book, "Groups", headings(result), amounts, sheet_rows)
     async for batch in batches:
-        await asyncio.to_thread(groups.write, batch)
-    await asyncio.to_thread(book.close)
+        await asyncio.to_thread(groups.write, map(cells, batch))
+    await asyncio.to_thread(groups.close)
+
+
+def _workbook(file: IO[bytes]) -> Book:
+    return xlsxwriter.Workbook(file, {"constant_memory": True})
 
 
 class _Amounts:
@@ -132,36 +139,56 @@ class _Amounts:
         return self._formats[digits]
 
 
-class _Groups:
-    """Writes groups, on as many sheets as they need."""
+class RowSheets:
+    """Writes rows, on as many sheets as they need.
+
+    Args:
+        book: The workbook.
+        title: The name of the first sheet; a number follows it on the others.
+        names: Those of the columns.
+        amounts: The formats of numbers.
+        sheet_rows: How many rows a sheet holds.
+    """
 
     def __init__(
         self,
         book: Book,
+        title: str,
         names: Sequence[str],
         amounts: _Amounts,
-        bold: Format,
-        sheet_rows: int,
+        sheet_rows: int = SHEET_ROWS,
     ) -> None:
         self._book = book
+        self._title = title
         self._names = names
         self._amounts = amounts
-        self._bold = bold
+        self._bold = book.add_format({"bold": True})
         self._sheet_rows = sheet_rows
         self._sheets = 0
         self._sheet = self._add_sheet()
 
-    def write(self, rows: Iterable[GroupRow]) -> None:
+    @classmethod
+    def of_file(cls, file: IO[bytes], title: str, names: Sequence[str]) -> RowSheets:
+        """The sheets of a workbook that holds nothing else."""
+        book = _workbook(file)
+        return cls(book, title, names, _Amounts(book))
+
+    def close(self) -> None:
+        """Write the workbook to its file."""
+        self._book.close()
+
+    def write(self, rows: Iterable[Iterable[object]]) -> None:
+        """Write the values of rows."""
         for row in rows:
             if self._row > self._sheet_rows:
                 self._sheet = self._add_sheet()
-            for column, value in enumerate(cells(row)):
+            for column, value in enumerate(row):
                 _write(self._sheet, self._row, column, value, self._amounts.format_of(value))
             self._row += 1
 
     def _add_sheet(self) -> Sheet:
         self._sheets += 1
-        name = "Groups" if self._sheets == 1 else f"Groups {self._sheets}"
+        name = self._title if self._sheets == 1 else f"{self._title} {self._sheets}"
         sheet = self._book.add_worksheet(name)
         sheet.freeze_panes(1, 0)
         sheet.set_column(0, len(self._names) - 1, _WIDTH)
@@ -197,7 +224,9 @@ def _write(sheet: Sheet, row: int, column: int, value: object, form: Format) -> 
     if value is None:
         return
     text = str(jsonable(value))
-    if isinstance(value, int | Decimal) and not isinstance(value, bool) and _is_exact(text):
+    if isinstance(value, float):
+        text = format(Decimal(repr(value)), "f")
+    if isinstance(value, int | float | Decimal) and not isinstance(value, bool) and _is_exact(text):
         sheet.write_number(row, column, float(text), form)
     else:
         sheet.write_string(row, column, text[:_LONGEST], form)
@@ -205,4 +234,5 @@ def _write(sheet: Sheet, row: int, column: int, value: object, form: Format) -> 
 
 def _is_exact(number: str) -> bool:
     """Whether Excel keeps all digits of a number."""
-    return len(number.lstrip("-").replace(".", "")) <= _EXACT_DIGITS
+    digits = number.lstrip("-").replace(".", "")
+    return digits.isdecimal() and len(digits) <= _EXACT_DIGITS

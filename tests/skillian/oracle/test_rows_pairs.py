@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import Counter
 from collections.abc import Mapping
 from datetime import date
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -21,6 +22,8 @@ from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.sql.values import python_rows
+from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine, TableQuestion
 from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
@@ -52,7 +55,13 @@ def places(request: pytest.FixtureRequest) -> tuple[str, list[Place]]:
     return request.param, [request.getfixturevalue(f"{name}_place") for name in names]
 
 
-def compared(places: list[Place], a: Table, b: Table, question: Mapping[str, Any]) -> TableResult:
+Rows = list[dict[str, Any]]
+"""All rows that differ, if they are kept."""
+
+
+def compared(
+    places: list[Place], a: Table, b: Table, question: Mapping[str, Any], kept: Rows | None = None
+) -> TableResult:
     """Put the tables there and compare them."""
     if len(places) == 1:
         urls = [places[0].put((a, b))] * 2
@@ -64,20 +73,35 @@ def compared(places: list[Place], a: Table, b: Table, question: Mapping[str, Any
         for url, table, suffix in zip(urls, (a, b), suffixes, strict=True)
     ]
 
+    async def keep(rows: DifferingRows) -> None:
+        async for batch in rows.batches():
+            cast("Rows", kept).extend(python_rows(batch))
+
     async def run() -> TableResult:
         registry, (one, other) = await bare_tables(names)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                return await engine.compare(TableQuestion(one, other, **question))
+                wanted = TableQuestion(one, other, **question)
+                return await engine.compare(wanted, keep=None if kept is None else keep)
             finally:
                 await engine.aclose()
 
     return asyncio.run(run())
 
 
-def check(result: TableResult, answer: Expected) -> None:
-    """Hold a result against the oracle's answer."""
+def check(result: TableResult, answer: Expected, kept: Rows | None) -> None:
+    """Hold a result, and all rows that differ, against the oracle's answer."""
+    if kept is not None:
+        classes = Counter(row["class"] for row in kept)
+        assert classes["differs"] == answer.differing
+        assert classes["only in a"] == answer.only_in_a
+        assert classes["only in b"] == answer.only_in_b
+        repeated = [row for row in kept if row["class"] == "duplicate key"]
+        assert sum(row["rows a"] for row in repeated) == answer.duplicate_rows_a
+        assert sum(row["rows b"] for row in repeated) == answer.duplicate_rows_b
+        marks = Counter(name for row in kept for name in (row["differing"] or "").split(", "))
+        assert {name: marks[name] for name in answer.mismatches} == answer.mismatches
     assert result.rows.to_dict() == answer.counts()
     assert not result.not_compared
     columns = {column.a: column for column in result.columns}
@@ -110,7 +134,8 @@ def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> No
     own = _fitting_rules(case) if "csv" in places[0] else case.rules
     answer = expected(case.a, case.b, case.keys, own)
     question = {"key": case.keys, "rules": Rules(columns=own)}
-    check(compared(places[1], case.a, case.b, question), answer)
+    kept: Rows | None = [] if data.draw(st.booleans()) else None
+    check(compared(places[1], case.a, case.b, question, kept), answer, kept)
 
 
 @given(data=st.data())

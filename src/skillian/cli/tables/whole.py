@@ -31,7 +31,7 @@ from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
-from skillian.reports.formats import Depth, Format
+from skillian.reports.formats import ROWS, Depth, Format
 from skillian.reports.outcome import VERDICTS, Outcome, TableMissing, worst
 from skillian.reports.running import open_engines, run_all
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
@@ -61,6 +61,11 @@ def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> Ex
         The exit code for the worst outcome.
     """
     for output in outputs:
+        if output.form in ROWS:
+            raise typer.BadParameter(
+                "the rows of one comparison fit a file of rows; --all writes reports",
+                param_hint="--output",
+            )
         if output.form is Format.HTML and output.path is None:
             raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
         check_target(output)

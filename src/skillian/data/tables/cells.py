@@ -14,7 +14,7 @@ from sqlglot import exp
 from skillian.connectors import floats
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Family, Rule
-from skillian.data.tables.templates import filled
+from skillian.data.sql.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
 NATIVE = frozenset({"duckdb", "postgres"})

@@ -28,6 +28,7 @@ from skillian.data.tables.columns import (
     paired,
     selected,
 )
+from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
@@ -99,7 +100,10 @@ class TableEngine:
         self._workspace = Workspace()
 
     async def compare(
-        self, question: TableQuestion, progress: Progress | None = None
+        self,
+        question: TableQuestion,
+        progress: Progress | None = None,
+        keep: Keep | None = None,
     ) -> TableResult:
         """Compare all rows of two tables.
 
@@ -108,6 +112,7 @@ class TableEngine:
         Args:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
+            keep: Gets all rows that differ, with all of their cells; they are dropped afterwards.
 
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
@@ -120,7 +125,7 @@ class TableEngine:
                     pairing, sides = await _paired(question, sources)
                     for error in unread:
                         pairing = _without_unread(error, pairing, sides, question.key)
-                    return await self._compared(question, pairing, sides, progress)
+                    return await self._compared(question, pairing, sides, progress, keep)
             except UnreadableColumnError as error:
                 if error in unread:
                     raise
@@ -132,13 +137,16 @@ class TableEngine:
         pairing: Pairing,
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
+        keep: Keep | None,
     ) -> TableResult:
         for key in await _keys(question, pairing, sides):
             first = key_pairs(pairing, key.columns)
             pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
-            comparison = RowComparison(self._workspace, pairs, len(first), sides, progress)
+            comparison = RowComparison(
+                self._workspace, pairs, len(first), sides, progress, whole=keep is not None
+            )
             try:
-                result = await self._run(question, pairing, key, sides, comparison)
+                result = await self._run(question, pairing, key, comparison, keep)
             finally:
                 await self._workspace.drop(*comparison.tables)
             if result is not None:
@@ -164,11 +172,12 @@ class TableEngine:
         question: TableQuestion,
         pairing: Pairing,
         key: TableKey,
-        sides: tuple[SideRows, SideRows],
         comparison: RowComparison,
+        keep: Keep | None,
     ) -> TableResult | None:
         """The result; None if the key was only proposed, and is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
+        sides = comparison.sides  # which the comparison may narrow
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
         findings = Findings(self._workspace, table, plan, self._top)
@@ -200,6 +209,8 @@ class TableEngine:
             proof=compared_rows.proof,
             filters=tuple(sides[0].where),
         )
+        if keep is not None:
+            await keep(DifferingRows(self._workspace, table, plan))
         return replace(result, sentences=in_words(result))
 
     async def aclose(self) -> None:

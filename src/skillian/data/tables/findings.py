@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
+from skillian.data.sql.templates import filled
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import (
@@ -22,7 +23,6 @@ from skillian.data.tables.results import (
     ValuePair,
 )
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
-from skillian.data.tables.templates import filled
 
 _CANDIDATES = 64
 MAX_SHOWN = 1000
@@ -171,6 +171,7 @@ class Findings:
             expressions=[sql.named(v.copy(), n) for v, n in zip(values, "ab", strict=True)]
         )
         inner = inner.from_(sql.table(self._table), copy=False)
+        inner = inner.where(sql.bare(f"d{index}"), copy=False)
         inner = inner.where(filled("ISFINITE(gap)", "duckdb", gap=gap), copy=False)
         rows = await self._rows(inner.order_by(order, copy=False).limit(_CANDIDATES, copy=False))
         gaps = [_gap(row["a"], row["b"]) for row in rows]

@@ -17,12 +17,12 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison.place import together
+from skillian.data.sql.templates import filled
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import RowCounts, TableKey
-from skillian.data.tables.templates import filled
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError

@@ -135,6 +135,7 @@ class RowComparison:
         keys: How many columns the key has.
         sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
+        whole: Whether rows that differ are staged with all of their cells.
     """
 
     def __init__(
@@ -144,12 +145,15 @@ class RowComparison:
         keys: int,
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
+        *,
+        whole: bool = False,
     ) -> None:
         self._workspace = workspace
         self.pairs = tuple(pairs)
         self._keys = keys
         self.sides = sides
         self._progress = progress
+        self._whole = whole
         self.tables: list[str] = []
         self.segments = Segments()
 
@@ -200,7 +204,12 @@ class RowComparison:
         )
         dialect = shared.engine.dialect
         unique, required = self._is_unique(), self._required()
-        return TablePlan(self.pairs, self._keys, a, b, dialect, unique=unique, required=required)
+        return TablePlan(
+            *(self.pairs, self._keys, a, b, dialect),
+            unique=unique,
+            required=required,
+            whole=self._whole,
+        )
 
     def _is_unique(self) -> bool:
         """Whether primary keys guarantee that no key is repeated on either side."""
@@ -254,7 +263,7 @@ class RowComparison:
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
         plan = TablePlan(pairs, self._keys, a, b, "duckdb", unique=self._is_unique())
-        return replace(plan, equal_rows=self.segments.equal_rows), queries
+        return replace(plan, equal_rows=self.segments.equal_rows, whole=self._whole), queries
 
     async def _load(self, index: int) -> _Loaded:
         """Stage the compared columns of a side."""

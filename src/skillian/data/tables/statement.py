@@ -49,6 +49,8 @@ class TablePlan:
         unique: Whether the database guarantees that no key is repeated.
         required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.
+        whole: Whether a row that differs is returned with all of its cells, not only with those
+            that differ.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -59,6 +61,7 @@ class TablePlan:
     unique: bool = False
     required: frozenset[int] = frozenset()
     equal_rows: int = 0
+    whole: bool = False
 
     @property
     def sides(self) -> tuple[TableSide, TableSide]:
@@ -243,8 +246,8 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
             continue
         values[f"d{index}"] = sql.bare(f"d{index}")
         for alias, text in zip("ab", (a, b), strict=True):
-            case = exp.If(this=sql.bare(f"d{index}"), true=text)
-            values[f"{alias}{index}"] = exp.Case(ifs=[case])
+            case = exp.Case(ifs=[exp.If(this=sql.bare(f"d{index}"), true=text)])
+            values[f"{alias}{index}"] = text if plan.whole else case
     rows = _marked_rows(plan, apart=apart).subquery(sql.name("marked"), copy=False)
     return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
 

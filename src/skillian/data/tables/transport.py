@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import stored_type
 from skillian.data import sql
-from skillian.data.tables.templates import filled
+from skillian.data.sql.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
 _WIDEST = 38

@@ -7,6 +7,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from skillian.data.declare.rules import Rule
+from skillian.data.sql.templates import filled
 from skillian.data.tables.cells import (
     CellPair,
     common_number,
@@ -15,7 +16,6 @@ from skillian.data.tables.cells import (
     form,
     moment_form,
 )
-from skillian.data.tables.templates import filled
 from skillian.data.tables.types import CellType
 
 _WIDEST = 38

@@ -1,0 +1,131 @@
+"""All rows that differ in a file: CSV, an Excel workbook, Parquet or JSON lines.
+
+A file is complete or it is not there: rows go to a temporary file beside it, which replaces it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from pathlib import Path
+from typing import IO, Any, Protocol
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ArrowBatch
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.sql.values import jsonable, python_rows
+from skillian.reports.formats import Format
+from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, cells, csv_lines, headings
+
+_arrow: Any = pa  # pyarrow carries no types
+
+
+async def write_rows(path: Path, form: Format, batches: AsyncIterable[ArrowBatch]) -> None:
+    """Write all rows to a file, which replaces one of its name when all are written.
+
+    Args:
+        path: The file.
+        form: One of `ROWS`.
+        batches: The rows; the first batch may be empty and has the columns.
+
+    Raises:
+        OSError: The file cannot be written; one that was there is unchanged.
+        ToolError: The rows cannot be read.
+    """
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("wb") as file:
+            await _write_all(file, form, batches)
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+async def _write_all(file: IO[bytes], form: Format, batches: AsyncIterable[ArrowBatch]) -> None:
+    writer: _Writer | None = None
+    try:
+        async for batch in batches:
+            writer = writer or _WRITERS[form](file, batch.schema)
+            await asyncio.to_thread(writer.write, batch)
+    finally:
+        if writer is not None:
+            await asyncio.to_thread(writer.close)
+
+
+async def group_batches(
+    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]]
+) -> AsyncIterator[ArrowBatch]:
+    """Yield the groups of a comparison of measures as such rows."""
+    rows = [[*cells(row)] async for batch in batches for row in batch]
+    names = headings(result)
+    columns = [_arrow.array([row[index] for row in rows]) for index in range(len(names))]
+    yield _arrow.RecordBatch.from_arrays(columns, names=names)
+
+
+class _Writer(Protocol):
+    def write(self, batch: ArrowBatch) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class _Csv:
+    def __init__(self, file: IO[bytes], schema: Any) -> None:
+        self._file = file
+        file.write(BYTE_ORDER_MARK + csv_lines([schema.names]))
+
+    def write(self, batch: ArrowBatch) -> None:
+        self._file.write(csv_lines(row.values() for row in python_rows(batch)))
+
+    def close(self) -> None:
+        self._file.flush()
+
+
+class _JsonLines:
+    def __init__(self, file: IO[bytes], schema: Any) -> None:
+        del schema
+        self._file = file
+
+    def write(self, batch: ArrowBatch) -> None:
+        for row in python_rows(batch):
+            values = {name: jsonable(value) for name, value in row.items()}
+            self._file.write(json.dumps(values, ensure_ascii=False).encode(errors="replace"))
+            self._file.write(b"\n")
+
+    def close(self) -> None:
+        self._file.flush()
+
+
+class _Parquet:
+    def __init__(self, file: IO[bytes], schema: Any) -> None:
+        from pyarrow import parquet  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+
+        written: Any = parquet
+        self._writer = written.ParquetWriter(file, schema)
+
+    def write(self, batch: ArrowBatch) -> None:
+        self._writer.write_batch(batch)
+
+    def close(self) -> None:
+        self._writer.close()
+
+
+class _Workbook:
+    def __init__(self, file: IO[bytes], schema: Any) -> None:
+        self._sheets = RowSheets.of_file(file, "Rows", schema.names)
+
+    def write(self, batch: ArrowBatch) -> None:
+        self._sheets.write(row.values() for row in python_rows(batch))
+
+    def close(self) -> None:
+        self._sheets.close()
+
+
+_WRITERS: dict[Format, Callable[[IO[bytes], Any], _Writer]] = {
+    Format.CSV: _Csv,
+    Format.XLSX: _Workbook,
+    Format.PARQUET: _Parquet,
+    Format.JSONL: _JsonLines,
+}
