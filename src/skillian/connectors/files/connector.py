@@ -21,7 +21,7 @@ from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
 from skillian.connectors.files import excel
-from skillian.connectors.files.delimited import csv_select, csv_types, file_pattern
+from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
 from skillian.connectors.files.lines import line_of, read_format
 from skillian.connectors.files.options import FileOptions, read_url
 from skillian.connectors.files.prepared import (
@@ -207,7 +207,7 @@ class FilesConnector(EngineConnector):
             self._check(path)
             if suffix_of(path) in _DELIMITED:
                 copy = prepared(path, self._options, self._copies)
-            created = tuple(_read(cursor, path, copy, self._options))
+            created = tuple(_read(cursor, path, copy, self._options, stamp))
             tables = tuple(table for table, _ in created)
             return _File(stamp, tables, tuple(statement for _, statement in created), copy)
         except QueryError as error:
@@ -291,7 +291,11 @@ def _location(  # noqa: PLR0917 - a place in a file
 
 
 def _read(
-    cursor: Cursor, path: Path, copy: Prepared | None, options: FileOptions
+    cursor: Cursor,
+    path: Path,
+    copy: Prepared | None,
+    options: FileOptions,
+    stamp: tuple[int, int, int],
 ) -> Iterator[tuple[Table, str]]:
     """Create the file's tables; yield each with the statement that created it.
 
@@ -308,7 +312,8 @@ def _read(
         yield _created(cursor, "VIEW", path.name, select, inferred=_is_inferred(cursor, path))
     elif copy is not None:
         form = read_format(path, copy, options)
-        select = csv_select(copy.path, form, csv_types(cursor, copy.path, form))
+        types = types_once(cursor, copy.path, form, (path, options, stamp))
+        select = csv_select(copy.path, form, types)
         yield _created(cursor, "VIEW", path.name, select)
 
 

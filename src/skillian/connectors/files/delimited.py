@@ -10,11 +10,13 @@ between two delimiters is NULL; `""` is an empty text.
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from threading import Lock
 
 import duckdb
+from cachetools import LRUCache, cached
 from sqlglot import exp, parse_one
 
 from skillian.connectors.base import ColumnType
@@ -25,7 +27,7 @@ from skillian.errors import QueryError
 
 _MAX_DIGITS = 38
 _SAMPLE_ROWS = 2048
-_EXPRESSIONS = 1000
+_MAX_FILES = 256
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
@@ -76,6 +78,21 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
     return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
 
 
+@cached(
+    LRUCache(_MAX_FILES),
+    key=lambda _cursor, _path, form, version: (form, version),
+    lock=Lock(),
+)
+def types_once(
+    cursor: Cursor,
+    path: Path,
+    form: CsvFormat,
+    version: Hashable,  # noqa: ARG001 - part of the key
+) -> Mapping[str, ColumnType]:
+    """What `csv_types` returns, found once for each version of a file by all connectors."""
+    return csv_types(cursor, path, form)
+
+
 def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> exp.Select:
     """The SELECT of a file's rows, with the columns in these types."""
     columns = [
@@ -119,19 +136,22 @@ def _table(path: Path, form: CsvFormat) -> exp.Table:
 
 
 def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> _Types:
-    tests = [(name, kind) for name, kinds in types.items() for kind in kinds]
-    counts = [exp.Count(this=_column(name)) for name in types]
-    matching = [
-        exp.CountIf(this=_about(name, _TESTS[kind], form if kind in _NUMBERS else None))
-        for name, kind in tests
+    bits = {kind: 1 << place for place, kind in enumerate(_TESTS)}
+    tried = [kind for kind in _TESTS if any(kind in kinds for kinds in types.values())]
+    counts = [
+        f"COUNT_IF(CASE WHEN kinds & {bits[kind]} > 0 THEN {_TESTS[kind]} END)" for kind in tried
     ]
-    row = _row(cursor, rows, [*counts, *matching])
-    values = dict(zip(types, row, strict=False))
-    matches = dict(zip(tests, row[len(values) :], strict=True))
-    return {
-        name: tuple(kind for kind in kinds if matches[name, kind] == values[name])
-        for name, kinds in types.items()
-    }
+    values = [
+        _about_cell(count, form if kind in _NUMBERS else None)
+        for kind, count in zip(tried, counts, strict=True)
+    ]
+    columns = {name: sum(bits[kind] for kind in kinds) for name, kinds in types.items()}
+    found = _by_column(cursor, rows, columns, [exp.Count(this=exp.Star()), *values])
+    matching = dict(types)
+    for name, (total, *matches) in found.items():
+        fitting = {kind for kind, count in zip(tried, matches, strict=True) if count == total}
+        matching[name] = tuple(kind for kind in types[name] if kind in fitting)
+    return matching
 
 
 def _narrowest(types: tuple[str, ...]) -> str:
@@ -145,40 +165,55 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
         return {}
-    digits = iter(
-        _row(
-            cursor,
-            rows,
-            [
-                _about(name, count, form)
-                for name in names
-                for count in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
-            ],
-        )
-    )
+    digits = [_about_cell(text, form) for text in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)]
+    found = _by_column(cursor, rows, dict.fromkeys(names, 0), digits)
     # Whole numbers with spaces around them may be codes that differ in the spaces.
     return {
         name: f"DECIMAL({_MAX_DIGITS},{max(scale, 0)})"
-        for name, whole, scale, spaced in zip(names, digits, digits, digits, strict=True)
+        for name, (whole, scale, spaced) in found.items()
         if max(whole, 0) + max(scale, 0) <= _MAX_DIGITS and (scale > 0 or not spaced)
     }
 
 
-def _row(cursor: Cursor, rows: exp.Select, columns: Sequence[exp.Expr]) -> tuple[int, ...]:
-    # In several statements: the memory of one with thousands of expressions grows with them.
-    values: list[int] = []
-    for start in range(0, len(columns), _EXPRESSIONS):
-        some = columns[start : start + _EXPRESSIONS]
-        statement = exp.select(*some, copy=False).from_(rows.subquery("rows"), copy=False)
-        values += cursor.execute(statement.sql("duckdb")).fetchall()[0]
-    return tuple(values)
+def _by_column(
+    cursor: Cursor, rows: exp.Select, columns: Mapping[str, int], aggregates: Sequence[exp.Expr]
+) -> dict[str, tuple[int, ...]]:
+    """Aggregates over the values of each column that has any.
+
+    Each cell becomes a row, since planning an expression for each column takes a time that grows
+    with the square of their number.
+
+    Args:
+        cursor: Runs the statement.
+        rows: The rows of the file.
+        columns: The columns, and what `kinds` is in an expression about a value of each.
+        aggregates: The expressions, about `value`.
+    """
+    names = [*columns]
+    lists: dict[str, list[exp.Expr]] = {
+        "place": [exp.Literal.number(place) for place in range(len(names))],
+        "kinds": [exp.Literal.number(kinds) for kinds in columns.values()],
+        "value": [_column(name) for name in names],
+    }
+    cells = exp.select(
+        *(
+            exp.Anonymous(this="UNNEST", expressions=[exp.Array(expressions=items)]).as_(name)
+            for name, items in lists.items()
+        ),
+        copy=False,
+    ).from_(rows.subquery("rows"), copy=False)
+    statement = exp.select("place", *aggregates, copy=False).from_(cells.subquery("cells"))
+    statement = statement.where("NOT value IS NULL", copy=False).group_by("place", copy=False)
+    found = cursor.execute(statement.sql("duckdb")).fetchall()
+    return {names[place]: tuple(values) for place, *values in found}
 
 
-def _about(name: str, template: str, form: CsvFormat | None = None) -> exp.Expr:
-    value = _column(name) if form is None else _number(name, form)
+def _about_cell(template: str, form: CsvFormat | None = None) -> exp.Expr:
+    """An expression about a cell; with a format, about the number that is written in it."""
+    value = _column("value") if form is None else _number("value", form)
 
     def named(node: exp.Expr) -> exp.Expr:
-        return value.copy() if isinstance(node, exp.Column) else node
+        return value.copy() if isinstance(node, exp.Column) and node.name == "value" else node
 
     return _parsed(template).transform(named)
 

@@ -14,7 +14,12 @@ import xlsxwriter
 from tests.support.waits import cancelled, executing
 
 from skillian.connectors import connect
+from skillian.connectors.base import ColumnType
+from skillian.connectors.files import delimited
 from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.delimited import csv_types
+from skillian.connectors.files.lines import CsvFormat
+from skillian.connectors.files.options import FileOptions
 from skillian.errors import QueryError
 
 
@@ -163,6 +168,28 @@ async def test_changes_are_seen_by_the_next_statement(files: FilesConnector, fol
         await rows(files, "a.csv")
     with pytest.raises(QueryError, match="does not exist"):
         await rows(files, "b.xlsx#zwei & #2")
+
+
+async def test_types_are_found_once_until_a_file_changes(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[Path] = []
+
+    def noted(cursor: Any, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
+        seen.append(path)
+        return csv_types(cursor, path, form)
+
+    monkeypatch.setattr(delimited, "csv_types", noted)
+    path = folder / "a.csv"
+    for content in ("n\n1\n", "n\ntwo\n"):
+        path.write_text(content)
+        for options in (FileOptions(), FileOptions(null=("1", "two"))):
+            for _ in range(3):
+                own = FilesConnector(folder, "extracts", options=options)
+                kind = (await types(own, "a.csv"))["n"]
+                await own.aclose()
+                assert kind == ("BIGINT" if "1" in content and not options.null else "VARCHAR")
+    assert len(seen) == 4
 
 
 async def test_a_file_swapped_for_one_of_the_same_size_and_time_is_seen(

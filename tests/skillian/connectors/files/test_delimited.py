@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skillian.connectors.files import delimited, lines
+from skillian.connectors.files import lines
 from skillian.connectors.files.delimited import csv_select, csv_types
 from skillian.connectors.files.lines import (
     CsvFormat,
@@ -228,10 +228,26 @@ def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]
 
 
-def test_a_wide_file_is_read_by_several_statements(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "_EXPRESSIONS", 10)
+class Noted:
+    """A cursor that keeps the statements it has run."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
+        self._cursor = cursor
+        self.statements: list[str] = []
+
+    def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
+        self.statements.append(statement)
+        return self._cursor.execute(statement)
+
+
+@pytest.mark.parametrize("columns", [8, 800])
+def test_the_tests_of_types_are_planned_once_for_all_columns(tmp_path: Path, columns: int) -> None:
     values = {"BIGINT": "1", "DECIMAL(38,1)": "1.5", "VARCHAR": "x", "DATE": "2026-01-31"}
-    kinds = [[*values][number % 4] for number in range(8)]
-    types, rows = read({f"c{number}": [values[kind]] for number, kind in enumerate(kinds)})
-    assert [*types.values()] == kinds
-    assert len(rows) == len(kinds)
+    kinds = [[*values][number % 4] for number in range(columns)]
+    header = ",".join(f"c{number}" for number in range(columns))
+    path = file_of(tmp_path, f"{header}\n{','.join(values[kind] for kind in kinds)}\n")
+    noted: Any = Noted(database())
+    types = csv_types(noted, path, read_format(path))
+    assert [kind.sql for kind in types.values()] == kinds
+    assert len(noted.statements) == 3
+    assert all(statement.count("COUNT_IF") <= 6 for statement in noted.statements)
