@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from skillian.connectors import floats
 from skillian.data import sql
-from skillian.data.declare.rules import EXACT, Family, Rule
+from skillian.data.declare.rules import EXACT, Family, Precision, Rule
 from skillian.data.sql.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
@@ -46,6 +46,20 @@ _SAME: Mapping[CellKind, Family] = {
     "nested": "nested",
     "other": "other",
 }
+_UTC = "UTC"
+# Nanoseconds are NULL for NULL and the infinities, and are divided towards zero.
+_MICROSECONDS = "MAKE_TIMESTAMP(EPOCH_NS(v) // 1000 - CAST(EPOCH_NS(v) % 1000 < 0 AS BIGINT))"
+_FLOOR: Mapping[CellKind, str] = {
+    "timestamp": "CASE WHEN EPOCH_NS(v) IS NULL THEN CAST(v AS TIMESTAMP)"
+    f" ELSE {_MICROSECONDS} END",
+    "timestamptz": "CASE WHEN EPOCH_NS(v) IS NULL THEN CAST(v AS TIMESTAMPTZ)"
+    f" ELSE {_MICROSECONDS} AT TIME ZONE 'UTC' END",
+}
+_REST = "COALESCE((EPOCH_NS(v) % 1000 + 1000) % 1000, 0)"
+_NANOSECONDS = f"""
+CASE WHEN ISFINITE(v) THEN CAST(EPOCH_US(v) AS HUGEINT) * 1000 + rest
+WHEN v > CAST('1970-01-01' AS TIMESTAMP) THEN {10**37} WHEN v IS NOT NULL THEN -{10**37} END
+"""
 _NO_KEYS = frozenset({"json", "nested", "other"})
 _WIDEST = 38
 _WHITE_SPACE = "' \t\n\r\f\v'"
@@ -244,23 +258,50 @@ def exact_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def moment_form(pair: CellPair, own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    """A time in the form that both sides have: an instant, or nanoseconds as a number."""
+    """A time in the form that both sides have: an instant, a local time, or nanoseconds."""
+    nanos = (pair.a.nanos or pair.b.nanos) and pair.rule.precision is None
+    if nanos and pair.a.sql == pair.b.sql:
+        return value.copy()
     zoned = "timestamptz" in {pair.a.kind, pair.b.kind}
-    nanos = pair.a.nanos or pair.b.nanos
-    text = "v"
-    if own.kind == "date":
-        text = "v + TIME '00:00:00'" if dialect == "postgres" else "CAST(v AS TIMESTAMP)"
-    if pair.rule.precision is not None:
-        text = f"DATE_TRUNC('{pair.rule.precision}', {text})"
+    zone = pair.rule.zone or _UTC
+    moment = _moment(own, value, dialect)
     if zoned and own.kind != "timestamptz":
-        zone = exp.Literal.string(pair.rule.zone or "UTC").sql()
-        inner = f"CAST({text} AS TIMESTAMP)" if own.nanos else f"({text})"
-        text = f"{inner} AT TIME ZONE {zone}"
-    if nanos and (pair.a.sql != pair.b.sql or pair.rule.precision is not None):
-        exact = own.nanos and not (zoned and own.kind != "timestamptz")
-        text = (
-            f"CAST(EPOCH_NS({text}) AS HUGEINT)"
-            if exact
-            else f"CAST(EPOCH_US({text}) AS HUGEINT) * 1000"
-        )
-    return filled(text, dialect, v=value)
+        moment = filled(f"v AT TIME ZONE {_literal(zone)}", dialect, v=moment)
+    if nanos:
+        rest = filled(_REST, dialect, v=value) if own.nanos else sql.zero()
+        return filled(_NANOSECONDS, dialect, v=moment, rest=rest)
+    if pair.rule.precision is None:
+        return moment
+    template = _cut(pair.rule.precision, zone if zoned else "", dialect)
+    return filled(template, dialect, v=moment)
+
+
+def _moment(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
+    """A time with microseconds; DuckDB would round nanoseconds."""
+    if own.nanos:
+        template = _FLOOR[own.kind]
+    elif own.kind == "date" and dialect == "postgres":
+        template = "v + TIME '00:00:00'"
+    elif own.kind == "timestamptz" or dialect == "postgres":
+        return value.copy()
+    else:
+        template = "CAST(v AS TIMESTAMP)"
+    return filled(template, dialect, v=value)
+
+
+def _cut(precision: Precision, zone: str, dialect: str) -> str:
+    """The template of a time cut to a unit: of an instant by the clocks of a zone."""
+    if zone and dialect == "postgres":
+        return f"DATE_TRUNC('{precision}', v, {_literal(zone)})"
+    if zone in {"", _UTC} or precision not in {"day", "hour", "minute"}:
+        return f"DATE_TRUNC('{precision}', v)"
+    local = f"v AT TIME ZONE {_literal(zone)}"
+    if precision == "day":
+        return f"DATE_TRUNC('day', {local})"
+    # Not as a local time: two hours of a year have the same one.
+    since = f"({local}) - DATE_TRUNC('{precision}', {local})"
+    return f"CASE WHEN ISFINITE(v) THEN v - ({since}) ELSE v END"
+
+
+def _literal(text: str) -> str:
+    return exp.Literal.string(text).sql()

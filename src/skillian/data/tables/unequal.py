@@ -229,13 +229,9 @@ def _near_times(
     if dialect == "postgres":
         gap = "ABS(EXTRACT(EPOCH FROM a) - EXTRACT(EPOCH FROM b))"
         return filled(f"{gap} <= {seconds:f}", dialect, a=values[0], b=values[1])
-    if pair.a.nanos or pair.b.nanos:
-        function, unit = (
-            ("" if pair.a.sql != pair.b.sql or pair.rule.precision else "EPOCH_NS"),
-            _NANOSECONDS,
-        )
-    else:
-        function, unit = "EPOCH_US", _MICROSECONDS
+    function, unit = "EPOCH_US", _MICROSECONDS
+    if (pair.a.nanos or pair.b.nanos) and pair.rule.precision is None:
+        function, unit = "EPOCH_NS" if pair.a.sql == pair.b.sql else "", _NANOSECONDS
     gap = f"ABS(CAST({function}(a) AS HUGEINT) - CAST({function}(b) AS HUGEINT))"
     return filled(f"{gap} <= {int(seconds * unit)}", dialect, a=values[0], b=values[1])
 

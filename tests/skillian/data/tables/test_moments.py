@@ -1,0 +1,207 @@
+"""Times of every type of DuckDB, in pairs, under every rule, held against whole nanoseconds."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC, datetime, timedelta
+from decimal import Decimal
+from itertools import combinations_with_replacement, product
+from zoneinfo import ZoneInfo
+
+import duckdb
+import pytest
+from tests.support.postgres import Database as PostgresDatabase
+
+from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+
+# The types, each with the nanoseconds of its unit.
+UNITS = {
+    "DATE": 86_400 * 10**9,
+    "TIMESTAMP_S": 10**9,
+    "TIMESTAMP_MS": 10**6,
+    "TIMESTAMP": 10**3,
+    "TIMESTAMP_NS": 1,
+    "TIMESTAMPTZ": 10**3,
+    "TIMESTAMPTZ_NS": 1,
+}
+IN_POSTGRES = ("DATE", "TIMESTAMP", "TIMESTAMPTZ")
+# A fraction that rounds up to the next second, and an hour of Berlin that comes twice.
+TIMES = (
+    "2024-06-30 22:00:00",
+    "2024-07-01 00:00:00",
+    "2024-07-01 00:00:00.000000001",
+    "2024-07-01 00:00:59.999999999",
+    "2024-10-27 00:40:00",
+    "2024-10-27 01:10:00",
+    "1960-01-01 00:00:00.000000999",
+    "infinity",
+    "-infinity",
+    None,
+)
+RULES = {
+    "exact": Rule(),
+    "zone": Rule(zone="Europe/Berlin"),
+    "hour": Rule(precision="hour", zone="Asia/Kolkata"),
+    "hour twice": Rule(precision="hour", zone="Europe/Berlin"),
+    "second": Rule(precision="second", zone="Europe/Berlin"),
+    "microsecond": Rule(precision="microsecond"),
+    "day": Rule(precision="day", zone="Europe/Berlin"),
+    "near": Rule(seconds=Decimal(1), zone="Europe/Berlin"),
+}
+_STEPS = {"microsecond": 10**3, "second": 10**9, "hour": 3600 * 10**9, "day": 86_400 * 10**9}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INFINITE = 10**40
+
+
+def nanoseconds(text: str, unit: int = 1) -> int:
+    """The time as it is stored in a type, since 1970, without a zone."""
+    whole, _, fraction = text.partition(".")
+    moment = datetime.fromisoformat(whole).replace(tzinfo=UTC)
+    total = (moment - _EPOCH) // timedelta(seconds=1) * 10**9 + int(fraction.ljust(9, "0"))
+    return total // unit * unit
+
+
+def offset(instant: int, zone: str) -> int:
+    """What local clocks are ahead of UTC, in nanoseconds."""
+    moment = (_EPOCH + timedelta(seconds=instant // 10**9)).astimezone(ZoneInfo(zone))
+    ahead = moment.utcoffset()
+    assert ahead is not None
+    return ahead // timedelta(seconds=1) * 10**9
+
+
+def canonical(text: str | None, kind: str, rule: Rule, *, zoned: bool) -> int | None:
+    """A number that is equal for equal cells."""
+    if text is None or text.endswith("infinity"):
+        return None if text is None else _INFINITE * (-1 if text[0] == "-" else 1)
+    value, zone = nanoseconds(text, UNITS[kind]), rule.zone or "UTC"
+    if zoned and not kind.startswith("TIMESTAMPTZ"):
+        local = _EPOCH.replace(tzinfo=None) + timedelta(seconds=value // 10**9)
+        ahead = local.replace(tzinfo=ZoneInfo(zone)).utcoffset()
+        assert ahead is not None
+        value -= ahead // timedelta(seconds=1) * 10**9
+    if rule.precision is None:
+        return value
+    step = _STEPS[rule.precision]
+    ahead_of_utc = offset(value, zone) if zoned else 0
+    local_cut = (value + ahead_of_utc) // step * step
+    return local_cut if rule.precision == "day" else local_cut - ahead_of_utc
+
+
+def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) -> bool:
+    """Whether two cells of these types are equal."""
+    zoned = any(kind.startswith("TIMESTAMPTZ") for kind in kinds)
+    one, other = (
+        canonical(text, kind, rule if kinds != ("DATE", "DATE") else Rule(), zoned=zoned)
+        for text, kind in zip((a, b), kinds, strict=True)
+    )
+    if one == other or one is None or other is None or rule.seconds is None:
+        return one == other
+    return abs(one - other) <= rule.seconds * 10**9 and abs(one) < _INFINITE
+
+
+def rows(kinds: tuple[str, ...], names: tuple[str, ...], side: int) -> str:
+    """A SELECT of every pair of times, in a column for each pair of types."""
+    columns = [f"CASE k {{}} END AS {name}" for name in names]
+    pairs = [pair[side] for pair in product(TIMES, TIMES)]
+    texts: list[str] = []
+    for column, kind in zip(columns, kinds, strict=True):
+        cases = [
+            f"WHEN {k} THEN CAST('{stored(text, kind)}' AS {kind})"
+            for k, text in enumerate(pairs)
+            if text is not None
+        ]
+        texts.append(column.format(" ".join(cases)))
+    return f"SELECT k, {', '.join(texts)} FROM numbers"  # noqa: S608 - ours
+
+
+def stored(text: str, kind: str) -> str:
+    """The text of a time with the digits of its type only."""
+    if text.endswith("infinity"):
+        return text
+    value = nanoseconds(text, UNITS[kind])
+    moment = (_EPOCH + timedelta(seconds=value // 10**9)).strftime("%Y-%m-%d %H:%M:%S")
+    zone = "+00" if kind.startswith("TIMESTAMPTZ") else ""
+    return moment[:10] if kind == "DATE" else f"{moment}.{value % 10**9:09}{zone}"
+
+
+def compared(a: str, b: str, rules: Rules) -> TableResult:
+    """Compare two tables by k."""
+
+    async def run() -> TableResult:
+        registry, (one, other) = await bare_tables([a, b])
+        async with Connections(registry) as connections:
+            engine = TableEngine(Binder(registry, connections))
+            try:
+                return await engine.compare(TableQuestion(one, other, ("k",), rules=rules))
+            finally:
+                await engine.aclose()
+
+    return asyncio.run(run())
+
+
+def check(result: TableResult, pairs: dict[str, tuple[str, str]], rule: Rule) -> None:
+    """Hold the mismatches of every column against the oracle's."""
+    assert not result.not_compared
+    expected = {
+        name: sum(not are_equal(a, b, kinds, rule) for a, b in product(TIMES, TIMES))
+        for name, kinds in pairs.items()
+    }
+    assert {column.a: column.mismatches for column in result.columns} == expected
+
+
+NUMBERS = f"numbers AS (SELECT range AS k FROM range({len(TIMES) ** 2}))"  # noqa: S608 - ours
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
+    """Both sides in one file, and b in another one, and the first by another name."""
+    folder = tmp_path_factory.mktemp("moments")
+    pairs = names_of(tuple(UNITS))
+    for file in ("one", "two"):
+        with duckdb.connect(folder / f"{file}.duckdb") as database:
+            database.execute("SET TimeZone = 'UTC'")
+            for side, name in enumerate("ab"):
+                kinds = tuple(pair[side] for pair in pairs.values())
+                select = rows(kinds, tuple(pairs), side)
+                database.execute(f"CREATE TABLE {name} AS WITH {NUMBERS} {select}")
+    (folder / "again.duckdb").symlink_to(folder / "one.duckdb")
+    one, two, again = (f"duckdb:///{folder / name}.duckdb" for name in ("one", "two", "again"))
+    return f"{one}#a", f"{two}#b", f"{again}#b"
+
+
+def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:
+    """A name for each pair of types."""
+    pairs = combinations_with_replacement(kinds, 2)
+    return {f"{a}_and_{b}".lower(): (a, b) for a, b in pairs}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_in_two_files(files: tuple[str, str, str], rule: str) -> None:
+    result = compared(files[0], files[1], Rules(all=RULES[rule]))
+    assert result.proof.place == "database"
+    check(result, names_of(tuple(UNITS)), RULES[rule])
+
+
+@pytest.mark.parametrize("rule", ["exact", "hour"])
+def test_staged(files: tuple[str, str, str], rule: str) -> None:
+    """One file by two names, which one DuckDB cannot read twice."""
+    result = compared(files[0], files[2], Rules(all=RULES[rule]))
+    assert result.proof.place == "workspace"
+    check(result, names_of(tuple(UNITS)), RULES[rule])
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_in_postgres(postgres_database: PostgresDatabase, rule: str) -> None:
+    pairs = names_of(IN_POSTGRES)
+    numbers = f"WITH numbers AS (SELECT generate_series(0, {len(TIMES) ** 2 - 1}) AS k)"
+    for side, name in enumerate("ab"):
+        kinds = tuple(pair[side] for pair in pairs.values())
+        select = rows(kinds, tuple(pairs), side)
+        postgres_database.execute(f"CREATE TABLE {name} AS {numbers} {select}")
+    url = postgres_database.url
+    check(compared(f"{url}#a", f"{url}#b", Rules(all=RULES[rule])), pairs, RULES[rule])
