@@ -17,6 +17,7 @@ from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElaps
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.saved import Saved
+from skillian.data.tables.results import map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import ToolError
 from skillian.history.findings import MAX_FINDINGS
@@ -154,8 +155,7 @@ def show_table(
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield how to pair columns that may have been renamed, if there are any."""
     if pairs:
-        options = " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
-        yield f"To compare columns with different names, add {options}"
+        yield f"To compare columns with different names, add {map_options(pairs)}"
 
 
 def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
