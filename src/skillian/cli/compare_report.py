@@ -28,6 +28,7 @@ from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
 from skillian.data.tables.differing import DifferingRows
+from skillian.data.tables.results import map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
 from skillian.history.findings import MAX_FINDINGS
@@ -227,8 +228,7 @@ def show_table(
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield how to pair columns that may have been renamed, if there are any."""
     if pairs:
-        options = " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
-        yield f"To compare columns with different names, add {options}"
+        yield f"To compare columns with different names, add {map_options(pairs)}"
 
 
 def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:

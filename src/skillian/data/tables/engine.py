@@ -30,7 +30,7 @@ from skillian.data.tables.columns import (
 )
 from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import no_key, proposed_keys, proven
+from skillian.data.tables.keys import most_meet, no_key, proposed_keys, proven
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -139,7 +139,11 @@ class TableEngine:
         progress: Progress | None,
         keep: Keep | None,
     ) -> TableResult:
+        best: TableResult | None = None
+        tried: list[set[str]] = []
         for key in await _keys(question, pairing, sides):
+            if any(columns < {*key.columns} for columns in tried):
+                continue
             first = key_pairs(pairing, key.columns)
             pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
             comparison = RowComparison(
@@ -149,9 +153,16 @@ class TableEngine:
                 result = await self._run(question, pairing, key, comparison, keep)
             finally:
                 await self._workspace.drop(*comparison.tables)
-            if result is not None:
-                return result
-        raise no_key(pairing.pairs)
+            if result is None:
+                continue
+            tried.append({*key.columns})
+            if best is None or result.rows.met > best.rows.met:
+                best = result
+            if key.origin != "profile" or most_meet(best.rows):
+                break
+        if best is None:
+            raise no_key(pairing)
+        return best
 
     async def preview(self, question: TableQuestion) -> TablePreview:
         """Which columns would be compared, and by which key; raises as `compare` does."""
@@ -375,8 +386,7 @@ async def _keys(
     catalogued = _primary_key(pairing, sides)
     if catalogued:
         return (catalogued,)
-    exact = [pair for pair in pairing.pairs if pair.a not in pairing.tolerant]
-    return await proposed_keys(exact, sides)
+    return await proposed_keys(pairing, sides)
 
 
 def _listed(side: SideRows) -> str:

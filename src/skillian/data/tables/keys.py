@@ -2,13 +2,15 @@
 
 A sample of each side rules out most columns and combinations. The others are counted in one scan of
 each side, by the keys whose hash is divisible by `PART`: a repeated key among them rules out the
-candidate. What the comparison itself then counts is the proof (`proven`).
+candidate. What the comparison itself then counts is the proof (`proven`): a key is as good as the
+number of rows that meet by it (`most_meet`), and none contains another one that identifies a side.
 """
 
 from __future__ import annotations
 
 import asyncio
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -20,12 +22,12 @@ from skillian.data.comparison.place import together
 from skillian.data.sql.templates import filled
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
-from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.columns import ColumnPair, Pairing
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.results import RowCounts, TableKey
+from skillian.data.tables.proposals import NoKeyError, proposed_renames, renamed, renamed_key
+from skillian.data.tables.results import Proposal, RowCounts, TableKey
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
-from skillian.errors import InvalidInputError
 
 SAMPLED_ROWS = 5000
 PART = 32
@@ -34,6 +36,8 @@ _COMBINED = 8
 _LARGEST = (4, 3, 2)
 """How many candidates of one, two and three columns are counted."""
 _PROPOSED = 4
+_MOST = 10
+"""Of this many rows all but one meet by a good key."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _KEY_WORDS = frozenset(
     {"id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "sku", "ref", "account"}
@@ -94,22 +98,25 @@ class _Sample:
     def distinct(self, indexes: Sequence[int]) -> int:
         return len({tuple(row[index] for index in indexes) for row in self.rows})
 
+    def repeated_values(self, index: int) -> int:
+        counts = Counter(row[index] for row in self.rows)
+        return sum(count > 1 for count in counts.values())
+
     def nulls(self, indexes: Sequence[int]) -> int:
         return sum(any(row[index] is None for index in indexes) for row in self.rows)
 
 
-async def proposed_keys(
-    pairs: Sequence[ColumnPair], sides: Sequence[SideRows]
-) -> tuple[TableKey, ...]:
+async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> tuple[TableKey, ...]:
     """The keys that are likely to identify a row, the best first.
 
-    Those that may be unique on both sides precede those of one side, fewer columns precede more,
+    Fewer columns precede more, those that may be unique on both sides precede those of one side,
     columns without NULL precede others, and names such as `id` precede other names.
 
     Raises:
-        InvalidInputError: No combination can be unique.
+        NoKeyError: No combination can be unique, or a column that identifies a row seems to have
+            another name on each side.
     """
-    usable = [pair for pair in pairs if _is_usable(pair)]
+    usable = [pair for pair in _exact(pairing) if _is_usable(pair)]
     samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
     candidates: list[KeyCandidate] = []
     for size, most in enumerate(_LARGEST, start=1):
@@ -118,11 +125,46 @@ async def proposed_keys(
         unique.sort(key=lambda each: _contains_one(each, candidates))
         candidates += unique[:most]
     candidates = await _counted(candidates, samples, sides)
-    likely = [each for each in candidates if not all(each.repeated)]
-    likely.sort(key=lambda each: (sum(each.repeated), len(each.pairs), each.nulls > 0))
-    if not likely:
-        raise no_key(pairs)
+    likely = _ordered([each for each in candidates if not all(each.repeated)], samples)
+    if not likely or any(map(_rank, likely[0].pairs)):
+        renames = await proposed_renames(pairing.only_a, pairing.only_b, sides)
+        keys = [each for each in renames if each.is_unique and _is_named_like_a_key(each)]
+        if keys:
+            raise renamed_key(keys[0])
+        if not likely:
+            reasons = [*_repeats(usable, samples, sides), *_not_compared(pairing)]
+            raise no_key(pairing, [*reasons, *renamed(renames)])
     return tuple(each.key for each in likely[:_PROPOSED])
+
+
+def _exact(pairing: Pairing) -> list[ColumnPair]:
+    """The pairs without a tolerance of their own."""
+    return [pair for pair in pairing.pairs if pair.a not in pairing.tolerant]
+
+
+def _ordered(candidates: Sequence[KeyCandidate], samples: Sequence[_Sample]) -> list[KeyCandidate]:
+    """The candidates, the best first; those that contain a better one are only tried after it."""
+    good = [each for each in candidates if not _is_poor(each, samples)]
+    return sorted(
+        candidates,
+        key=lambda each: (
+            each not in good,
+            _contains_one(each, good),
+            len(each.pairs),
+            sum(each.repeated),
+            each.nulls > 0,
+        ),
+    )
+
+
+def _is_poor(candidate: KeyCandidate, samples: Sequence[_Sample]) -> bool:
+    """Whether most rows of a side share their key with another row."""
+    return any(2 * sample.distinct(candidate.indexes) < len(sample.rows) for sample in samples)
+
+
+def most_meet(rows: RowCounts) -> bool:
+    """Whether no other key needs to be tried, because most rows of the smaller side meet."""
+    return _MOST * rows.met >= (_MOST - 1) * min(rows.rows_a, rows.rows_b)
 
 
 def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | None:
@@ -143,14 +185,46 @@ def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
     return TableKey(columns, "profile", reason)
 
 
-def no_key(pairs: Sequence[ColumnPair]) -> InvalidInputError:
+def no_key(pairing: Pairing, reasons: Sequence[str] = ()) -> NoKeyError:
     """The error for tables without columns that identify a row."""
-    names = ", ".join(pair.a for pair in pairs if _is_usable(pair)) or "none"
-    return InvalidInputError(
+    names = ", ".join(pair.a for pair in _exact(pairing) if _is_usable(pair)) or "none"
+    return NoKeyError(
         "no key was given, and no column or combination of up to three identifies a row (usable"
-        f" columns: {names}); name the columns of the `key`, or compare rows by how often each"
-        " occurs (`multiset`)"
+        f" columns: {names})",
+        reasons,
     )
+
+
+def _repeats(
+    pairs: Sequence[ColumnPair], samples: Sequence[_Sample], sides: Sequence[SideRows]
+) -> Iterator[str]:
+    """Yield how many values of each column that is nearly unique occur more than once."""
+    for index, pair in enumerate(pairs):
+        counts = [sample.repeated_values(index) for sample in samples]
+        distinct = [sample.distinct((index,)) for sample in samples]
+        if all(counts) and all(
+            2 * n >= len(sample.rows) for n, sample in zip(distinct, samples, strict=True)
+        ):
+            least = ["" if sample.is_whole else "at least " for sample in samples]
+            yield (
+                f"{least[0]}{_values(counts[0])} of {pair.a} {_occur(counts[0])} more than once in"
+                f" {sides[0].name} and {least[1]}{counts[1]:,} in {sides[1].name}"
+            )
+
+
+def _values(count: int) -> str:
+    return f"{count:,} {'value' if count == 1 else 'values'}"
+
+
+def _occur(count: int) -> str:
+    return "occurs" if count == 1 else "occur"
+
+
+def _not_compared(pairing: Pairing) -> Iterator[str]:
+    """Yield why columns with names of keys are not compared."""
+    for each in pairing.not_compared:
+        if _name_rank(each.column) == 0:
+            yield f"{each.column} cannot be compared: {each.reason}"
 
 
 def _is_usable(pair: ColumnPair) -> bool:
@@ -207,12 +281,22 @@ def _contains_one(candidate: KeyCandidate, others: Sequence[KeyCandidate]) -> bo
 
 def _rank(pair: ColumnPair) -> int:
     """How likely a column is part of a key: 0 is the most likely."""
-    words = [word.lower() for word in _WORD.findall(pair.a)]
+    by_name = _name_rank(pair.a)
+    if by_name is not None:
+        return by_name
+    return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
+
+
+def _name_rank(name: str) -> int | None:
+    """The same for a name; None if it says nothing."""
+    words = [word.lower() for word in _WORD.findall(name)]
     if words and (words[-1] in _KEY_WORDS or words[0] in _KEY_WORDS):
         return 0
-    if not _AMOUNT_WORDS.isdisjoint(words):
-        return 3
-    return {"number": 1, "text": 1, "uuid": 0, "date": 1}.get(pair.cells.family, 2)
+    return None if _AMOUNT_WORDS.isdisjoint(words) else 3
+
+
+def _is_named_like_a_key(pair: Proposal) -> bool:
+    return 0 in {_name_rank(pair.a), _name_rank(pair.b)}
 
 
 async def _counted(

@@ -1,8 +1,9 @@
-"""Proposes which columns without a counterpart may be one column that was renamed."""
+"""Proposes which columns may be one that was renamed, also where a key is missing."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterator, Sequence
 
 from rapidfuzz import fuzz, utils
 
@@ -11,15 +12,29 @@ from skillian.data.declare.rules import EXACT
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.results import Proposal
+from skillian.data.tables.results import Proposal, map_options
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import cell_type
-from skillian.errors import UnreadableColumnError
+from skillian.errors import InvalidInputError, UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
 _MOST_COLUMNS = 50
 _SIMILAR_NAME = 75
 _SIMILAR_VALUES = 0.5
+_WAYS_ON = "name the columns of the `key`, or compare rows by how often each occurs (`multiset`)"
+
+
+class NoKeyError(InvalidInputError):
+    """No columns identify a row.
+
+    Args:
+        problem: What is missing.
+        reasons: Why each near candidate is none; they may name values.
+    """
+
+    def __init__(self, problem: str, reasons: Sequence[str] = ()) -> None:
+        self.problem = problem
+        super().__init__("; ".join((problem, *reasons, _WAYS_ON)))
 
 
 async def proposed_renames(
@@ -50,9 +65,10 @@ async def proposed_renames(
         for b in names[1]:
             if _are_comparable(sides, a, b):
                 similarity = fuzz.WRatio(a, b, processor=utils.default_process)
-                shared = _overlap(samples[0][a], samples[1][b])
+                values = samples[0][a], samples[1][b]
+                shared = _overlap({*values[0]}, {*values[1]})
                 if similarity >= _SIMILAR_NAME or shared >= _SIMILAR_VALUES:
-                    rated.append((similarity / 100 + 2 * shared, _proposal(a, b, shared)))
+                    rated.append((similarity / 100 + 2 * shared, _proposal(a, b, values, shared)))
     taken: set[str] = set()
     chosen: list[Proposal] = []
     for _, proposal in sorted(rated, key=lambda each: (-each[0], each[1].a, each[1].b)):
@@ -62,9 +78,29 @@ async def proposed_renames(
     return tuple(chosen)
 
 
-def _proposal(a: str, b: str, shared: float) -> Proposal:
-    values = f"{shared:.0%} of the values in a sample are in both".replace("%", " %")
-    return Proposal(a, b, values if shared else "the names are similar")
+def renamed_key(pair: Proposal) -> NoKeyError:
+    """The error for a column that identifies a row and has another name on each side."""
+    key = f"{map_options([(pair.a, pair.b)])} --key {shlex.quote(pair.a)}"
+    return NoKeyError(
+        "no key was given, and the column that identifies a row seems to have another name on each"
+        f" side: add {key} ({pair.reason})"
+    )
+
+
+def renamed(pairs: Sequence[Proposal]) -> Iterator[str]:
+    """Yield how to pair columns that may be the same, for a message."""
+    if pairs:
+        reasons = ", ".join(f"{each.a} and {each.b}: {each.reason}" for each in pairs)
+        options = map_options((each.a, each.b) for each in pairs)
+        yield f"columns may have other names in b ({reasons}), so add {options}"
+
+
+def _proposal(
+    a: str, b: str, values: tuple[Sequence[str], Sequence[str]], shared: float
+) -> Proposal:
+    words = f"{shared:.0%} of the values in a sample are in both".replace("%", " %")
+    is_unique = shared >= _SIMILAR_VALUES and all(len({*each}) == len(each) for each in values)
+    return Proposal(a, b, words if shared else "the names are similar", is_unique)
 
 
 def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
@@ -85,8 +121,8 @@ def _overlap(a: set[str], b: set[str]) -> float:
     return len(a & b) / min(len(a), len(b)) if a and b else 0.0
 
 
-async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
-    """The distinct values of columns in the first rows, as text."""
+async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, list[str]]:
+    """The values of columns in the first rows, as text."""
     dialect = side.connector.dialect
     columns = [
         sql.named(
@@ -97,6 +133,6 @@ async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
     ]
     rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
     return {
-        name: {str(row[f"c{index}"]) for row in rows if row[f"c{index}"] is not None}
+        name: [str(row[f"c{index}"]) for row in rows if row[f"c{index}"] is not None]
         for index, name in enumerate(names)
     }

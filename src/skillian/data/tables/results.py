@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -51,6 +52,11 @@ class RowCounts:
     def matched(self) -> int:
         """How many rows are the same on both sides."""
         return self.rows_a - self.differing - self.only_in_a - self.duplicate_rows_a
+
+    @property
+    def met(self) -> int:
+        """How many rows of a side have their counterpart on the other, equal or not."""
+        return self.matched + self.differing
 
     @property
     def are_equal(self) -> bool:
@@ -197,11 +203,19 @@ class Samples:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """Two columns without a counterpart that may be one renamed column, and why."""
+    """Two columns without a counterpart that may be one renamed column.
+
+    Attributes:
+        a: The name in a.
+        b: The name in b.
+        reason: Why.
+        is_unique: Whether no value is repeated on either side, as far as sampled.
+    """
 
     a: str
     b: str
     reason: str
+    is_unique: bool = False
 
     @property
     def sentence(self) -> str:
@@ -211,6 +225,11 @@ class Proposal:
     def to_dict(self) -> dict[str, str]:
         """The proposal for JSON."""
         return {"a": self.a, "b": self.b, "reason": self.reason}
+
+
+def map_options(pairs: Iterable[tuple[str, str]]) -> str:
+    """The options of the command line that pair columns with different names."""
+    return " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
 
 
 @dataclass(frozen=True, slots=True)

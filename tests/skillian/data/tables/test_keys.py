@@ -197,3 +197,74 @@ async def test_many_rows_without_unique_columns_are_refused(tmp_path: Path) -> N
     rows = "SELECT i % 6000 AS id, i % 6000 % 7 AS v FROM range(12000) t (i)"
     with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
         await asyncio.to_thread(key_of, tmp_path, rows)
+
+
+PAYMENTS = """
+CREATE TABLE t AS SELECT 'P' || i AS payment_ref, i % 9 AS n,
+    DATE '2024-01-01' + CAST(i % 300 + CASE WHEN i < {moved} THEN 400 ELSE 0 END AS INTEGER) AS paid
+FROM range(2000) t (i);
+INSERT INTO t SELECT payment_ref, n, paid + 900 FROM t LIMIT {again}
+"""
+
+
+def test_a_key_is_no_superset_of_columns_that_identify_a_side(tmp_path: Path) -> None:
+    a, b = PAYMENTS.format(moved=0, again=0), PAYMENTS.format(moved=1055, again=20)
+    result = result_of(tmp_path, a.strip(), b.strip())
+    assert result.key.columns == ("payment_ref",)
+    rows = result.rows
+    assert (rows.differing, rows.only_in_a, rows.only_in_b) == (1035, 0, 0)
+    assert rows.duplicate_keys_b == 20
+
+
+def test_columns_that_are_repeated_in_most_rows_of_the_other_side_are_no_key(
+    tmp_path: Path,
+) -> None:
+    lines = "SELECT i // 4 AS order_no, i % 4 AS line_no, i % 50 AS amount FROM range(400) t (i)"
+    result = result_of(tmp_path, lines, f"{lines} WHERE i % 4 = 0")
+    assert result.key.columns == ("order_no", "line_no")
+    assert (result.rows.matched, result.rows.only_in_a) == (100, 300)
+
+
+@pytest.mark.parametrize("rows", [300, 9000])
+def test_the_key_by_which_most_rows_meet_is_used(tmp_path: Path, rows: int) -> None:
+    row = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range({}) t (i)"
+    result = result_of(tmp_path, row.format(0, rows), row.format(1_000_000, rows))
+    assert result.key.columns == ("code",)
+    assert result.rows.differing == rows
+
+
+def test_a_renamed_key_is_proposed_instead_of_a_column_that_has_its_name_in_both(
+    tmp_path: Path,
+) -> None:
+    row = "SELECT i AS {}, 'x' || i || '{}' AS email, i % 7 AS n FROM range(200) t (i)"
+    advice = r"--map customer_id=cust_id --key customer_id \(100 % of the values"
+    with pytest.raises(InvalidInputError, match=advice):
+        result_of(tmp_path, row.format("customer_id", ""), row.format("cust_id", "@new"))
+
+
+def test_a_column_of_another_name_is_no_key_where_an_id_is_in_both(tmp_path: Path) -> None:
+    row = "SELECT i AS id, 'R' || i AS {}, i % 7 AS n FROM range(200) t (i)"
+    result = result_of(tmp_path, row.format("ref"), row.format("ref_no"))
+    assert result.key.columns == ("id",)
+    assert [(each.a, each.b) for each in result.proposals] == [("ref", "ref_no")]
+
+
+def test_without_a_key_it_says_why_each_near_candidate_is_none(tmp_path: Path) -> None:
+    a = "SELECT format('{:04d}', i) AS id, 'P' || i % 100 AS ref, 5 AS n FROM range(120) t (i)"
+    b = "SELECT i AS id, 'P' || i % 97 AS ref, 5 AS n FROM range(120) t (i)"
+    with pytest.raises(InvalidInputError) as refusal:
+        result_of(tmp_path, a, b)
+    message = str(refusal.value)
+    assert "20 values of ref occur more than once in a#t and 23 in b#t" in message
+    assert "id cannot be compared: VARCHAR and BIGINT have no common form" in message
+    assert "a#t holds '0000', '0001'" in message
+
+
+def test_tables_that_share_no_key_are_refused_with_the_pairs_that_may_be_one(
+    tmp_path: Path,
+) -> None:
+    row = "SELECT 'I' || i % 60 AS {}, i % 5 AS {}, 'open' AS status FROM range(200) t (i)"
+    with pytest.raises(InvalidInputError) as refusal:
+        result_of(tmp_path, row.format("invoice", "region"), row.format("inv", "area"))
+    assert "--map invoice=inv" in str(refusal.value)
+    assert "--map region=area" in str(refusal.value)
