@@ -34,6 +34,7 @@ from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
+from skillian.data.tables.types import cell_type
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
@@ -234,7 +235,13 @@ async def _pairing(
     question: TableQuestion, sides: tuple[SideRows, SideRows]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """The pairs of columns; a column without any value fits every type."""
-    columns = [dict(side.source.columns) for side in sides]
+    columns = [
+        {
+            name: cell_type(kind, side.connector.dialect)
+            for name, kind in side.source.columns.items()
+        }
+        for side in sides
+    ]
     partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
     missing: list[set[str]] = [set(), set()]
     pairing = paired(columns[0], columns[1], question.mapping, question.rules)

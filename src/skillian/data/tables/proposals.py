@@ -76,8 +76,11 @@ def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
 
 
 def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
-    types = cell_type(sides[0].source.columns[a]), cell_type(sides[1].source.columns[b])
-    return ColumnPair(a, b, CellPair(*types, family_of(*types), EXACT))
+    one, other = (
+        cell_type(side.source.columns[name], side.connector.dialect)
+        for side, name in zip(sides, (a, b), strict=True)
+    )
+    return ColumnPair(a, b, CellPair(one, other, family_of(one, other), EXACT))
 
 
 def _overlap(a: set[str], b: set[str]) -> float:
@@ -90,7 +93,9 @@ async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
     dialect = side.connector.dialect
     columns = [
         sql.named(
-            transported(cell_type(side.source.columns[name]), side.value(name), dialect).value,
+            transported(
+                cell_type(side.source.columns[name], dialect), side.value(name), dialect
+            ).value,
             f"c{index}",
         )
         for index, name in enumerate(names)
