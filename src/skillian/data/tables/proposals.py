@@ -13,7 +13,6 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal
 from skillian.data.tables.transport import transported
-from skillian.data.tables.types import cell_type
 from skillian.errors import UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
@@ -76,10 +75,7 @@ def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
 
 
 def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
-    one, other = (
-        cell_type(side.source.columns[name], side.connector.dialect)
-        for side, name in zip(sides, (a, b), strict=True)
-    )
+    one, other = sides[0].type_of(a), sides[1].type_of(b)
     return ColumnPair(a, b, CellPair(one, other, family_of(one, other), EXACT))
 
 
@@ -92,12 +88,7 @@ async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, set[str]]:
     """The distinct values of columns in the first rows, as text."""
     dialect = side.connector.dialect
     columns = [
-        sql.named(
-            transported(
-                cell_type(side.source.columns[name], dialect), side.value(name), dialect
-            ).value,
-            f"c{index}",
-        )
+        sql.named(transported(side.type_of(name), side.value(name), dialect).value, f"c{index}")
         for index, name in enumerate(names)
     ]
     rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
