@@ -37,9 +37,10 @@ _DUCKDB_TEXTS = [
     *(f"FORMAT('{{:.{digits - 1}e}}', CAST(v AS DOUBLE))" for digits in (6, 7, 8)),
     "FORMAT('{:.7e}', CAST(v AS DOUBLE) * 1.00000003e0)",
 ]
+# As a float of 64 bits, few digits have a plain text.
 _DUCKDB = (
-    f"CASE {' '.join(_DUCKDB_DIGITS.format(text=text) for text in _DUCKDB_TEXTS)}"
-    " ELSE FORMAT('{:.8e}', CAST(v AS DOUBLE)) END"
+    f"CAST(CAST(CASE {' '.join(_DUCKDB_DIGITS.format(text=text) for text in _DUCKDB_TEXTS)}"
+    " ELSE FORMAT('{:.8e}', CAST(v AS DOUBLE)) END AS DOUBLE) AS TEXT)"
 )
 _DUCKDB_WIDE = """
 CASE WHEN TRY_CAST(CAST(v AS TEXT) AS DOUBLE) = v THEN CAST(v AS TEXT) ELSE FORMAT('{:.16e}', v) END

@@ -60,7 +60,8 @@ class Rule(Definition):
         relative: The same as a fraction of the number in a. If both are set, both must be met.
         seconds: The largest difference of two times.
         precision: Times are cut to this unit before they are compared.
-        zone: The time zone of timestamps without one, if the other side has one; UTC by default.
+        zone: The time zone of timestamps without one, if the other side has one, and of the clocks
+            by which instants are cut; UTC by default.
         trim: Leading and trailing white space of a text is ignored.
         ignore_case: Upper and lower case are equal.
         nfc: Texts are compared in Unicode form NFC.
@@ -124,7 +125,8 @@ class Rule(Definition):
         if self.seconds is not None:
             yield f"within {self.seconds:f} s"
         if self.precision is not None:
-            yield f"cut to the {self.precision}"
+            zone = "" if self.zone is None else f" in {self.zone}"
+            yield f"cut to the {self.precision}{zone}"
         if self.zone is not None:
             yield f"times without a zone are in {self.zone}"
         yield from (words for name, words in _WORDS.items() if getattr(self, name))

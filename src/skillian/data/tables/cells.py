@@ -7,7 +7,7 @@ types without a common form is refused with the reason.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -59,6 +59,16 @@ _REST = "COALESCE((EPOCH_NS(v) % 1000 + 1000) % 1000, 0)"
 _NANOSECONDS = f"""
 CASE WHEN ISFINITE(v) THEN CAST(EPOCH_US(v) AS HUGEINT) * 1000 + rest
 WHEN v > CAST('1970-01-01' AS TIMESTAMP) THEN {10**37} WHEN v IS NOT NULL THEN -{10**37} END
+"""
+_FRACTION = "REPLACE(SPLIT_PART(LTRIM(text, '-'), 'e', 1), '.', '')"
+_EXPONENT = "CAST(SPLIT_PART(text, 'e', 2) AS INT)"
+_WITHOUT_EXPONENT = f"""
+CASE WHEN ISNAN(v) THEN 'NaN' WHEN v = 'inf' THEN 'Infinity' WHEN v = '-inf' THEN '-Infinity'
+WHEN v = 0 THEN '0' WHEN NOT CONTAINS(text, 'e') THEN RTRIM(RTRIM(text, '0'), '.')
+ELSE CASE WHEN v < 0 THEN '-' ELSE '' END || CASE
+    WHEN {_EXPONENT} < 0 THEN '0.' || REPEAT('0', -1 - {_EXPONENT}) || RTRIM({_FRACTION}, '0')
+    ELSE RPAD({_FRACTION}, 1 + {_EXPONENT}, '0') END
+END
 """
 _NO_KEYS = frozenset({"json", "nested", "other"})
 _WIDEST = 38
@@ -137,7 +147,7 @@ def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
         case "number":
             result = _number(pair, own, value, dialect)
         case "float":
-            result = _float(own, other, value, dialect)
+            result = _float(pair, side, value, dialect)
         case "text":
             result = normalised(pair.rule, value, dialect, enum=own.sql.startswith("ENUM"))
         case "timestamp":
@@ -151,8 +161,10 @@ def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     return result
 
 
-def shown(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
+def shown(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     """A cell as text for people: all digits of a number, bytes in hexadecimal."""
+    pair, value = in_one_width(pair, side, value)
+    kind = (pair.a, pair.b)[side]
     if kind.kind == "float":
         return floats.shortest(value.copy(), _float_type(kind), dialect)
     if dialect == "mysql" and kind.kind in _SHOWN_BY_MYSQL:
@@ -219,27 +231,26 @@ def _float_type(kind: CellType) -> exp.DType:
     return exp.DType.FLOAT if kind.single else exp.DType.DOUBLE
 
 
-def _float(own: CellType, other: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
+def in_one_width(pair: CellPair, side: int, value: exp.Expr) -> tuple[CellPair, exp.Expr]:
+    """A pair of floats of 32 and of 64 bits as two of 64, with the cell of a side."""
+    own, other = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
+    if own.kind != other.kind or own.single == other.single:
+        return pair, value
+    wide = replace(pair, a=replace(pair.a, single=False), b=replace(pair.b, single=False))
+    return wide, exp.cast(value.copy(), "DOUBLE") if own.single else value
+
+
+def _float(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
+    own, other = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
     if own.kind == other.kind:
-        same = own.single == other.single or dialect == "postgres"
-        return value.copy() if same else filled("CAST(v AS DOUBLE)", dialect, v=value)
+        return in_one_width(pair, side, value)[1].copy()
     # A float and an exact number, as keys: the text of the shortest decimal.
     if own.kind != "float":
         return _decimal_text(own, value, dialect)
     text = floats.shortest(value.copy(), _float_type(own), dialect)
     if dialect == "postgres":
         return filled("CAST(CAST(v AS DECIMAL) AS TEXT)", dialect, v=text)
-    scale = min(other.scale or 0, _WIDEST)
-    kind = "FLOAT" if own.single else "DOUBLE"
-    fixed = f"TRY_CAST(text AS DECIMAL({_WIDEST}, {scale}))"
-    short = f"CAST({fixed} AS TEXT)"
-    trimmed = f"RTRIM(RTRIM({short}, '0'), '.')" if scale else short
-    return filled(
-        f"CASE WHEN CAST({short} AS {kind}) = v THEN {trimmed} ELSE text END",
-        dialect,
-        v=value,
-        text=text,
-    )
+    return filled(_WITHOUT_EXPONENT, dialect, v=value, text=text)
 
 
 def _decimal_text(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:

@@ -6,18 +6,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from skillian.connectors.base import ColumnType
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
-from skillian.data.tables.types import CellType, cell_type
+from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 _CONVERT = (
     "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS BIGINT)"
     " AS id, amount FROM orders"
 )
-Columns = Mapping[str, ColumnType]
+Columns = Mapping[str, CellType]
 Side = Literal["a", "b", "both"]
 
 
@@ -114,9 +113,9 @@ def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> 
     pairs: list[ColumnPair] = []
     refused: list[NotCompared] = []
     for name, other in partners.items():
-        types = cell_type(a[name]), cell_type(b[other])
         try:
-            pairs.append(ColumnPair(name, other, _cells(types, rules, own.get(name))))
+            cells = _cells((a[name], b[other]), rules, own.get(name))
+            pairs.append(ColumnPair(name, other, cells))
         except NotComparableError as reason:
             refused.append(NotCompared(name, "both", str(reason)))
     return Pairing(

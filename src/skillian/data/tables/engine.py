@@ -31,7 +31,7 @@ from skillian.data.tables.columns import (
 from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, no_key, proposed_keys, proven
-from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.place import RowComparison, SideRows, null_of
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
@@ -256,21 +256,23 @@ async def _pairing(
     question: TableQuestion, sides: tuple[SideRows, SideRows]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """The pairs of columns; a column without any value fits every type."""
-    columns = [dict(side.source.columns) for side in sides]
+    columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
+    dialects = sides[0].connector.dialect, sides[1].connector.dialect
     partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
-    missing: list[set[str]] = [set(), set()]
+    missing: list[dict[str, exp.Expr]] = [{}, {}]
     pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
             if not await _has_values(side, names[index]):
-                missing[index].add(names[index])
-                columns[index][names[index]] = columns[1 - index][names[1 - index]]
+                kind = columns[1 - index][names[1 - index]]
+                missing[index][names[index]] = null_of(kind, dialects)
+                columns[index][names[index]] = kind
                 break
     if any(missing):
         pairing = paired(columns[0], columns[1], question.mapping, question.rules)
     for pair in pairing.misplaced:
-        if not await _is_empty_in_files(pair, sides):
+        if not await _is_empty_in_a_file(pair, sides):
             raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
     key = question.key
@@ -278,8 +280,8 @@ async def _pairing(
         catalogued = _primary_key(pairing, sides)
         key = catalogued.columns if catalogued else ()
     pairing = selected(pairing, question.columns, question.ignore, key)
-    empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
-    if sides[0].connector.dialect != sides[1].connector.dialect:
+    empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
+    if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
     return pairing, (empty[0], empty[1])
 
@@ -322,17 +324,13 @@ async def _explained(
     return replace(pairing, not_compared=tuple(refused))
 
 
-def _with_missing(side: SideRows, names: set[str]) -> SideRows:
-    return side if not names else side.without(frozenset(names))
-
-
-async def _is_empty_in_files(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
-    """Whether a column is text only because two files have no value in it."""
+async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
+    """Whether a file has no value in a column, which then fits every rule."""
     for side, name in zip(sides, (pair.a, pair.b), strict=True):
         table = side.source.table
-        if table is None or not table.inferred or await _has_values(side, name):
-            return False
-    return True
+        if table is not None and table.inferred and not await _has_values(side, name):
+            return True
+    return False
 
 
 async def _has_values(side: SideRows, column: str) -> bool:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any, Literal
 
 from sqlglot import exp
@@ -26,7 +27,7 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import CellType, cell_type
 from skillian.errors import UnreadableColumnError
 
 
@@ -37,7 +38,7 @@ class SideRows:
         source: The source.
         where: The filters.
         parameters: Their values; both sides have the same, since one statement reads both.
-        missing: Columns without any value, which are read as NULL.
+        missing: Columns without any value, and the NULL that each is read as.
     """
 
     def __init__(
@@ -45,7 +46,7 @@ class SideRows:
         source: BoundSource,
         where: Sequence[Condition],
         parameters: sql.BoundValues,
-        missing: frozenset[str] = frozenset(),
+        missing: Mapping[str, exp.Expr] = MappingProxyType({}),
     ) -> None:
         self.source = source
         self.parameters = parameters
@@ -63,7 +64,11 @@ class SideRows:
         """The database."""
         return self.source.connector
 
-    def without(self, columns: frozenset[str]) -> SideRows:
+    def type_of(self, column: str) -> CellType:
+        """The type of a column's cells."""
+        return cell_type(self.source.columns[column], self.connector.dialect)
+
+    def without(self, columns: Mapping[str, exp.Expr]) -> SideRows:
         """The same rows with these columns, which have no values, read as NULL."""
         return SideRows(self.source, self.where, self.parameters, columns)
 
@@ -79,7 +84,8 @@ class SideRows:
 
     def value(self, column: str) -> exp.Expr:
         """The cell of a column."""
-        return exp.Null() if column in self.missing else sql.column(column, "source")
+        null = self.missing.get(column)
+        return sql.column(column, "source") if null is None else null.copy()
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
         """A SELECT of these expressions."""
@@ -109,6 +115,13 @@ class SideRows:
             names = {each.alias: each.find(exp.Column) for each in values}
             columns = {alias: column.name for alias, column in names.items() if column is not None}
             raise error.of(self.name, columns) from None
+
+
+def null_of(kind: CellType, dialects: tuple[str, str]) -> exp.Expr:
+    """The NULL in place of a column of one side that has the type of the other's."""
+    if dialects[0] != dialects[1] or dialects[0] not in NATIVE:
+        return exp.Null()  # a copy of the column gets its type
+    return exp.cast(exp.Null(), exp.DataType.build(kind.sql, dialect=dialects[0], udt=True))
 
 
 @dataclass(frozen=True, slots=True)

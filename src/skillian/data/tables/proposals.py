@@ -14,7 +14,6 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal, map_options
 from skillian.data.tables.transport import transported
-from skillian.data.tables.types import cell_type
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
@@ -112,8 +111,8 @@ def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
 
 
 def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
-    types = cell_type(sides[0].source.columns[a]), cell_type(sides[1].source.columns[b])
-    return ColumnPair(a, b, CellPair(*types, family_of(*types), EXACT))
+    one, other = sides[0].type_of(a), sides[1].type_of(b)
+    return ColumnPair(a, b, CellPair(one, other, family_of(one, other), EXACT))
 
 
 def _overlap(a: set[str], b: set[str]) -> float:
@@ -125,10 +124,7 @@ async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, list[str]]:
     """The values of columns in the first rows, as text."""
     dialect = side.connector.dialect
     columns = [
-        sql.named(
-            transported(cell_type(side.source.columns[name]), side.value(name), dialect).value,
-            f"c{index}",
-        )
+        sql.named(transported(side.type_of(name), side.value(name), dialect).value, f"c{index}")
         for index, name in enumerate(names)
     ]
     rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))

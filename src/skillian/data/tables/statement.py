@@ -236,10 +236,9 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         .else_(_number(DIFFERING))
     }
     for index, pair in enumerate(plan.pairs):
-        cells = pair.cells
         a, b = (
-            shown(kind, sql.bare(f"{alias}_c{index}"), plan.dialect)
-            for alias, kind in zip("ab", (cells.a, cells.b), strict=True)
+            shown(pair.cells, side, sql.bare(f"{alias}_c{index}"), plan.dialect)
+            for side, alias in enumerate("ab")
         )
         if index < plan.keys:
             values[f"k{index}"] = exp.Coalesce(this=a, expressions=[b])
@@ -326,8 +325,7 @@ def _repeated(plan: TablePlan) -> exp.Select:
     for side in (0, 1):
         columns = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
         for index, pair in enumerate(plan.pairs[: plan.keys]):
-            kind = (pair.cells.a, pair.cells.b)[side]
-            text = shown(kind, plan.sides[side].values[index], plan.dialect)
+            text = shown(pair.cells, side, plan.sides[side].values[index], plan.dialect)
             columns.append(sql.named(text, f"t{index}"))
         rows = plan.sides[side].rows(columns).subquery(sql.name("rows"), copy=False)
         listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
@@ -366,9 +364,9 @@ def _multiset(plan: TablePlan) -> exp.Select:
         columns: list[exp.Expr] = []
         for index, pair in enumerate(plan.pairs):
             value = plan.sides[side].values[index]
-            kind = (pair.cells.a, pair.cells.b)[side]
             columns.append(sql.named(_key(plan, index, side), f"k{index}"))
-            columns.append(sql.named(shown(kind, value, plan.dialect), f"t{index}"))
+            text = shown(pair.cells, side, value, plan.dialect)
+            columns.append(sql.named(text, f"t{index}"))
         columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
         selects.append(plan.sides[side].rows(columns))
     keys = [sql.bare(f"k{index}") for index in range(count)]

@@ -17,7 +17,7 @@ from skillian.data.tables.types import CellKind, CellType
 _WIDEST = 38
 _BIGINT_DIGITS = 19
 _TEXT = "VARCHAR"
-_NANOS = "TIMESTAMP_NS"
+_NANOS: Mapping[CellKind, str] = {"timestamp": "TIMESTAMP_NS", "timestamptz": "TIMESTAMPTZ_NS"}
 # Types of MySQL whose values are bytes, which it does not write as text.
 _BYTES = re.compile(
     r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
@@ -58,14 +58,10 @@ def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
 
 def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
     if kind.kind in _PLAIN:
+        stored = _NANOS[kind.kind] if kind.nanos else _PLAIN[kind.kind]
         if kind.nanos and dialect == "clickhouse":
             # Arrow's times have microseconds here.
-            return Transported(
-                filled("CAST(v AS TEXT)", dialect, v=value), replace(kind, sql=_NANOS), _NANOS
-            )
-        if kind.nanos:
-            return Transported(value.copy(), kind, kind.sql)
-        stored = _PLAIN[kind.kind]
+            value = filled("CAST(v AS TEXT)", dialect, v=value)
         return Transported(value.copy(), replace(kind, sql=stored), stored)
     if kind.kind == "text":
         return Transported(sql.as_text(value.copy()), replace(kind, sql=_TEXT), _TEXT)

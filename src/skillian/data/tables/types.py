@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -62,7 +63,15 @@ _NUMBER = re.compile(r"(?:DECIMAL|NUMERIC)\((\d+),\s*(-?\d+)\)")
 _NESTED = re.compile(r".*\[\d*\]|(?:STRUCT|MAP|UNION|ARRAY)\b.*", re.DOTALL)
 # Of ClickHouse only nine digits without a zone: others are read as microseconds, or refused.
 _NANOS = re.compile(r".*_NS|DATETIME64\(9\)|NULLABLE\(DATETIME64\(9\)\)")
-_SINGLE = frozenset({"FLOAT", "REAL", "FLOAT4"})
+_SINGLE = frozenset({"FLOAT", "REAL", "FLOAT4", "FLOAT32"})
+# The same in the words of databases whose FLOAT has 64 bits.
+_SINGLE_IN: Mapping[str, frozenset[str]] = {
+    "bigquery": frozenset(),
+    "oracle": frozenset({"BINARY_FLOAT"}),
+    "snowflake": frozenset(),
+    "tsql": frozenset({"REAL"}),
+}
+_FLOAT_OPTIONS = re.compile(r"\([\d, ]*+\)| UNSIGNED| ZEROFILL")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +100,8 @@ class CellType:
         return self.kind in {"integer", "decimal"}
 
 
-def cell_type(kind: ColumnType) -> CellType:
-    """The type of a column's cells."""
+def cell_type(kind: ColumnType, dialect: str) -> CellType:
+    """The type of a column's cells; `dialect` is the sqlglot dialect of its name."""
     name = " ".join(kind.sql.upper().split())
     if kind.kind == "integer":
         plain = re.sub(r"\(\d+\)| ZEROFILL", "", name)
@@ -102,8 +111,8 @@ def cell_type(kind: ColumnType) -> CellType:
         digits = max(int(number[1]) - int(number[2]), 0) if number else None
         return CellType("decimal", kind.sql, digits, kind.scale)
     if kind.kind == "float":
-        plain = name.partition("(")[0] + name.rpartition(")")[2] if "(" in name else name
-        return CellType("float", kind.sql, single=plain in _SINGLE)
+        plain = _FLOAT_OPTIONS.sub("", name)
+        return CellType("float", kind.sql, single=plain in _SINGLE_IN.get(dialect, _SINGLE))
     if kind.kind in {"timestamp", "timestamptz"}:
         return CellType(kind.kind, kind.sql, nanos=_NANOS.fullmatch(name) is not None)
     if kind.kind != "other":

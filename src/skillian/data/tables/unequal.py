@@ -14,6 +14,7 @@ from skillian.data.tables.cells import (
     digits_of,
     exact_text,
     form,
+    in_one_width,
     moment_form,
 )
 from skillian.data.tables.types import CellType
@@ -31,6 +32,8 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         )
     if pair.family == "float" and {pair.a.kind, pair.b.kind} != {"float"}:
         return _mixed(pair, a, b, dialect)
+    (wide, a), (_, b) = in_one_width(pair, 0, a), in_one_width(pair, 1, b)
+    pair = wide
     if pair.family == "number" and dialect == "duckdb" and common_number(pair) == "wide":
         unequal = _wide(pair, a, b)
     else:
@@ -90,7 +93,7 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         dialect,
         a=a,
         b=b,
-        near=_near(rule, a, b, texts) if same is None else same,
+        near=_near(pair, rule, (a, b), texts) if same is None else same,
     )
 
 
@@ -132,7 +135,8 @@ def _within(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr 
     if exact is not None:
         return exact
     kinds = ((pair.a, a), (pair.b, b))
-    return _near(rule, a, b, [exact_text(kind, value, dialect) for kind, value in kinds])
+    texts = [exact_text(kind, value, dialect) for kind, value in kinds]
+    return _near(pair, rule, (a, b), texts)
 
 
 def _near_decimals(pair: CellPair, common: str, a: exp.Expr, b: exp.Expr) -> exp.Expr | None:
@@ -170,8 +174,15 @@ def _places(limit: Decimal) -> tuple[int, int]:
     return len(whole), len(fraction)
 
 
-def _near(rule: Rule, a: exp.Expr, b: exp.Expr, texts: list[exp.Expr]) -> exp.Expr:
+def _near(
+    pair: CellPair, rule: Rule, values: tuple[exp.Expr, exp.Expr], texts: list[exp.Expr]
+) -> exp.Expr:
     """The test in DuckDB by binary floats, and by all digits where these cannot decide."""
+    # DuckDB prints some floats of 32 bits as another decimal.
+    a, b = (
+        text if kind.single else value
+        for kind, value, text in zip((pair.a, pair.b), values, texts, strict=True)
+    )
     one, other = "TRY_CAST(CAST(a AS TEXT) AS DOUBLE)", "TRY_CAST(CAST(b AS TEXT) AS DOUBLE)"
     gap = f"ABS({one} - {other})"
     error = f"1e-14 * (ABS({one}) + ABS({other}))"

@@ -76,7 +76,7 @@ def _cells(engine: str, text: str) -> CellType:
             modifier = -1 if digits is None else (int(digits[1]) << 16 | int(digits[2])) + 4
             is_text = short in {"text", "varchar", "bpchar", "enum"}
             kind = postgres_type(short, is_text, modifier, text)
-    return cell_type(kind)
+    return cell_type(kind, engine)
 
 
 _POSTGRES = {

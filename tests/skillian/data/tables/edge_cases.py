@@ -97,6 +97,12 @@ CASES: tuple[Case, ...] = (
     ("clickhouse", "Float32 | nan", "postgres", "'NaN'::real", True),
     ("clickhouse", "Float64 | -0.0", "postgres", "0::float8", True),
     ("clickhouse", "Float32 | 0.1", "mysql", "FLOAT | 0.1", True),
+    ("clickhouse", "Float32 | 0.1", "duckdb", "0.1::FLOAT", True),
+    ("clickhouse", "Float32 | 0.1", "duckdb", "0.1::DOUBLE", False),
+    ("clickhouse", "Float32 | 0.1", "postgres", "0.1::numeric", True),
+    ("clickhouse", "Nullable(Float32) | 0.1", "duckdb", "0.10000000149011612::DOUBLE", True),
+    ("mysql", "FLOAT UNSIGNED | 0.1", "duckdb", "0.1::DOUBLE", False),
+    ("mysql", "FLOAT UNSIGNED | 0.1", "duckdb", "0.1::FLOAT", True),
     (
         "clickhouse",
         "DateTime('Europe/Berlin') | '2024-10-27 02:30:00'",

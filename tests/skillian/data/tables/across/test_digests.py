@@ -198,7 +198,7 @@ async def test_every_engine_writes_a_value_with_the_same_bytes(
         execute(f"CREATE TABLE cells (n INTEGER, v {name})")  # type: ignore[operator]
         execute(f"INSERT INTO cells VALUES {', '.join(rows)}")  # type: ignore[operator]  # noqa: S608 - ours
         [table] = [each for each in await connector.catalog() if each.name == "cells"]
-        kind = cell_type(table.columns["v"])
+        kind = cell_type(table.columns["v"], connector.dialect)
         cell = DigestCell(kind, sql.bare("v"), case.startswith("fixed"))
         select = exp.Select(
             expressions=[
@@ -228,7 +228,7 @@ async def test_cells_that_are_joined_differ_wherever_their_boundaries_do(tmp_pat
         connection.executemany("INSERT INTO cells VALUES (?, ?)", rows)
     connector = connect("x", "duckdb:///x.duckdb", tmp_path)
     [table] = await connector.catalog()
-    cells = [DigestCell(cell_type(table.columns[name]), sql.bare(name)) for name in "ab"]
+    cells = [DigestCell(cell_type(table.columns[name], "duckdb"), sql.bare(name)) for name in "ab"]
     select = exp.Select(expressions=[sql.named(digest(cells, "duckdb"), "d")])
     select.from_(sql.table("cells"), copy=False)
     found = (await connector.run(prepare(select, "duckdb", {}).text, {})).to_pylist()
