@@ -35,16 +35,18 @@ _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
 _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
 _SCIENTIFIC = r"[0-9](\.[0-9]+)?[eE][+-][0-9]{1,3}|[0-9]\.[0-9]+[eE][0-9]{1,3}"
 # The test for each type, the narrowest type first. Whole numbers and dates are written in one way
-# only: cast to the type and back, they are the same text.
+# only: cast to the type and back, they are the same text. A cast that fails takes long, so a text
+# that looks like no time is not cast to one.
 _TESTS = {
     "BIGINT": "CAST(TRY_CAST(value AS BIGINT) AS TEXT) = value",
     "DECIMAL": rf"REGEXP_FULL_MATCH(value, ' *-?({_PLAIN}|{_SCIENTIFIC}) *')",
     "BOOLEAN": "value IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
-    "DATE": "LENGTH(value) = 10 AND CAST(TRY_CAST(value AS DATE) AS TEXT) = value",
-    "TIMESTAMP": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
-    " AND YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999",
-    "TIMESTAMP WITH TIME ZONE": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
-    " AND YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999",
+    "DATE": "CASE WHEN LENGTH(value) = 10"
+    " THEN CAST(TRY_CAST(value AS DATE) AS TEXT) = value ELSE FALSE END",
+    "TIMESTAMP": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
+    " THEN YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999 ELSE FALSE END",
+    "TIMESTAMP WITH TIME ZONE": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
+    " THEN YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999 ELSE FALSE END",
 }
 _MANTISSA = "SPLIT_PART(LOWER(LTRIM(TRIM(value), '-')), 'e', 1)"
 _EXPONENT = "COALESCE(CAST(NULLIF(SPLIT_PART(LOWER(value), 'e', 2), '') AS INT), 0)"
