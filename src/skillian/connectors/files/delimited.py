@@ -26,7 +26,8 @@ from skillian.connectors.files.lines import CsvFormat, check_last_line, find_fau
 from skillian.errors import QueryError
 
 _MAX_DIGITS = 38
-_SAMPLE_ROWS = 2048
+_SAMPLE_ROWS = range(64, 2048)
+_SAMPLE_CELLS = 200_000
 _MAX_FILES = 256
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
@@ -34,16 +35,18 @@ _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
 _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
 _SCIENTIFIC = r"[0-9](\.[0-9]+)?[eE][+-][0-9]{1,3}|[0-9]\.[0-9]+[eE][0-9]{1,3}"
 # The test for each type, the narrowest type first. Whole numbers and dates are written in one way
-# only: cast to the type and back, they are the same text.
+# only: cast to the type and back, they are the same text. A cast that fails takes long, so a text
+# that looks like no time is not cast to one.
 _TESTS = {
     "BIGINT": "CAST(TRY_CAST(value AS BIGINT) AS TEXT) = value",
     "DECIMAL": rf"REGEXP_FULL_MATCH(value, ' *-?({_PLAIN}|{_SCIENTIFIC}) *')",
     "BOOLEAN": "value IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
-    "DATE": "LENGTH(value) = 10 AND CAST(TRY_CAST(value AS DATE) AS TEXT) = value",
-    "TIMESTAMP": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
-    " AND YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999",
-    "TIMESTAMP WITH TIME ZONE": f"REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
-    " AND YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999",
+    "DATE": "CASE WHEN LENGTH(value) = 10"
+    " THEN CAST(TRY_CAST(value AS DATE) AS TEXT) = value ELSE FALSE END",
+    "TIMESTAMP": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
+    " THEN YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999 ELSE FALSE END",
+    "TIMESTAMP WITH TIME ZONE": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
+    " THEN YEAR(TRY_CAST(value AS TIMESTAMPTZ)) BETWEEN 1 AND 9999 ELSE FALSE END",
 }
 _MANTISSA = "SPLIT_PART(LOWER(LTRIM(TRIM(value), '-')), 'e', 1)"
 _EXPONENT = "COALESCE(CAST(NULLIF(SPLIT_PART(LOWER(value), 'e', 2), '') AS INT), 0)"
@@ -63,14 +66,15 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
     Raises `QueryError` with the file and the line that is not CSV.
     """
     check_last_line(path, form)
-    rows = exp.select("*").from_(_table(path, form))
+    rows = exp.select("*").from_(_table(path, form), copy=False)
     types: _Types = {
         name: tuple(kind for kind in _TESTS if name not in form.texts or kind in _MOMENTS)
         for name in form.names
     }
     try:
         # The first rows rule out most types; only the remaining ones are tried on all rows.
-        types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types, form)
+        few = min(max(_SAMPLE_CELLS // len(types), _SAMPLE_ROWS.start), _SAMPLE_ROWS.stop)
+        types = _matching(cursor, rows.limit(few), types, form)
         types = _matching(cursor, rows, types, form)
         decimals = _decimals(cursor, rows, types, form)
     except (duckdb.InvalidInputException, duckdb.NotImplementedException):
@@ -78,11 +82,11 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
     return {name: column_type(decimals.get(name) or _narrowest(types[name])) for name in types}
 
 
-@cached(
-    LRUCache(_MAX_FILES),
-    key=lambda _cursor, _path, form, version: (form, version),
-    lock=Lock(),
-)
+def _same_types(_cursor: Cursor, _path: Path, form: CsvFormat, version: Hashable) -> Hashable:
+    return form, version
+
+
+@cached(LRUCache[Hashable, Mapping[str, ColumnType]](_MAX_FILES), key=_same_types, lock=Lock())
 def types_once(
     cursor: Cursor,
     path: Path,
@@ -95,14 +99,15 @@ def types_once(
 
 def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> exp.Select:
     """The SELECT of a file's rows, with the columns in these types."""
-    columns = [
-        exp.cast(
-            _number(name, form) if kind.kind in {"integer", "decimal"} else _column(name),
-            exp.DataType.build(kind.sql, dialect="duckdb"),
-        ).as_(name, quoted=True)
-        for name, kind in types.items()
-    ]
-    return exp.select(*columns).from_(_table(path, form))
+    names = {kind.sql for kind in types.values()}
+    goals = {name: exp.DataType.build(name, dialect="duckdb") for name in names}
+    columns: list[exp.Expr] = []
+    for name, kind in types.items():
+        is_number = kind.kind in {"integer", "decimal"}
+        value = _number(name, form) if is_number else _column(name)
+        cast = exp.Cast(this=value, to=goals[kind.sql].copy())
+        columns.append(exp.alias_(cast, name, quoted=True, copy=False))
+    return exp.select(*columns, copy=False).from_(_table(path, form), copy=False)
 
 
 def file_pattern(path: Path) -> exp.Literal:
@@ -197,12 +202,17 @@ def _by_column(
     }
     cells = exp.select(
         *(
-            exp.Anonymous(this="UNNEST", expressions=[exp.Array(expressions=items)]).as_(name)
+            exp.alias_(
+                exp.Anonymous(this="UNNEST", expressions=[exp.Array(expressions=items)]),
+                name,
+                copy=False,
+            )
             for name, items in lists.items()
         ),
         copy=False,
-    ).from_(rows.subquery("rows"), copy=False)
-    statement = exp.select("place", *aggregates, copy=False).from_(cells.subquery("cells"))
+    ).from_(rows.subquery("rows", copy=False), copy=False)
+    statement = exp.select("place", *aggregates, copy=False)
+    statement = statement.from_(cells.subquery("cells", copy=False), copy=False)
     statement = statement.where("NOT value IS NULL", copy=False).group_by("place", copy=False)
     found = cursor.execute(statement.sql("duckdb")).fetchall()
     return {names[place]: tuple(values) for place, *values in found}

@@ -30,6 +30,19 @@ async def test_a_stream_gives_all_rows_in_batches_and_memory_stays(
     assert grown < 200_000  # kB; the rows are 540 MB
 
 
+async def test_a_statement_about_hundreds_of_columns_is_planned_without_statistics(
+    connector: DuckDBConnector,
+) -> None:
+    statement = "SELECT current_setting('disabled_optimizers') AS without"
+    columns = [f"i AS a_column_with_a_long_name_{number:06}" for number in range(6000)]
+    wide = f"{statement}, {', '.join(columns)} FROM range(1) t (i)"
+    found: list[str] = []
+    for text in (statement, wide, statement):
+        async for batch in connector.stream(text, {}):
+            found += [row["without"] for row in batch.to_pylist()]
+    assert found == ["", "statistics_propagation", ""]
+
+
 async def test_a_stream_may_be_left_in_the_middle(connector: DuckDBConnector) -> None:
     async with aclosing(connector.stream("SELECT * FROM range(100000000000)", {})) as batches:
         async for batch in batches:
