@@ -241,7 +241,10 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
 def rows_counts(result: TableResult) -> dict[str, object]:
     """The counts of a comparison of whole rows, and sentences with no more than these."""
     columns = tuple(replace(each, largest_gap=None, pairs=()) for each in result.columns)
-    bare = replace(result, columns=columns, samples=Samples(), proposals=(), notes=())
+    refused = tuple(replace(each, reason=each.without_values) for each in result.not_compared)
+    bare = replace(
+        result, columns=columns, not_compared=refused, samples=Samples(), proposals=(), notes=()
+    )
     names = ("a", "b", "compared", "mismatches", "share")
     return {
         "kind": "rows",

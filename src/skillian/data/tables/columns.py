@@ -11,7 +11,7 @@ from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType, cell_type
-from skillian.errors import InvalidInputError, UnknownNameError, quoted
+from skillian.errors import InvalidInputError, NamesValuesError, UnknownNameError, quoted
 
 _CONVERT = (
     "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS BIGINT)"
@@ -37,11 +37,24 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """A column that is not compared, and why."""
+    """A column that is not compared.
+
+    Attributes:
+        column: Its name.
+        side: The side that has it.
+        reason: Why; it may name values.
+        brief: The reason without values, where it names some.
+    """
 
     column: str
     side: Side
     reason: str
+    brief: str = ""
+
+    @property
+    def without_values(self) -> str:
+        """The reason for those who may not see values."""
+        return self.brief or self.reason
 
     def to_dict(self) -> dict[str, str]:
         """The JSON form."""
@@ -77,9 +90,11 @@ class Pairing:
                 return self.pairs[names.index(match)]
         for each in self.not_compared:
             if each.column.casefold() == name.casefold():
-                raise InvalidInputError(
-                    f"column {quoted(name)} cannot be compared: {each.reason}; {_CONVERT}"
+                refusals = (
+                    f"column {quoted(name)} cannot be compared: {why}; {_CONVERT}"
+                    for why in (each.reason, each.without_values)
                 )
+                raise NamesValuesError(*refusals)
         for side, unpaired in (("b", self.only_a), ("a", self.only_b)):
             if match_name(name, unpaired) is not None:
                 raise InvalidInputError(
@@ -87,10 +102,10 @@ class Pairing:
                 )
         raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
 
-    def without(self, pair: ColumnPair, reason: str) -> Pairing:
+    def without(self, pair: ColumnPair, reason: str, brief: str) -> Pairing:
         """The columns without a pair that cannot be compared."""
         pairs = tuple(each for each in self.pairs if each != pair)
-        refused = NotCompared(pair.a, "both", reason)
+        refused = NotCompared(pair.a, "both", reason, brief)
         return replace(self, pairs=pairs, not_compared=(*self.not_compared, refused))
 
 

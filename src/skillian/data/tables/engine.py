@@ -29,7 +29,7 @@ from skillian.data.tables.columns import (
     selected,
 )
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import most_meet, no_key, proposed_keys, proven
+from skillian.data.tables.keys import most_meet, proposed_keys, proven, unidentified
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
@@ -153,7 +153,7 @@ class TableEngine:
             if key.origin != "profile" or most_meet(best.rows):
                 break
         if best is None:
-            raise no_key(pairing)
+            raise unidentified(pairing)
         return best
 
     async def preview(self, question: TableQuestion) -> TablePreview:
@@ -289,7 +289,8 @@ def _without_unread(
                     continue
                 if pair in keys:
                     raise error.of_key()
-                return pairing.without(pair, f"{side.name} {error.reason}")
+                brief = f"{side.name} holds a value that is not of its type"
+                return pairing.without(pair, f"{side.name} {error.reason}", brief)
     raise error
 
 
@@ -307,7 +308,7 @@ async def _explained(
                 value, kind = side.value(names[index]), kinds[1 - index].kind
                 holds = await what_text_holds(side.source, value, kind)
                 reason += f"; {side.name} holds {holds}" if holds else ""
-        refused.append(replace(each, reason=reason))
+        refused.append(replace(each, reason=reason, brief=each.without_values))
     return replace(pairing, not_compared=tuple(refused))
 
 

@@ -23,11 +23,12 @@ from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.proposals import NoKeyError, proposed_renames, renamed, renamed_key
+from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
 from skillian.data.tables.results import Proposal, RowCounts, TableKey
 from skillian.data.tables.templates import filled
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
+from skillian.errors import InvalidInputError
 
 SAMPLED_ROWS = 5000
 PART = 32
@@ -113,8 +114,8 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
     columns without NULL precede others, and names such as `id` precede other names.
 
     Raises:
-        NoKeyError: No combination can be unique, or a column that identifies a row seems to have
-            another name on each side.
+        InvalidInputError: No combination can be unique, or a column that identifies a row seems to
+            have another name on each side.
     """
     usable = [pair for pair in _exact(pairing) if _is_usable(pair)]
     samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
@@ -133,7 +134,7 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
             raise renamed_key(keys[0])
         if not likely:
             reasons = [*_repeats(usable, samples, sides), *_not_compared(pairing)]
-            raise no_key(pairing, [*reasons, *renamed(renames)])
+            raise unidentified(pairing, [*reasons, *renamed(renames)])
     return tuple(each.key for each in likely[:_PROPOSED])
 
 
@@ -185,10 +186,10 @@ def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
     return TableKey(columns, "profile", reason)
 
 
-def no_key(pairing: Pairing, reasons: Sequence[str] = ()) -> NoKeyError:
+def unidentified(pairing: Pairing, reasons: Sequence[str] = ()) -> InvalidInputError:
     """The error for tables without columns that identify a row."""
     names = ", ".join(pair.a for pair in _exact(pairing) if _is_usable(pair)) or "none"
-    return NoKeyError(
+    return no_key(
         "no key was given, and no column or combination of up to three identifies a row (usable"
         f" columns: {names})",
         reasons,
