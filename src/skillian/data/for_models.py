@@ -112,7 +112,7 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
     return {
         "kind": "rows",
         **{name: whole[name] for name in ("source_a", "source_b", "equal", "key", "rows")},
-        "columns_compared": len(result.columns),
+        "coverage": whole["coverage"],
         "columns": [_cut(column.to_dict()) for column in columns],
         **{name: whole[name] for name in ("not_compared", "proposals")},
         "samples": _cut(whole["samples"]),

@@ -246,6 +246,19 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
     return pairs
 
 
+def left_out(
+    pairs: Sequence[ColumnPair], a: Columns, b: Columns, mapping: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The columns of both tables that are not among the pairs compared; a pair has one name."""
+    partners = pair_columns([*a], [*b], mapping)
+    known = {*(pair.b for pair in pairs), *partners.values()}
+    compared = {pair.a for pair in pairs}
+    return (
+        *(name for name in a if name not in compared),
+        *(name for name in b if name not in known),
+    )
+
+
 def of_two_engines(pairing: Pairing) -> Pairing:
     """The columns without the types that only one engine can compare with itself."""
     kept = tuple(pair for pair in pairing.pairs if pair.cells.family not in {"nested", "other"})

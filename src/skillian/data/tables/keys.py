@@ -21,7 +21,7 @@ from skillian.data import sql
 from skillian.data.comparison.place import together
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
-from skillian.data.tables.columns import ColumnPair, Pairing
+from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
 from skillian.data.tables.results import Proposal, RowCounts, TableKey
@@ -166,6 +166,23 @@ def _is_poor(candidate: KeyCandidate, samples: Sequence[_Sample]) -> bool:
 def most_meet(rows: RowCounts) -> bool:
     """Whether no other key needs to be tried, because most rows of the smaller side meet."""
     return _MOST * rows.met >= (_MOST - 1) * min(rows.rows_a, rows.rows_b)
+
+
+def primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
+    """The primary key of a, or else of b, if all of its columns can be compared."""
+    for index, side in enumerate(sides):
+        names = () if side.source.table is None else side.source.table.primary_key
+        pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
+        if names and all(name in pairs for name in names):
+            columns = tuple(pairs[name].a for name in names)
+            try:
+                key_pairs(pairing, columns)
+            except InvalidInputError:
+                continue
+            listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+            reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
+            return TableKey(columns, "catalogue", reason)
+    return None
 
 
 def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | None:
