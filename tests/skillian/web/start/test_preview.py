@@ -26,10 +26,13 @@ async def test_files_without_a_common_key_are_not_counted_unless_the_reader_asks
     registry, (a, b) = await bare_tables([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
     async with DataServices(registry) as data:
         seen = await data.tables.preview(TableQuestion(a, b))
+        rows = [await data.catalogue.sample(name, 2) for name in (a, b)]
     previews: list[Preview] = []
 
     async def view() -> None:
-        previews.append(Preview((uploaded("a.csv"), uploaded("b.csv")), seen, ()))
+        previews.append(
+            Preview((uploaded("a.csv"), uploaded("b.csv")), seen, [Sample(a, (), {})] * 2)
+        )
 
     async with viewed(view) as user:
         await sees(user, "How rows are matched")
