@@ -30,9 +30,7 @@ async def test_files_without_a_common_key_are_not_counted_unless_the_reader_asks
     previews: list[Preview] = []
 
     async def view() -> None:
-        previews.append(
-            Preview((uploaded("a.csv"), uploaded("b.csv")), seen, [Sample(a, (), {})] * 2)
-        )
+        previews.append(Preview((uploaded("a.csv"), uploaded("b.csv")), seen, rows))
 
     async with viewed(view) as user:
         await sees(user, "How rows are matched")
