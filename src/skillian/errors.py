@@ -81,6 +81,19 @@ class InvalidInputError(ToolError):
     type: ClassVar[ErrorType] = "validation_error"
 
 
+class NamesValuesError(InvalidInputError):
+    """A question is wrong because of values that the message names.
+
+    Args:
+        message: The whole message.
+        without_values: The message for those who may not see values.
+    """
+
+    def __init__(self, message: str, without_values: str) -> None:
+        self.without_values = without_values
+        super().__init__(message)
+
+
 class UnknownNameError(ToolError):
     """No `kind` (source, dimension, measure) has this name; `available` lists the nearest first."""
 

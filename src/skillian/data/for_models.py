@@ -112,7 +112,7 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
     return {
         "kind": "rows",
         **{name: whole[name] for name in ("source_a", "source_b", "equal", "key", "rows")},
-        "columns_compared": len(result.columns),
+        "coverage": whole["coverage"],
         "columns": [_cut(column.to_dict()) for column in columns],
         **{name: whole[name] for name in ("not_compared", "proposals")},
         "samples": _cut(whole["samples"]),
@@ -241,7 +241,10 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
 def rows_counts(result: TableResult) -> dict[str, object]:
     """The counts of a comparison of whole rows, and sentences with no more than these."""
     columns = tuple(replace(each, largest_gap=None, pairs=()) for each in result.columns)
-    bare = replace(result, columns=columns, samples=Samples(), proposals=(), notes=())
+    refused = tuple(replace(each, reason=each.without_values) for each in result.not_compared)
+    bare = replace(
+        result, columns=columns, not_compared=refused, samples=Samples(), proposals=(), notes=()
+    )
     names = ("a", "b", "compared", "mismatches", "share")
     return {
         "kind": "rows",

@@ -28,7 +28,8 @@ def test_two_files_without_numbers_need_no_options(skillian: Run) -> None:
     done = skillian("compare", "old.csv", "new.csv")
     assert done.returncode == 1, done.stderr
     for text in (
-        "1 row differs, 1 row is only in old.csv, 1 row is only in new.csv; 1 row matches.",
+        "1 row differs, 1 row is only in old.csv, 1 row is only in new.csv; 1 row matches in 3 of",
+        "in 3 of 5 columns; town and city were not compared.",
         "No key was given; id is used",
         "Column 'town' (VARCHAR) is only in old.csv.",
         "Bob → Bobby (1)",
@@ -70,7 +71,7 @@ def test_a_filter_applies_to_keys_of_two_types(skillian: Run, tmp_path: Path) ->
     compare = ("compare", "old.csv", "duckdb:///people.duckdb#t", "--key", "id")
     assert skillian(*compare, "--columns", "name", "--where", "id=1").returncode == 0
     done = skillian(*compare, "--columns", "name", "--where", "id=2")
-    assert (done.returncode, "1 row differs; 0 rows match." in done.stdout) == (1, True)
+    assert (done.returncode, "1 row differs; 0 rows match in 2 of 4" in done.stdout) == (1, True)
     assert skillian(*compare, "--columns", "name", "--where", "id=9").returncode == 2
 
 
@@ -187,3 +188,55 @@ compare:
     done = skillian("compare", "people.yaml")
     assert done.returncode == 2
     assert "`align_on` needs `measures`" in done.stderr
+
+
+WIDE = "id,amount,paid,note\n1,1.50,2024-01-01,x\n2,2.50,2024-01-02,y\n"
+PARTLY = (
+    "No row differs: all 2 rows of a.csv and b.csv match in 2 of 4 columns; amount and paid were"
+    " not compared."
+)
+
+
+@pytest.fixture
+def _partly(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(WIDE, encoding="utf-8")
+    other = WIDE.replace("1.50", "n/a").replace("2024-01-01", "soon")
+    (tmp_path / "b.csv").write_text(other, encoding="utf-8")
+
+
+@pytest.mark.usefixtures("_partly")
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "junit", "json"])
+def test_the_first_sentence_says_what_was_compared(
+    skillian: Run, tmp_path: Path, form: str
+) -> None:
+    done = skillian("compare", "a.csv", "b.csv", "--format", form, "--output", "report.txt")
+    assert done.returncode == 1, done.stderr
+    sentence = f"- {PARTLY}" if form == "markdown" else PARTLY
+    text = (tmp_path / "report.txt").read_text(encoding="utf-8")
+    assert sentence in text
+    if form == "json":
+        assert json.loads(text)["comparisons"][0]["sentences"][0] == PARTLY
+    else:
+        assert text.index(PARTLY) < text.index("No key was given")
+    assert PARTLY in done.stderr
+
+
+@pytest.mark.usefixtures("_partly")
+def test_columns_that_are_left_out_on_purpose_are_part_of_the_verdict_too(skillian: Run) -> None:
+    done = skillian("compare", "a.csv", "b.csv", "--ignore", "amount,paid")
+    assert done.returncode == 0, done.stdout
+    assert PARTLY in done.stdout
+    done = skillian("compare", "a.csv", "b.csv", "--columns", "id,note", "--format", "json")
+    [compared] = json.loads(done.stdout)["comparisons"]
+    assert compared["coverage"] == {
+        "compared": 2, "columns": 4, "not_compared": ["amount", "paid"]
+    }  # fmt: skip
+
+
+@pytest.mark.usefixtures("_partly")
+def test_columns_of_one_side_are_not_compared_either(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "b.csv").write_text(WIDE.replace("note", "remark").replace("x", "z"))
+    done = skillian("compare", "a.csv", "b.csv")
+    assert done.returncode == 1
+    part = "match in 3 of 5 columns; note and remark were not compared."
+    assert part in done.stdout

@@ -181,6 +181,7 @@ class RowComparisonBody(BaseModel):
     key: dict[str, Any]
     rows: dict[str, int]
     columns: list[dict[str, Any]]
+    coverage: dict[str, Any]
     not_compared: list[dict[str, Any]]
     schema_: Annotated[dict[str, Any], Field(alias="schema")]
     samples: dict[str, Any]

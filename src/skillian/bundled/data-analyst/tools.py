@@ -39,7 +39,7 @@ from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.engine import TableQuestion
-from skillian.errors import InvalidInputError, QueryError
+from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 FILTERS = (
@@ -225,6 +225,8 @@ class DataAnalyst:
                 arguments.filters,
                 thresholds=arguments.thresholds,
             )
+        except NamesValuesError as error:
+            raise InvalidInputError(error.without_values) if hidden else error from None
         except QueryError:
             if hidden:  # the message of the database may contain a value
                 names = " and ".join(hidden)

@@ -10,7 +10,7 @@ from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType
-from skillian.errors import InvalidInputError, UnknownNameError, quoted
+from skillian.errors import InvalidInputError, NamesValuesError, UnknownNameError, quoted
 
 _CONVERT = (
     "to use it, convert it in the `query` of a declared source, such as SELECT CAST(id AS BIGINT)"
@@ -36,11 +36,24 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """A column that is not compared, and why."""
+    """A column that is not compared.
+
+    Attributes:
+        column: Its name.
+        side: The side that has it.
+        reason: Why; it may name values.
+        brief: The reason without values, where it names some.
+    """
 
     column: str
     side: Side
     reason: str
+    brief: str = ""
+
+    @property
+    def without_values(self) -> str:
+        """The reason for those who may not see values."""
+        return self.brief or self.reason
 
     def to_dict(self) -> dict[str, str]:
         """The JSON form."""
@@ -76,9 +89,11 @@ class Pairing:
                 return self.pairs[names.index(match)]
         for each in self.not_compared:
             if each.column.casefold() == name.casefold():
-                raise InvalidInputError(
-                    f"column {quoted(name)} cannot be compared: {each.reason}; {_CONVERT}"
+                refusals = (
+                    f"column {quoted(name)} cannot be compared: {why}; {_CONVERT}"
+                    for why in (each.reason, each.without_values)
                 )
+                raise NamesValuesError(*refusals)
         for side, unpaired in (("b", self.only_a), ("a", self.only_b)):
             if match_name(name, unpaired) is not None:
                 raise InvalidInputError(
@@ -86,10 +101,10 @@ class Pairing:
                 )
         raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
 
-    def without(self, pair: ColumnPair, reason: str) -> Pairing:
+    def without(self, pair: ColumnPair, reason: str, brief: str) -> Pairing:
         """The columns without a pair that cannot be compared."""
         pairs = tuple(each for each in self.pairs if each != pair)
-        refused = NotCompared(pair.a, "both", reason)
+        refused = NotCompared(pair.a, "both", reason, brief)
         return replace(self, pairs=pairs, not_compared=(*self.not_compared, refused))
 
 
@@ -228,6 +243,19 @@ def key_pairs(pairing: Pairing, names: Sequence[str]) -> tuple[ColumnPair, ...]:
                 f"{quoted(pair.a)} cannot be a key: {reason}; name another column"
             ) from None
     return pairs
+
+
+def left_out(
+    pairs: Sequence[ColumnPair], a: Iterable[str], b: Iterable[str], mapping: Mapping[str, str]
+) -> tuple[str, ...]:
+    """The columns of both tables that are not among the pairs compared; a pair has one name."""
+    partners = pair_columns([*a], [*b], mapping)
+    known = {*(pair.b for pair in pairs), *partners.values()}
+    compared = {pair.a for pair in pairs}
+    return (
+        *(name for name in a if name not in compared),
+        *(name for name in b if name not in known),
+    )
 
 
 def of_two_engines(pairing: Pairing) -> Pairing:

@@ -23,6 +23,7 @@ from skillian.data.tables.columns import (
     Pairing,
     check_countable,
     key_pairs,
+    left_out,
     misplaced_rule,
     of_two_engines,
     paired,
@@ -30,10 +31,10 @@ from skillian.data.tables.columns import (
 )
 from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import most_meet, no_key, proposed_keys, proven
+from skillian.data.tables.keys import most_meet, primary_key, proposed_keys, proven, unidentified
 from skillian.data.tables.place import RowComparison, SideRows, null_of
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import TableKey, TableResult
+from skillian.data.tables.results import Coverage, TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
@@ -161,7 +162,7 @@ class TableEngine:
             if key.origin != "profile" or most_meet(best.rows):
                 break
         if best is None:
-            raise no_key(pairing)
+            raise unidentified(pairing)
         return best
 
     async def preview(self, question: TableQuestion) -> TablePreview:
@@ -211,6 +212,7 @@ class TableEngine:
             key=reasoned,
             rows=counts,
             columns=tuple(columns),
+            coverage=_coverage(question, comparison),
             not_compared=pairing.not_compared,
             schema=_schema(question, sides, pairing),
             samples=await findings.samples(self._top, counts, mismatches),
@@ -227,6 +229,12 @@ class TableEngine:
     async def aclose(self) -> None:
         """Drop everything that is staged."""
         await self._workspace.aclose()
+
+
+def _coverage(question: TableQuestion, comparison: RowComparison) -> Coverage:
+    a, b = (side.source.columns for side in comparison.sides)
+    others = left_out(comparison.pairs, a, b, question.mapping)
+    return Coverage(len(comparison.pairs), others)
 
 
 async def _paired(
@@ -277,7 +285,7 @@ async def _pairing(
     pairing = await _explained(pairing, partners, sides)
     key = question.key
     if not key and question.columns is not None:
-        catalogued = _primary_key(pairing, sides)
+        catalogued = primary_key(pairing, sides)
         key = catalogued.columns if catalogued else ()
     pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
@@ -302,7 +310,8 @@ def _without_unread(
                     continue
                 if pair in keys:
                     raise error.of_key()
-                return pairing.without(pair, f"{side.name} {error.reason}")
+                brief = f"{side.name} holds a value that is not of its type"
+                return pairing.without(pair, f"{side.name} {error.reason}", brief)
     raise error
 
 
@@ -320,7 +329,7 @@ async def _explained(
                 value, kind = side.value(names[index]), kinds[1 - index].kind
                 holds = await what_text_holds(side.source, value, kind)
                 reason += f"; {side.name} holds {holds}" if holds else ""
-        refused.append(replace(each, reason=reason))
+        refused.append(replace(each, reason=reason, brief=each.without_values))
     return replace(pairing, not_compared=tuple(refused))
 
 
@@ -381,7 +390,7 @@ async def _keys(
     if question.key:
         names = tuple(pair.a for pair in key_pairs(pairing, question.key))
         return (TableKey(names, "given", ""),)
-    catalogued = _primary_key(pairing, sides)
+    catalogued = primary_key(pairing, sides)
     if catalogued:
         return (catalogued,)
     return await proposed_keys(pairing, sides)
@@ -389,20 +398,3 @@ async def _keys(
 
 def _listed(side: SideRows) -> str:
     return ", ".join([*side.source.columns][:20]) or "none"
-
-
-def _primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
-    """The primary key of a, or else of b, if all of its columns can be compared."""
-    for index, side in enumerate(sides):
-        names = () if side.source.table is None else side.source.table.primary_key
-        pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
-        if names and all(name in pairs for name in names):
-            columns = tuple(pairs[name].a for name in names)
-            try:
-                key_pairs(pairing, columns)
-            except InvalidInputError:
-                continue
-            listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
-            reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
-            return TableKey(columns, "catalogue", reason)
-    return None

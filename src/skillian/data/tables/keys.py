@@ -22,12 +22,13 @@ from skillian.data.comparison.place import together
 from skillian.data.sql.templates import filled
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
-from skillian.data.tables.columns import ColumnPair, Pairing
+from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.proposals import NoKeyError, proposed_renames, renamed, renamed_key
+from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
 from skillian.data.tables.results import Proposal, RowCounts, TableKey
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
+from skillian.errors import InvalidInputError
 
 SAMPLED_ROWS = 5000
 PART = 32
@@ -113,8 +114,8 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
     columns without NULL precede others, and names such as `id` precede other names.
 
     Raises:
-        NoKeyError: No combination can be unique, or a column that identifies a row seems to have
-            another name on each side.
+        InvalidInputError: No combination can be unique, or a column that identifies a row seems to
+            have another name on each side.
     """
     usable = [pair for pair in _exact(pairing) if _is_usable(pair)]
     samples = await together(*(_sample(side, index, usable) for index, side in enumerate(sides)))
@@ -133,7 +134,7 @@ async def proposed_keys(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> t
             raise renamed_key(keys[0])
         if not likely:
             reasons = [*_repeats(usable, samples, sides), *_not_compared(pairing)]
-            raise no_key(pairing, [*reasons, *renamed(renames)])
+            raise unidentified(pairing, [*reasons, *renamed(renames)])
     return tuple(each.key for each in likely[:_PROPOSED])
 
 
@@ -167,6 +168,23 @@ def most_meet(rows: RowCounts) -> bool:
     return _MOST * rows.met >= (_MOST - 1) * min(rows.rows_a, rows.rows_b)
 
 
+def primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
+    """The primary key of a, or else of b, if all of its columns can be compared."""
+    for index, side in enumerate(sides):
+        names = () if side.source.table is None else side.source.table.primary_key
+        pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
+        if names and all(name in pairs for name in names):
+            columns = tuple(pairs[name].a for name in names)
+            try:
+                key_pairs(pairing, columns)
+            except InvalidInputError:
+                continue
+            listed, verb = " and ".join(columns), "is" if len(columns) == 1 else "are"
+            reason = f"No key was given; {listed} {verb} the primary key of {side.name}."
+            return TableKey(columns, "catalogue", reason)
+    return None
+
+
 def proven(key: TableKey, rows: RowCounts, names: Sequence[str]) -> TableKey | None:
     """The key, a proposed one with its reason; None if that is repeated on both sides."""
     if key.origin != "profile":
@@ -185,10 +203,10 @@ def _reasoned(columns: tuple[str, ...], use: str, where: str) -> TableKey:
     return TableKey(columns, "profile", reason)
 
 
-def no_key(pairing: Pairing, reasons: Sequence[str] = ()) -> NoKeyError:
+def unidentified(pairing: Pairing, reasons: Sequence[str] = ()) -> InvalidInputError:
     """The error for tables without columns that identify a row."""
     names = ", ".join(pair.a for pair in _exact(pairing) if _is_usable(pair)) or "none"
-    return NoKeyError(
+    return no_key(
         "no key was given, and no column or combination of up to three identifies a row (usable"
         f" columns: {names})",
         reasons,

@@ -14,7 +14,7 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import Proposal, map_options
 from skillian.data.tables.transport import transported
-from skillian.errors import InvalidInputError, UnreadableColumnError
+from skillian.errors import NamesValuesError, UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
 _MOST_COLUMNS = 50
@@ -23,17 +23,17 @@ _SIMILAR_VALUES = 0.5
 _WAYS_ON = "name the columns of the `key`, or compare rows by how often each occurs (`multiset`)"
 
 
-class NoKeyError(InvalidInputError):
-    """No columns identify a row.
+def no_key(problem: str, reasons: Sequence[str] = ()) -> NamesValuesError:
+    """The error for tables without columns that identify a row.
 
     Args:
         problem: What is missing.
         reasons: Why each near candidate is none; they may name values.
     """
-
-    def __init__(self, problem: str, reasons: Sequence[str] = ()) -> None:
-        self.problem = problem
-        super().__init__("; ".join((problem, *reasons, _WAYS_ON)))
+    whole, brief = (
+        f"{'; '.join(parts)}; {_WAYS_ON}" for parts in ((problem, *reasons), (problem,))
+    )
+    return NamesValuesError(whole, brief)
 
 
 async def proposed_renames(
@@ -77,10 +77,10 @@ async def proposed_renames(
     return tuple(chosen)
 
 
-def renamed_key(pair: Proposal) -> NoKeyError:
+def renamed_key(pair: Proposal) -> NamesValuesError:
     """The error for a column that identifies a row and has another name on each side."""
     key = f"{map_options([(pair.a, pair.b)])} --key {shlex.quote(pair.a)}"
-    return NoKeyError(
+    return no_key(
         "no key was given, and the column that identifies a row seems to have another name on each"
         f" side: add {key} ({pair.reason})"
     )

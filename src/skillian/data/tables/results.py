@@ -12,6 +12,7 @@ from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.tables.columns import NotCompared
 
+_NAMED = 5
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 
@@ -90,6 +91,47 @@ class ValuePair:
     def to_dict(self) -> dict[str, object]:
         """The pair for JSON."""
         return {"a": self.a, "b": self.b, "count": self.count}
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How many columns a comparison is about.
+
+    Attributes:
+        compared: The columns that were compared, those of the key among them.
+        left_out: The names of all others of both sides, whatever the reason.
+    """
+
+    compared: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """How many columns both sides have; a pair is one."""
+        return self.compared + len(self.left_out)
+
+    @property
+    def words(self) -> str:
+        """Such as ` in 9 of 11 columns`; empty if all were compared."""
+        return f" in {self.compared:,} of {self.columns:,} columns" if self.left_out else ""
+
+    @property
+    def rest(self) -> str:
+        """Such as `; amount and date were not compared`; empty if all were."""
+        if not self.left_out:
+            return ""
+        names, more = self.left_out[:_NAMED], len(self.left_out) - _NAMED
+        *others, last = (*names, f"{more:,} more") if more > 0 else names
+        listed = f"{', '.join(others)} and {last}" if others else last
+        return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"
+
+    def to_dict(self) -> dict[str, object]:
+        """The coverage for JSON."""
+        return {
+            "compared": self.compared,
+            "columns": self.columns,
+            "not_compared": list(self.left_out),
+        }
 
 
 def percent(part: int, whole: int) -> str:
@@ -271,6 +313,7 @@ class TableResult:
         key: What identifies a row.
         rows: How many rows are in each class.
         columns: The columns that were compared.
+        coverage: How many columns were compared, and which were not.
         not_compared: Those that could not be.
         schema: The columns of both sides next to each other.
         samples: Some rows of each class.
@@ -287,6 +330,7 @@ class TableResult:
     key: TableKey
     rows: RowCounts
     columns: tuple[ColumnResult, ...]
+    coverage: Coverage
     not_compared: tuple[NotCompared, ...]
     schema: SchemaDiff
     samples: Samples
@@ -312,6 +356,7 @@ class TableResult:
             "key": self.key.to_dict(),
             "rows": self.rows.to_dict(),
             "columns": [column.to_dict() for column in self.columns],
+            "coverage": self.coverage.to_dict(),
             "not_compared": [each.to_dict() for each in self.not_compared],
             "schema": self.schema.to_dict(),
             "samples": self.samples.to_dict(),

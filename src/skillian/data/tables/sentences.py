@@ -18,15 +18,11 @@ def _verdict(result: TableResult) -> str:
     rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:
         return f"Neither {a} nor {b} has rows."
-    if rows.are_equal and result.not_compared:
-        return (
-            f"No row of {a} ({rows.rows_a:,}) and {b} ({rows.rows_b:,}) differs in the columns that"
-            " were compared."
-        )
+    scope, rest = result.coverage.words, result.coverage.rest
     if rows.are_equal:
         if rows.rows_a == 1:
-            return f"No row differs: the only row of {a} and {b} matches."
-        return f"No row differs: all {rows.rows_a:,} rows of {a} and {b} match."
+            return f"No row differs: the only row of {a} and {b} matches{scope}{rest}."
+        return f"No row differs: all {rows.rows_a:,} rows of {a} and {b} match{scope}{rest}."
     parts: list[str] = []
     if rows.differing:
         parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")
@@ -37,7 +33,7 @@ def _verdict(result: TableResult) -> str:
     if duplicates:
         parts.append(f"{_rows(duplicates)} {_have(duplicates)} a key that is repeated")
     matched = f"{_rows(rows.matched)} match{'es' if rows.matched == 1 else ''}"
-    return f"{', '.join(parts)}; {matched}."
+    return f"{', '.join(parts)}; {matched}{scope}{rest}."
 
 
 def _keys(result: TableResult) -> Iterator[str]:

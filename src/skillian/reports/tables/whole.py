@@ -36,6 +36,7 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
     """The line of a table; `page` is the address of its own page."""
     counts: tuple[int | None, ...] = (None,) * len(HEADINGS)
     sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
+    scope = ""
     if isinstance(outcome, RowsCompared):
         rows = outcome.result.rows
         counts = (
@@ -43,8 +44,9 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
             rows.duplicate_keys_a + rows.duplicate_keys_b,
         )
         sentences = outcome.result.sentences
+        scope = outcome.result.coverage.words
     name, verdict = outcome.comparison.name, outcome.verdict
-    return TableLine(name, verdict, _WORDS[verdict], counts, sentences, page)
+    return TableLine(name, verdict, f"{_WORDS[verdict]}{scope}", counts, sentences, page)
 
 
 def in_total(outcomes: Sequence[Outcome]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from nicegui import ui
 
 from skillian.data.schema.diff import distinct_names
-from skillian.data.tables.results import percent
+from skillian.data.tables.results import Coverage, percent
 from skillian.display import printable
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
@@ -136,14 +136,13 @@ def _rules(result: RowsResult) -> Sequence[str]:
 
 def _sentence(result: RowsResult) -> Sequence[str]:
     rows, names = result["rows"], _names(result)
-    counts = _classes(result)
+    counts, coverage = _classes(result), _coverage(result)
     if not sum(counts.values()):
         return (f"Neither {names[0]} nor {names[1]} has rows.",)
     if rows["matched"] == rows["a"] == rows["b"]:
         if rows["a"] == 1:
-            return ("The only row of both sides matches.",)
-        every = ("All ", text.amount(rows["a"]), " rows match")
-        return (*every, " in the columns that were compared." if result["not_compared"] else ".")
+            return (f"The only row of both sides matches{coverage}.",)
+        return ("All ", text.amount(rows["a"]), f" rows match{coverage}.")
     words = {
         "differing": ("differs", "differ"),
         "only_in_a": (f"is only in {names[0]}", f"are only in {names[0]}"),
@@ -155,7 +154,14 @@ def _sentence(result: RowsResult) -> Sequence[str]:
         for name, (one, many) in words.items()
         if counts[name]
     ]
-    return (*joined(parts), ".")
+    return (*joined(parts), f"; compared{coverage}." if coverage else ".")
+
+
+def _coverage(result: RowsResult) -> str:
+    """How many of the columns were compared, and which were not, unless all were."""
+    known = result["coverage"]
+    coverage = Coverage(known["compared"], tuple(known["not_compared"]))
+    return printable(f"{coverage.words}{coverage.rest}")
 
 
 def _amounts(result: RowsResult) -> set[str]:

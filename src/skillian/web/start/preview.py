@@ -17,8 +17,6 @@ from skillian.web.shell import text
 from skillian.web.shell.elements import Heading, scroll_region
 from skillian.web.shell.rows_table import rows_table
 
-_NO_KEY = "No column, and no combination of up to three, identifies a row: rows are counted."
-
 
 class Preview:
     """Shows the columns and the first rows of two files, and offers their key.
@@ -38,10 +36,8 @@ class Preview:
         self._proposed = list(key.columns) if key else []
         self._key = select("Key columns", names, self._proposed, multiple=True).classes("full")
         self._multiset = ui.checkbox("Rows have no key: count how often each occurs")
-        self._multiset.set_value(key is None)
-        self._key.set_enabled(key is not None)
         self._multiset.on_value_change(lambda event: self._key.set_enabled(not event.value))
-        reason = printable(key.reason) if key else _NO_KEY
+        reason = printable(key.reason if key else preview.no_key)
         ui.label(reason).classes("soft small").props["data-testid"] = "key-reason"
         _columns(files, preview)
         with ui.element("div").classes("preview-sides"):

@@ -162,3 +162,22 @@ async def test_a_server_deletes_what_one_that_was_killed_has_left(
         (folder / name).touch()
     async with serve(uploads=tmp_path / "files"):
         assert stored(tmp_path) == []
+
+
+async def test_files_that_share_no_key_are_refused_with_the_pairs_that_may_be_one(
+    serve: Serve, tmp_path: Path
+) -> None:
+    rows = [f"A{n},{n % 7},open" for n in range(40)]
+    headers = "customer_id,region,status", "cust_id,area,status"
+    async with serve(uploads=tmp_path / "files") as server:
+        texts = ["\n".join([header, *rows]) for header in headers]
+        a, b = [await put(server, "same.csv", text) for text in texts]
+        names = f"upload:{a['id']}", f"upload:{b['id']}"
+        status, refused = await compared(server, *names)
+        assert status == 422, refused
+        assert "--map customer_id=cust_id --key customer_id" in str(refused)
+        paired = {"customer_id": "cust_id"}
+        status, result = await compared(server, *names, map=paired, key=["customer_id"])
+        assert (status, result["equal"]) == (200, False)
+        assert result["coverage"]["compared"] == 2
+        assert "match in 2 of 4 columns" in result["sentences"][0]

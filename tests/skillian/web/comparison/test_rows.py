@@ -50,7 +50,8 @@ async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Serv
         await sees(user, "Rows differ")
         verdict = (
             "24 rows differ, 2 rows are only in customers, 1 row is only in customers_copy,"
-            " 3 rows have a key that is repeated."
+            " 3 rows have a key that is repeated; compared in 5 of 7 columns; segment and grade"
+            " were not compared."
         )
         shown = written(user)
         assert verdict in shown
@@ -137,7 +138,7 @@ async def test_equal_rows_with_other_columns_are_not_equal_tables(customers: Ser
     key = await rows_compared(customers, key=["id"], filters={"id": 14})
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Columns differ")
-        assert "The only row of both sides matches." in written(user)
+        assert "The only row of both sides matches in 5 of 7 columns;" in written(user)
 
 
 async def test_names_and_values_are_texts(customers: Service) -> None:
