@@ -50,6 +50,7 @@ class TableQuestion:
         key: The columns that identify a row; empty to find them.
         columns: The only columns to compare; None for all.
         ignore: Columns not to compare.
+        accept: Columns whose differences of the schemas are no findings; `*` are all.
         mapping: The name in b of columns of a that have another one there.
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
@@ -62,6 +63,7 @@ class TableQuestion:
     key: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict[str, str])
     rules: Rules = field(default_factory=Rules)
     filters: Filters = field(default_factory=dict[str, object])
@@ -205,7 +207,9 @@ class TableEngine:
             columns=tuple(columns),
             coverage=_coverage(question, comparison),
             not_compared=pairing.not_compared,
-            schema=_schema(question, sides, pairing),
+            schema=_schema(question, sides, pairing).where_values_fit(
+                [pair.a for pair in comparison.pairs if counts.are_equal and pair.is_exact]
+            ),
             samples=await findings.samples(self._top, counts, mismatches),
             listed=await findings.samples(question.listed, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
@@ -274,6 +278,7 @@ async def _pairing(
     if not key and question.columns is not None:
         catalogued = primary_key(pairing, sides)
         key = catalogued.columns if catalogued else ()
+    pairing.check(name for name in question.accept if name != "*")
     pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [_with_missing(side, names) for side, names in zip(sides, missing, strict=True)]
     if sides[0].connector.dialect != sides[1].connector.dialect:
@@ -359,7 +364,7 @@ def _schema(
         {one: other for one, other in question.mapping.items() if one not in ignored},
         ignored,
         names=distinct_names((question.a, question.b)),
-    )
+    ).accepting(question.accept)
 
 
 async def _keys(
