@@ -151,9 +151,10 @@ class TableEngine:
             if result is None:
                 continue
             tried.append({*key.columns})
-            if best is None or result.rows.met > best.rows.met:
+            is_good = key.origin != "profile" or most_meet(result.rows)
+            if best is None or is_good:
                 best = result
-            if key.origin != "profile" or most_meet(best.rows):
+            if is_good:
                 break
         if best is None:
             raise unidentified(pairing)
