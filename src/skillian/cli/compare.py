@@ -101,16 +101,17 @@ _Output = Annotated[
     ),
 ]
 _Key = Annotated[
-    list[str] | None,
-    typer.Option(help="The columns that identify a row: a,b; repeatable.", rich_help_panel=_ROWS),
+    list[str] | None, _text_option("--key", "The columns that identify a row: a,b; repeatable.")
 ]
 _Columns = Annotated[
-    list[str] | None,
-    typer.Option(help="Compare only these columns: a,b,c.", rich_help_panel=_ROWS),
+    list[str] | None, _text_option("--columns", "Compare only these columns: a,b,c.")
 ]
 _Ignore = Annotated[
+    list[str] | None, _text_option("--ignore", "Do not compare these columns: a,b,c.")
+]
+_Accept = Annotated[
     list[str] | None,
-    typer.Option(help="Do not compare these columns: a,b,c.", rich_help_panel=_ROWS),
+    _text_option("--accept", "Columns whose schemas may differ: schema:name; all: schema:*."),
 ]
 _Mapping = Annotated[
     list[str] | None,
@@ -187,6 +188,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     key: _Key = None,
     columns: _Columns = None,
     ignore: _Ignore = None,
+    accept: _Accept = None,
     mapping: _Mapping = None,
     column: _Column = None,
     absolute: _Absolute = None,
@@ -218,7 +220,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     from skillian.cli.compare_rows import RowOptions
 
     rows = RowOptions(
-        *(key or (), columns or (), ignore or (), mapping or (), column or ()),
+        *(key or (), columns or (), ignore or (), accept or (), mapping or (), column or ()),
         *(absolute, relative, seconds, precision, zone),
         *(trim, ignore_case, nfc, collapse_whitespace, empty_is_null, multiset),
     )

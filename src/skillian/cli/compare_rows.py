@@ -28,6 +28,7 @@ class RowOptions:
     key: Sequence[str]
     columns: Sequence[str]
     ignore: Sequence[str]
+    accept: Sequence[str]
     map: Sequence[str]
     column: Sequence[str]
     absolute: Decimal | None
@@ -61,6 +62,7 @@ class RowOptions:
         saved: dict[str, Any] = {
             "key": listed(self.key),
             "ignore": listed(self.ignore),
+            "accept": listed(self.accept),
             "rules": {"all": common, "columns": dict(map(_column_rule, self.column))},
             "multiset": self.multiset,
         }

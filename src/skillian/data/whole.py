@@ -163,17 +163,19 @@ def _planned(
 
 
 def _settings(a: Table, b: Table, template: SavedComparison) -> dict[str, object]:
-    """The columns to ignore, and whether to compare without a key."""
+    """The columns to ignore and to accept, and whether to compare without a key."""
     try:
         paired = pair_columns([*a.columns], [*b.columns])
         known = {name.casefold() for table in (a, b) for name in table.columns}
     except ToolError:  # a table that cannot be read; the comparison reports it
-        return {"ignore": ()}
+        return {"ignore": (), "accept": ()}
     back = {other: one for one, other in paired.items()}
     keys = (a.primary_key, tuple(back.get(name, "") for name in b.primary_key))
     usable = any(key and all(name in paired for name in key) for key in keys)
     ignored = tuple(name for name in template.ignore if name.casefold() in known)
-    return {"ignore": ignored, "multiset": template.multiset and not usable}
+    columns = zip(template.accept, template.accepted_columns, strict=True)
+    accepted = tuple(each for each, name in columns if name.casefold() in {*known, "*"})
+    return {"ignore": ignored, "accept": accepted, "multiset": template.multiset and not usable}
 
 
 def _source(connection: str, table: Table) -> Source:

@@ -78,12 +78,12 @@ def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
             message = f"{column.a} differs in {_rows(column.mismatches)}"
             problem = _element("failure", "difference", message, lines)
         yield f"column {column.a}", problem
-    schema = result.schema
+    missing = [each for each in outcome.schema_findings if each.aspect == "column"]
     for columns, source in (
-        (schema.only_in_a, result.source_a),
-        (schema.only_in_b, result.source_b),
+        ([each.column_a for each in missing if each.column_a], result.source_a),
+        ([each.column_b for each in missing if each.column_b], result.source_b),
     ):
-        message = f"only {source} has {', '.join(column.name for column in columns)}"
+        message = f"only {source} has {', '.join(columns)}"
         yield (
             f"no column is only in {source}",
             _element("failure", "schema", message, ()) if columns else None,

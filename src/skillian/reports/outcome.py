@@ -58,7 +58,7 @@ class Compared:
         schema = self.result.schema
         if schema is None:
             return ()
-        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
+        return schema.unaccepted if self.comparison.fail_on == "schema" else schema.findings
 
     @property
     def schema_sentences(self) -> tuple[str, ...]:
@@ -128,7 +128,7 @@ class RowsCompared:
     def schema_findings(self) -> tuple[SchemaDifference, ...]:
         """The differences of the schemas that are findings; with `fail_on: schema`, all."""
         schema = self.result.schema
-        return schema.differences if self.comparison.fail_on == "schema" else schema.findings
+        return schema.unaccepted if self.comparison.fail_on == "schema" else schema.findings
 
     @property
     def reason(self) -> str | None:

@@ -157,6 +157,7 @@ def question_of(comparison: SavedComparison) -> TableQuestion:
         key=comparison.key,
         columns=None if isinstance(names, Mapping) else names,
         ignore=comparison.ignore,
+        accept=comparison.accepted_columns,
         mapping={**(names if isinstance(names, Mapping) else {}), **comparison.map},
         rules=comparison.rules,
         filters=comparison.filters,

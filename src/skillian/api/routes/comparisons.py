@@ -139,6 +139,7 @@ class CompareRequest(Body):
     columns: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
     map: Annotated[dict[Name, Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
     ignore: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
+    accept: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
     rules: Rules | None = None
     multiset: bool = False
 

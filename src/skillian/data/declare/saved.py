@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
@@ -19,7 +19,8 @@ FailOn = Literal["minor", "major", "new", "schema"]
 _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-_OF_ROWS = ("key", "columns", "map", "ignore", "rules", "multiset")
+_OF_ROWS = ("key", "columns", "map", "ignore", "accept", "rules", "multiset")
+_ACCEPTED = "schema:"
 
 
 class SavedComparison(Definition):
@@ -28,8 +29,9 @@ class SavedComparison(Definition):
     With `measures` it compares their sums for each combination of `align_on`; `thresholds` have
     precedence over those of the sources. Without `measures` it compares whole rows: `key` has the
     columns that identify one, `columns` those to compare, `map` the names in b of columns of a
-    (`columns` may have them too), and `rules` how cells are compared. `filters` are in the filter
-    language.
+    (`columns` may have them too), and `rules` how cells are compared. `accept` has the columns
+    whose differences of the schemas are no findings, such as `schema:name`; `schema:*` are all.
+    `filters` are in the filter language.
     """
 
     name: Name
@@ -44,8 +46,17 @@ class SavedComparison(Definition):
     columns: tuple[ColumnName, ...] | dict[ColumnName, ColumnName] | None = None
     map: dict[ColumnName, ColumnName] = Field(default_factory=dict)
     ignore: tuple[ColumnName, ...] = ()
+    accept: tuple[ColumnName, ...] = ()
     rules: Rules = Rules()
     multiset: bool = False
+
+    @field_validator("accept")
+    @classmethod
+    def _of_schemas(cls, accept: tuple[str, ...]) -> tuple[str, ...]:
+        for each in accept:
+            if not each.removeprefix(_ACCEPTED) or not each.startswith(_ACCEPTED):
+                raise ValueError(f"`{each}` is not of the form `{_ACCEPTED}COLUMN`")
+        return accept
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
@@ -56,6 +67,11 @@ class SavedComparison(Definition):
         if stated:
             raise ValueError(f"{', '.join(stated)} compares whole rows, without `measures`")
         return self
+
+    @property
+    def accepted_columns(self) -> tuple[str, ...]:
+        """The columns whose differences of the schemas are no findings; `*` are all."""
+        return tuple(each.removeprefix(_ACCEPTED) for each in self.accept)
 
     @property
     def is_of_rows(self) -> bool:

@@ -220,10 +220,11 @@ async def _bound(
         relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
         return BoundSource(name, definition, connector, relation, table.columns, table=table)
     query = admit_query(definition.query or "", connector.dialect)
-    _check_tables(name, query, tables)
+    read = _tables_of(name, query, tables)
     columns = await connector.describe(compile_sql(query, connector.dialect))
     engine = next((table.engine for table in tables.values()), "")
-    table = Table("", name, columns, engine=engine)
+    inferred = any(table.inferred for table in read)
+    table = Table("", name, columns, engine=engine, inferred=inferred)
     rows = query.subquery(sql.name(_ROWS))
     return BoundSource(name, definition, connector, rows, columns, table=table)
 
@@ -249,12 +250,14 @@ def find_table(where: str, name: str, tables: Tables) -> Table:
     raise QueryError(f"{where}: there is no table {name!r} in its database; nearest: {near}")
 
 
-def _check_tables(source: str, query: exp.Select, tables: Tables) -> None:
+def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:
+    """The tables that a query reads; raises `QueryError` for one that does not exist."""
     own = {cte.alias for cte in query.find_all(exp.CTE)}
-    for table in query.find_all(exp.Table):
-        name = f"{table.db}.{table.name}" if table.db else table.name
-        if name not in own:
-            find_table(f"source {source}", name, tables)
+    names = [
+        f"{table.db}.{table.name}" if table.db else table.name
+        for table in query.find_all(exp.Table)
+    ]
+    return [find_table(f"source {source}", name, tables) for name in names if name not in own]
 
 
 def _match(name: str, known: Iterable[str]) -> str | None:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from skillian.connectors.base import Declaration, Table
 from skillian.data.schema.engines import UNSIZED, LogicalType
-from skillian.data.schema.matrix import LOSSES, Relation, relation
+from skillian.data.schema.matrix import LOSSES, TELLING, Relation, relation
 from skillian.data.schema.types import logical_type
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
@@ -79,6 +79,8 @@ class SchemaDifference:
         column_b: The same for b.
         sentence: The difference in words.
         is_finding: Whether data is missing or does not fit, so that the tables count as different.
+        may_fit: Whether it is none if every value of a fits: types of two engines.
+        is_accepted: Whether the user accepts it, so that it is no finding of any kind.
     """
 
     aspect: Aspect
@@ -86,6 +88,8 @@ class SchemaDifference:
     column_b: str | None
     sentence: str
     is_finding: bool = False
+    may_fit: bool = False
+    is_accepted: bool = False
 
     def to_dict(self) -> dict[str, object]:
         """The difference for JSON."""
@@ -93,7 +97,8 @@ class SchemaDifference:
             "aspect": self.aspect,
             "column_a": self.column_a,
             "column_b": self.column_b,
-            "finding": self.is_finding,
+            "finding": self.is_finding and not self.is_accepted,
+            "accepted": self.is_accepted,
             "sentence": self.sentence,
         }
 
@@ -112,7 +117,31 @@ class SchemaDiff:
     @property
     def findings(self) -> tuple[SchemaDifference, ...]:
         """The differences that count as findings unless the user wants to know of all."""
-        return tuple(each for each in self.differences if each.is_finding)
+        return tuple(each for each in self.unaccepted if each.is_finding)
+
+    @property
+    def unaccepted(self) -> tuple[SchemaDifference, ...]:
+        """All differences but those that the user accepts."""
+        return tuple(each for each in self.differences if not each.is_accepted)
+
+    def accepting(self, names: Collection[str]) -> "SchemaDiff":
+        """The same differences, those of these columns accepted; `*` are all."""
+        folds = {name.casefold() for name in names}
+        accepted = tuple(
+            replace(each, is_accepted="*" in folds or not folds.isdisjoint(_folds_of(each)))
+            for each in self.differences
+        )
+        return replace(self, differences=accepted)
+
+    def where_values_fit(self, columns: Collection[str]) -> "SchemaDiff":
+        """The same differences; the types of these columns of a are known to hold every value."""
+        known = tuple(
+            replace(each, is_finding=False, sentence=f"{each.sentence}; every value fits")
+            if each.may_fit and each.column_a in columns
+            else each
+            for each in self.differences
+        )
+        return replace(self, differences=known)
 
     def without_findings(self) -> "SchemaDiff":
         """The same differences, none of which is a finding."""
@@ -225,6 +254,11 @@ def _known(name: str, columns: Sequence[str], side: str) -> str:
     return alike[0]
 
 
+def _folds_of(difference: SchemaDifference) -> set[str]:
+    names = difference.column_a, difference.column_b
+    return {name.casefold() for name in names if name is not None}
+
+
 def _by_fold(names: Iterable[str]) -> dict[str, list[str]]:
     folds: dict[str, list[str]] = {}
     for name in names:
@@ -277,7 +311,13 @@ def _of_pair(
     sentence = _type_sentence(pair, names)
     if sentence:
         is_finding = not pair.is_guessed and _is_type_finding(pair, tables[0].engine)
-        yield SchemaDifference("type", *columns, sentence, is_finding)
+        may_fit = (
+            is_finding
+            and tables[0].engine != tables[1].engine
+            and pair.relation.kind == "loses"
+            and TELLING.issuperset(pair.relation.losses)
+        )
+        yield SchemaDifference("type", *columns, sentence, is_finding, may_fit)
     nullable = pair.a.nullable, pair.b.nullable
     if None not in nullable and nullable[0] != nullable[1]:
         with_null, without = names if nullable[0] else names[::-1]

@@ -21,6 +21,8 @@ LOSSES: Mapping[Loss, str] = {
     "fields": "fields that it does not have",
 }
 """What is lost, in words."""
+TELLING: frozenset[Loss] = frozenset(LOSSES.keys() - {"zone", "fields"})
+"""What a value that is the same on both sides has not lost."""
 
 
 @dataclass(frozen=True, slots=True)

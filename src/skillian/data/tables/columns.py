@@ -33,6 +33,11 @@ class ColumnPair:
         """The name for both: that of a."""
         return self.a
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether only the same values are equal."""
+        return self.cells.rule == EXACT
+
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
@@ -100,6 +105,26 @@ class Pairing:
                     f"column {quoted(name)} is not in {side}; if it has another name there, map it"
                 )
         raise UnknownNameError("column", name, [pair.a for pair in self.pairs])
+
+    def check(self, names: Iterable[str]) -> set[str]:
+        """The names as the columns of either side are written.
+
+        Raises:
+            UnknownNameError: Neither side has such a column.
+        """
+        columns = {
+            *(name for pair in self.pairs for name in (pair.a, pair.b)),
+            *(each.column for each in self.not_compared),
+            *self.only_a,
+            *self.only_b,
+        }
+        matches: set[str] = set()
+        for name in names:
+            match = match_name(name, columns)
+            if match is None:
+                raise UnknownNameError("column", name, columns)
+            matches.add(match)
+        return matches
 
     def without(self, pair: ColumnPair, reason: str, brief: str) -> Pairing:
         """The columns without a pair that cannot be compared."""
@@ -198,18 +223,7 @@ def selected(
         InvalidInputError: A stated column cannot be compared.
     """
     key_names = {pairing.find(name).a for name in keys}
-    known = {
-        *(name for pair in pairing.pairs for name in (pair.a, pair.b)),
-        *(each.column for each in pairing.not_compared),
-        *pairing.only_a,
-        *pairing.only_b,
-    }
-    dropped: set[str] = set()
-    for name in ignore:
-        match = match_name(name, known)
-        if match is None:
-            raise UnknownNameError("column", name, known)
-        dropped.add(match)
+    dropped = pairing.check(ignore)
     if columns is not None:
         stated = {pairing.find(name).a for name in (*columns, *keys)}
         pairs = tuple(pair for pair in pairing.pairs if pair.a in stated)

@@ -51,6 +51,7 @@ class TableQuestion:
         key: The columns that identify a row; empty to find them.
         columns: The only columns to compare; None for all.
         ignore: Columns not to compare.
+        accept: Columns whose differences of the schemas are no findings; `*` are all.
         mapping: The name in b of columns of a that have another one there.
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
@@ -63,6 +64,7 @@ class TableQuestion:
     key: tuple[str, ...] = ()
     columns: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
+    accept: tuple[str, ...] = ()
     mapping: Mapping[str, str] = field(default_factory=dict[str, str])
     rules: Rules = field(default_factory=Rules)
     filters: Filters = field(default_factory=dict[str, object])
@@ -157,9 +159,10 @@ class TableEngine:
             if result is None:
                 continue
             tried.append({*key.columns})
-            if best is None or result.rows.met > best.rows.met:
+            is_good = key.origin != "profile" or most_meet(result.rows)
+            if best is None or is_good:
                 best = result
-            if key.origin != "profile" or most_meet(best.rows):
+            if is_good:
                 break
         if best is None:
             raise unidentified(pairing)
@@ -214,7 +217,9 @@ class TableEngine:
             columns=tuple(columns),
             coverage=_coverage(question, comparison),
             not_compared=pairing.not_compared,
-            schema=_schema(question, sides, pairing),
+            schema=_schema(question, sides, pairing).where_values_fit(
+                [pair.a for pair in comparison.pairs if counts.are_equal and pair.is_exact]
+            ),
             samples=await findings.samples(self._top, counts, mismatches),
             listed=await findings.samples(question.listed, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
@@ -287,6 +292,7 @@ async def _pairing(
     if not key and question.columns is not None:
         catalogued = primary_key(pairing, sides)
         key = catalogued.columns if catalogued else ()
+    pairing.check(name for name in question.accept if name != "*")
     pairing = selected(pairing, question.columns, question.ignore, key)
     empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
     if dialects[0] != dialects[1]:
@@ -368,7 +374,7 @@ def _schema(
         {one: other for one, other in question.mapping.items() if one not in ignored},
         ignored,
         names=distinct_names((question.a, question.b)),
-    )
+    ).accepting(question.accept)
 
 
 async def _keys(

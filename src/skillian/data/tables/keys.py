@@ -2,8 +2,8 @@
 
 A sample of each side rules out most columns and combinations. The others are counted in one scan of
 each side, by the keys whose hash is divisible by `PART`: a repeated key among them rules out the
-candidate. What the comparison itself then counts is the proof (`proven`): a key is as good as the
-number of rows that meet by it (`most_meet`), and none contains another one that identifies a side.
+candidate. What the comparison itself then counts is the proof (`proven`): the first key by which
+most rows meet is used, and none contains another one that identifies a side.
 """
 
 from __future__ import annotations
@@ -37,8 +37,6 @@ _COMBINED = 8
 _LARGEST = (4, 3, 2)
 """How many candidates of one, two and three columns are counted."""
 _PROPOSED = 4
-_MOST = 10
-"""Of this many rows all but one meet by a good key."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _KEY_WORDS = frozenset(
     {"id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "sku", "ref", "account"}
@@ -164,8 +162,8 @@ def _is_poor(candidate: KeyCandidate, samples: Sequence[_Sample]) -> bool:
 
 
 def most_meet(rows: RowCounts) -> bool:
-    """Whether no other key needs to be tried, because most rows of the smaller side meet."""
-    return _MOST * rows.met >= (_MOST - 1) * min(rows.rows_a, rows.rows_b)
+    """Whether no other key needs to be tried, because half of the smaller side's rows meet."""
+    return 2 * rows.met >= min(rows.rows_a, rows.rows_b)
 
 
 def primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:

@@ -148,3 +148,24 @@ def test_ignored_columns_are_left_out() -> None:
 )
 def test_the_table_follows_the_url(text: str, parts: tuple[str, str]) -> None:
     assert split_url(text) == parts
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "is_finding"),
+    [
+        (("postgres", "text"), ("mysql", "varchar(20)"), False),
+        (("postgres", "bigint"), ("mysql", "int"), False),
+        (("postgres", "timestamp without time zone"), ("mysql", "date"), False),
+        (("postgres", "timestamp with time zone"), ("duckdb", "TIMESTAMP"), True),
+        (("postgres", "text"), ("postgres", "character varying(20)"), True),
+        (("postgres", "integer"), ("duckdb", "VARCHAR"), True),
+    ],
+)
+def test_what_may_be_lost_between_two_engines_is_none_if_every_value_fits(
+    a: tuple[str, str], b: tuple[str, str], *, is_finding: bool
+) -> None:
+    one, other = (table(engine, ("v", kind)) for engine, kind in (a, b))
+    diff = compare_schemas(one, other)
+    assert len(diff.findings) == 1
+    assert bool(diff.where_values_fit(["v"]).findings) == is_finding
+    assert diff.where_values_fit([]) == diff

@@ -226,11 +226,17 @@ def test_columns_that_are_repeated_in_most_rows_of_the_other_side_are_no_key(
 
 
 @pytest.mark.parametrize("rows", [300, 9000])
-def test_the_key_by_which_most_rows_meet_is_used(tmp_path: Path, rows: int) -> None:
+def test_a_key_by_which_most_rows_meet_is_preferred(tmp_path: Path, rows: int) -> None:
     row = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range({}) t (i)"
     result = result_of(tmp_path, row.format(0, rows), row.format(1_000_000, rows))
     assert result.key.columns == ("code",)
     assert result.rows.differing == rows
+
+
+def test_a_column_by_which_half_of_the_rows_meet_is_not_replaced(tmp_path: Path) -> None:
+    row = "SELECT i + {} AS id, 'C' || i AS city FROM range(30) t (i)"
+    result = result_of(tmp_path, row.format(0), row.format(10))
+    assert (result.key.columns, result.rows.only_in_a) == (("id",), 10)
 
 
 def test_a_renamed_key_is_proposed_instead_of_a_column_that_has_its_name_in_both(
