@@ -277,7 +277,7 @@ async def _pairing(
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
-            if not await _has_values(side, names[index]):
+            if not await side.has_values(names[index]):
                 kind = columns[1 - index][names[1 - index]]
                 missing[index][names[index]] = null_of(kind, dialects)
                 columns[index][names[index]] = kind
@@ -343,18 +343,9 @@ async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bo
     """Whether a file has no value in a column, which then fits every rule."""
     for side, name in zip(sides, (pair.a, pair.b), strict=True):
         table = side.source.table
-        if table is not None and table.inferred and not await _has_values(side, name):
+        if table is not None and table.inferred and not await side.has_values(name):
             return True
     return False
-
-
-async def _has_values(side: SideRows, column: str) -> bool:
-    count = exp.Count(this=side.value(column))
-    try:
-        [row] = await side.fetch(side.rows([sql.named(count, "n")]))
-    except UnreadableColumnError:
-        return True
-    return bool(row["n"])
 
 
 def _schema(

@@ -93,6 +93,15 @@ class SideRows:
         select.set("expressions", list(columns))
         return select.where(*self.tests, copy=False) if self.tests else select
 
+    async def has_values(self, column: str) -> bool:
+        """Whether a cell of a column is not NULL; true if that cannot be read."""
+        count = exp.Count(this=self.value(column))
+        try:
+            [row] = await self.fetch(self.rows([sql.named(count, "n")]))
+        except UnreadableColumnError:
+            return True
+        return bool(row["n"])
+
     async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
         """Run a statement where the rows are stored, and return its few rows."""
         statement = prepare(tree, self.connector.dialect, self.parameters.values)
