@@ -31,7 +31,7 @@ CASES = {
         "id;v\n1;1,5\n",
         "id;v\n1;1.5\n",
         1,
-        "bad.csv holds '1,5' (line 2); add `?decimal=,`",
+        "bad.csv holds '1,5' (line 2); add '?decimal=,'",
     ),
     "invalid date": (
         "id,v\n1,2024-02-30\n",

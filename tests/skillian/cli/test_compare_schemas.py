@@ -18,7 +18,7 @@ ROWS = "INSERT INTO {} VALUES (1, 'Ann', 1.50), (2, 'Bob', 2.50)"
 TABLE = "CREATE TABLE {} (id INT PRIMARY KEY, name {}, price {});" + ROWS
 
 
-def test_a_type_that_holds_every_value_of_another_engine_is_no_finding(
+def test_a_type_that_holds_every_value_of_another_engine_counts_as_equal(
     skillian: Run, postgres_database: Database, mysql_database: MySQLDatabase
 ) -> None:
     postgres_database.execute(TABLE.format("t", "TEXT", "NUMERIC(12, 4)", "t"))

@@ -80,7 +80,7 @@ class SchemaDifference:
         sentence: The difference in words.
         is_finding: Whether data is missing or does not fit, so that the tables count as different.
         may_fit: Whether it is none if every value of a fits: types of two engines.
-        is_accepted: Whether the user accepts it, so that it is no finding of any kind.
+        is_accepted: Whether the user accepts it, so that it is not a finding of any kind.
     """
 
     aspect: Aspect
