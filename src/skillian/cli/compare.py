@@ -224,14 +224,13 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
         *(absolute, relative, seconds, precision, zone),
         *(trim, ignore_case, nfc, collapse_whitespace, empty_is_null, multiset),
     )
-    names = _names(source_a, source_b, _file_options(csv or (), sheet))
-    limits = (match_absolute, match_percent, minor_absolute, minor_percent)
-    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
     targets = _targets(form, output, top)
+    names = _names(source_a, source_b, _file_options(csv or (), sheet))
+    limits = match_absolute, match_percent, minor_absolute, minor_percent
+    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
     if every:
         raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
-    stated = {"--include": include, "--exclude": exclude}
-    _check_unused([name for name, value in stated.items() if value], "goes with --all")
+    _check_unused(["--include"] * bool(include) + ["--exclude"] * bool(exclude), "goes with --all")
     raise typer.Exit(_report_one(chosen, targets))
 
 
