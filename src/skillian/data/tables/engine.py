@@ -34,7 +34,7 @@ from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, primary_key, proposed_keys, proven, unidentified
 from skillian.data.tables.place import RowComparison, SideRows, null_of
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import Coverage, TableKey, TableResult
+from skillian.data.tables.results import ColumnCoverage, TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
@@ -236,10 +236,10 @@ class TableEngine:
         await self._workspace.aclose()
 
 
-def _coverage(question: TableQuestion, comparison: RowComparison) -> Coverage:
+def _coverage(question: TableQuestion, comparison: RowComparison) -> ColumnCoverage:
     a, b = (side.source.columns for side in comparison.sides)
     others = left_out(comparison.pairs, a, b, question.mapping)
-    return Coverage(len(comparison.pairs), others)
+    return ColumnCoverage(len(comparison.pairs), others)
 
 
 async def _paired(

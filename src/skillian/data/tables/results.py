@@ -94,7 +94,7 @@ class ValuePair:
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
+class ColumnCoverage:
     """How many columns a comparison is about.
 
     Attributes:
@@ -330,7 +330,7 @@ class TableResult:
     key: TableKey
     rows: RowCounts
     columns: tuple[ColumnResult, ...]
-    coverage: Coverage
+    coverage: ColumnCoverage
     not_compared: tuple[NotCompared, ...]
     schema: SchemaDiff
     samples: Samples

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from nicegui import ui
 
 from skillian.data.schema.diff import distinct_names
-from skillian.data.tables.results import Coverage, percent
+from skillian.data.tables.results import ColumnCoverage, percent
 from skillian.display import printable
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
@@ -160,7 +160,7 @@ def _sentence(result: RowsResult) -> Sequence[str]:
 def _coverage(result: RowsResult) -> str:
     """How many of the columns were compared, and which were not, unless all were."""
     known = result["coverage"]
-    coverage = Coverage(known["compared"], tuple(known["not_compared"]))
+    coverage = ColumnCoverage(known["compared"], tuple(known["not_compared"]))
     return printable(f"{coverage.words}{coverage.rest}")
 
 
