@@ -1,12 +1,13 @@
 """All rows that differ in a file: CSV, an Excel workbook, Parquet or JSON lines.
 
-A file is complete or it is not there: rows go to a temporary file beside it, which replaces it.
+A file is complete or it is not there: rows go to a temporary file next to it, which replaces it.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import math
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -90,12 +91,18 @@ class _JsonLines:
 
     def write(self, batch: ArrowBatch) -> None:
         for row in python_rows(batch):
-            values = {name: jsonable(value) for name, value in row.items()}
+            values = {name: _json(value) for name, value in row.items()}
             self._file.write(json.dumps(values, ensure_ascii=False).encode(errors="replace"))
             self._file.write(b"\n")
 
     def close(self) -> None:
         self._file.flush()
+
+
+def _json(value: object) -> object:
+    """A value for JSON, which has neither NaN nor infinities."""
+    is_number = not isinstance(value, float) or math.isfinite(value)
+    return jsonable(value) if is_number else str(value)
 
 
 class _Parquet:

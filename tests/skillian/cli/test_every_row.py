@@ -151,6 +151,20 @@ def test_rows_without_a_key_have_their_counts(skillian: Run, tmp_path: Path) -> 
     ]
 
 
+def test_the_rows_are_those_of_the_key_that_was_chosen(skillian: Run, tmp_path: Path) -> None:
+    a = [(n, f"x{n}", n % 3) for n in range(40)]
+    b = [(n if n < 10 else n + 100, f"x{n}" if n < 5 else f"y{n}", n % 3) for n in range(40)]
+    write(tmp_path / "a.csv", a, "id,code,amount")
+    write(tmp_path / "b.csv", b, "id,code,amount")
+    done = skillian("compare", "a.csv", "b.csv", "--output", "diff.jsonl")
+    assert "id is used" in done.stdout, done.stdout
+    assert done.stderr.count("All rows that differ") == 1
+    rows = read(tmp_path / "diff.jsonl")
+    assert list(rows[0])[4] == "id"
+    only = [row for row in rows if row["class"].startswith("only")]
+    assert len(only) == 60
+
+
 def test_groups_that_differ(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path / "a.csv", [("x", 1), ("y", "2.50"), ("y", 1)], "town,n")
     write(tmp_path / "b.csv", [("x", 1), ("y", 3)], "town,n")

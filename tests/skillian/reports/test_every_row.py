@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -30,3 +31,17 @@ def test_a_file_that_fails_leaves_what_was_there(tmp_path: Path, form: Format) -
         asyncio.run(write_rows(path, form, _interrupted()))
     assert [each.name for each in tmp_path.iterdir()] == [path.name]
     assert path.read_text() == "before"
+
+
+def test_json_lines_hold_json(tmp_path: Path) -> None:
+    async def batches() -> AsyncIterator[Any]:
+        yield _arrow.RecordBatch.from_pydict({"v": [float("nan"), float("-inf"), 0.5, None]})
+
+    path = tmp_path / "diff.jsonl"
+    asyncio.run(write_rows(path, Format.JSONL, batches()))
+
+    def refused(name: str) -> None:
+        raise AssertionError(name)
+
+    rows = [json.loads(line, parse_constant=refused) for line in path.read_text().splitlines()]
+    assert [row["v"] for row in rows] == ["nan", "-inf", 0.5, None]

@@ -63,7 +63,7 @@ def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> Ex
     for output in outputs:
         if output.form in ROWS:
             raise typer.BadParameter(
-                "the rows of one comparison fit a file of rows; --all writes reports",
+                "a file of rows holds those of one comparison; --all writes reports",
                 param_hint="--output",
             )
         if output.form is Format.HTML and output.path is None:

@@ -30,7 +30,7 @@ class SavedComparison(Definition):
     precedence over those of the sources. Without `measures` it compares whole rows: `key` has the
     columns that identify one, `columns` those to compare, `map` the names in b of columns of a
     (`columns` may have them too), and `rules` how cells are compared. `accept` has the columns
-    whose differences of the schemas are no findings, such as `schema:name`; `schema:*` are all.
+    whose schema differences are not findings, such as `schema:name`; `schema:*` is all of them.
     `filters` are in the filter language.
     """
 
@@ -70,7 +70,7 @@ class SavedComparison(Definition):
 
     @property
     def accepted_columns(self) -> tuple[str, ...]:
-        """The columns whose differences of the schemas are no findings; `*` are all."""
+        """The columns whose schema differences are not findings; `*` is all of them."""
         return tuple(each.removeprefix(_ACCEPTED) for each in self.accept)
 
     @property

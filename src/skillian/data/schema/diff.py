@@ -79,7 +79,7 @@ class SchemaDifference:
         column_b: The same for b.
         sentence: The difference in words.
         is_finding: Whether data is missing or does not fit, so that the tables count as different.
-        may_fit: Whether it is none if every value of a fits: types of two engines.
+        may_fit: Whether it is not a finding if every value of a fits, as with types of two engines.
         is_accepted: Whether the user accepts it, so that it is not a finding of any kind.
     """
 

@@ -13,7 +13,7 @@ from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.sql.templates import filled
-from skillian.data.tables.findings import fetch
+from skillian.data.tables.findings import fetch, in_order
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
 
@@ -145,11 +145,7 @@ class DifferingRows:
     def _order(self) -> Iterator[exp.Expr]:
         yield exp.Ordered(this=self._class() if not self._plan.keys else self._cell("class"))
         prefix, count = ("k", self._plan.keys) if self._plan.keys else ("a", len(self._plan.pairs))
-        for index in range(count):
-            text = self._cell(f"{prefix}{index}")
-            number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
-            yield exp.Ordered(this=number, nulls_first=True)
-            yield exp.Ordered(this=text, nulls_first=True)
+        yield from in_order(self._cell(f"{prefix}{index}") for index in range(count))
 
     def _is_row(self) -> exp.Expr:
         return exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))

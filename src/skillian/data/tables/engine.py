@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -51,7 +52,7 @@ class TableQuestion:
         key: The columns that identify a row; empty to find them.
         columns: The only columns to compare; None for all.
         ignore: Columns not to compare.
-        accept: Columns whose differences of the schemas are no findings; `*` are all.
+        accept: Columns whose schema differences are not findings; `*` is all of them.
         mapping: The name in b of columns of a that have another one there.
         rules: How cells are compared.
         filters: Which rows to compare, in the filter language; names are columns of both.
@@ -142,31 +143,33 @@ class TableEngine:
         progress: Progress | None,
         keep: Keep | None,
     ) -> TableResult:
-        best: TableResult | None = None
+        best: tuple[TableResult, DifferingRows] | None = None
         tried: list[set[str]] = []
-        for key in await _keys(question, pairing, sides):
-            if any(columns < {*key.columns} for columns in tried):
-                continue
-            first = key_pairs(pairing, key.columns)
-            pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
-            comparison = RowComparison(
-                self._workspace, pairs, len(first), sides, progress, whole=keep is not None
-            )
-            try:
-                result = await self._run(question, pairing, key, comparison, keep)
-            finally:
-                await self._workspace.drop(*comparison.tables)
-            if result is None:
-                continue
-            tried.append({*key.columns})
-            is_good = key.origin != "profile" or most_meet(result.rows)
-            if best is None or is_good:
-                best = result
-            if is_good:
-                break
-        if best is None:
-            raise unidentified(pairing)
-        return best
+        async with AsyncExitStack() as comparisons:
+            for key in await _keys(question, pairing, sides):
+                if any(columns < {*key.columns} for columns in tried):
+                    continue
+                first = key_pairs(pairing, key.columns)
+                pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
+                comparison = RowComparison(
+                    self._workspace, pairs, len(first), sides, progress, whole=keep is not None
+                )
+                comparisons.push_async_callback(comparison.drop)
+                compared = await self._run(question, pairing, key, comparison)
+                if compared is None:
+                    continue
+                tried.append({*key.columns})
+                is_good = key.origin != "profile" or most_meet(compared[0].rows)
+                if best is None or is_good:
+                    best = compared
+                if is_good:
+                    break
+            if best is None:
+                raise unidentified(pairing)
+            result, rows = best
+            if keep is not None:
+                await keep(rows)
+            return result
 
     async def preview(self, question: TableQuestion) -> TablePreview:
         """Which columns would be compared, and by which key; raises as `compare` does."""
@@ -188,9 +191,8 @@ class TableEngine:
         pairing: Pairing,
         key: TableKey,
         comparison: RowComparison,
-        keep: Keep | None,
-    ) -> TableResult | None:
-        """The result; None if the key was only proposed, and is repeated on both sides."""
+    ) -> tuple[TableResult, DifferingRows] | None:
+        """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         sides = comparison.sides  # which the comparison may narrow
         compared_rows = await comparison.run(started)
@@ -227,9 +229,8 @@ class TableEngine:
             proof=compared_rows.proof,
             filters=tuple(sides[0].where),
         )
-        if keep is not None:
-            await keep(DifferingRows(self._workspace, table, plan))
-        return replace(result, sentences=in_words(result))
+        rows = DifferingRows(self._workspace, table, plan)
+        return replace(result, sentences=in_words(result)), rows
 
     async def aclose(self) -> None:
         """Drop everything that is staged."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from decimal import Context, Decimal, InvalidOperation
 from typing import Any
@@ -214,12 +214,7 @@ class Findings:
         return exp.Select(expressions=columns).from_(sql.table(self._table), copy=False)
 
     def _ordered(self, select: exp.Select, prefix: str, count: int, limit: int) -> exp.Select:
-        order: list[exp.Expr] = []
-        for index in range(count):
-            text = sql.bare(f"{prefix}{index}")
-            number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
-            order += [exp.Ordered(this=number, nulls_first=True)]
-            order += [exp.Ordered(this=text.copy(), nulls_first=True)]
+        order = in_order(sql.bare(f"{prefix}{index}") for index in range(count))
         return select.order_by(*order, copy=False).limit(limit, copy=False)
 
     def _sample(self, row: Mapping[str, Any], compared: Sequence[int]) -> RowSample:
@@ -245,6 +240,14 @@ class Findings:
 
     async def _rows(self, tree: exp.Expr) -> list[dict[str, Any]]:
         return await fetch(self._workspace, tree)
+
+
+def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
+    """Order rows by these texts, those that are numbers by their values."""
+    for text in texts:
+        number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
+        yield exp.Ordered(this=number, nulls_first=True)
+        yield exp.Ordered(this=text.copy(), nulls_first=True)
 
 
 async def fetch(workspace: Workspace, tree: exp.Expr) -> list[dict[str, Any]]:

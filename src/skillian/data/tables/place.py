@@ -176,7 +176,7 @@ class RowComparison:
         self.sides = sides
         self._progress = progress
         self._whole = whole
-        self.tables: list[str] = []
+        self._tables: list[str] = []
         self.segments = Segments()
 
     async def run(self, started: str) -> StagedDifferences:
@@ -200,11 +200,17 @@ class RowComparison:
         statement = await self._statement(plan, engine)
         batches = engine.stream(statement.text, statement.parameters)
         table = await self._workspace.stage(plan.columns(), batches)
-        self.tables.append(table)
+        await self.drop()  # the sides, which are not needed any more
+        self._tables.append(table)
         texts = {name: query.text for name, query in queries.items()}
         return StagedDifferences(
             plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
         )
+
+    async def drop(self) -> None:
+        """Drop what is staged."""
+        await self._workspace.drop(*self._tables)
+        self._tables.clear()
 
     def _is_native(self, dialect: str) -> bool:
         """Whether the database of both sides can compare their rows."""
@@ -305,7 +311,7 @@ class RowComparison:
         batches = side.connector.stream(query.text, query.parameters)
         with side.reading(tree):
             table = await self._workspace.stage(stored, batches, report)
-        self.tables.append(table)
+        self._tables.append(table)
         return _Loaded(table, tuple(each.type for each in columns), query)
 
     async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:

@@ -28,7 +28,7 @@ def no_key(problem: str, reasons: Sequence[str] = ()) -> NamesValuesError:
 
     Args:
         problem: What is missing.
-        reasons: Why each near candidate is none; they may name values.
+        reasons: Why each near candidate is not a key; they may name values.
     """
     whole, brief = (
         f"{'; '.join(parts)}; {_WAYS_ON}" for parts in ((problem, *reasons), (problem,))

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compared
 from tests.support.clickhouse import needs_clickhouse, write_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 # A value of each type of DuckDB.
@@ -42,21 +38,6 @@ RULES = {
     "cut": Rule(precision="day", zone="Europe/Berlin"),
     "text": Rule(trim=True, nfc=True, ignore_case=True, empty_is_null=True),
 }
-
-
-def compared(a: str, b: str, **question: Any) -> TableResult:
-    """Compare two tables."""
-
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables([a, b])
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                return await engine.compare(TableQuestion(one, other, **question))
-            finally:
-                await engine.aclose()
-
-    return asyncio.run(run())
 
 
 def select(cells: tuple[str, ...]) -> str:

@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import asyncio
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.test_types import stored
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
-from skillian.data.tables.results import TableResult
 from skillian.data.tables.types import cell_type
 
 # Of both widths: plain, with an exponent, whole, with most digits.
 NUMBERS = ("2.5", "-0.1", "0", "100", "1e-7", "1.25e-30", "1e20", "-1e30", "16777216", "429870.12")
 WIDE_NUMBERS = ("1234567.8901234567", "1.2345678901234566e17", "123456789012345680", "1e-20")
 SPECIAL = ("NaN", "Infinity", "-Infinity")
-
-
-def compared(a: str, b: str, **question: Any) -> TableResult:
-    """Compare two tables."""
-
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables([a, b])
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                return await engine.compare(TableQuestion(one, other, **question))
-            finally:
-                await engine.aclose()
-
-    return asyncio.run(run())
 
 
 def in_duckdb(path: Path, name: str, kind: str, numbers: tuple[str, ...]) -> str:

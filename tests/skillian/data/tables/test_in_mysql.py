@@ -7,14 +7,11 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from tests.skillian.data.tables.comparing import compare
 from tests.support.mysql import Database
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
 from skillian.data.tables import place
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 COLUMNS = {
@@ -50,16 +47,6 @@ def names(mysql_database: Database) -> list[str]:
     return [f"{mysql_database.url}#{side}" for side in "ab"]
 
 
-async def compared(names: list[str], **question: Any) -> TableResult:
-    registry, (one, other) = await bare_tables(names)
-    async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
-        try:
-            return await engine.compare(TableQuestion(one, other, **question))
-        finally:
-            await engine.aclose()
-
-
 def answers(result: TableResult) -> dict[str, object]:
     body = result.to_dict()
     del body["proof"]
@@ -69,13 +56,13 @@ def answers(result: TableResult) -> dict[str, object]:
 async def test_one_statement_gives_what_staged_sides_give(
     names: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    result = await compared(names)
+    result = await compare(*names)
     assert (result.proof.place, result.proof.dialect) == ("database", "mysql")
     assert result.rows.only_in_a
     assert result.rows.only_in_b
     assert all(column.mismatches for column in result.columns)
     monkeypatch.setattr(place, "exact_in_mysql", lambda *_, **__: False)
-    staged = await compared(names)
+    staged = await compare(*names)
     assert staged.proof.place == "workspace"
     for column, other in zip(result.columns, staged.columns, strict=True):
         assert column == other
@@ -85,7 +72,7 @@ async def test_one_statement_gives_what_staged_sides_give(
 async def test_the_tables_are_joined_by_their_primary_keys(
     names: list[str], mysql_database: Database
 ) -> None:
-    statement = (await compared(names)).proof.statement
+    statement = (await compare(*names)).proof.statement
     plan = mysql_database.execute(f"EXPLAIN {statement}")
     assert [row for row in plan if "PRIMARY" in map(str, row) and "eq_ref" in map(str, row)]
 
@@ -102,7 +89,7 @@ async def test_the_tables_are_joined_by_their_primary_keys(
 async def test_what_the_server_cannot_do_exactly_is_staged(
     names: list[str], question: dict[str, Any]
 ) -> None:
-    assert (await compared(names, **question)).proof.place == "workspace"
+    assert (await compare(*names, **question)).proof.place == "workspace"
 
 
 async def test_a_key_is_proposed(mysql_database: Database) -> None:
@@ -111,6 +98,6 @@ async def test_a_key_is_proposed(mysql_database: Database) -> None:
             f"CREATE TABLE {side} (order_no INT, line_no INT, note VARCHAR(9));"  # noqa: S608 - ours
             f"INSERT INTO {side} VALUES (1, 1, 'x'), (1, 2, 'x'), (2, 1, NULL)"
         )
-    result = await compared([f"{mysql_database.url}#{side}" for side in "ab"])
+    result = await compare(*(f"{mysql_database.url}#{side}" for side in "ab"))
     assert (result.key.columns, result.key.origin) == (("order_no", "line_no"), "profile")
     assert result.rows.are_equal

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-
+from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database
-
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
-from skillian.data.tables.results import TableResult
 
 SCRIPT = """
 CREATE TABLE a (id bigint PRIMARY KEY, v text);
@@ -22,24 +15,12 @@ INSERT INTO more VALUES (2, 'y');
 """
 
 
-def compared(url: str) -> TableResult:
-    async def run() -> TableResult:
-        registry, (a, b) = await bare_tables([f"{url}#a", f"{url}#b"])
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                return await engine.compare(TableQuestion(a, b, key=("id",)))
-            finally:
-                await engine.aclose()
-
-    return asyncio.run(run())
-
-
 def test_a_key_that_is_repeated_in_an_inheriting_table_is_reported(
     postgres_database: Database,
 ) -> None:
     postgres_database.execute(SCRIPT)
-    rows = compared(postgres_database.url).rows
+    url = postgres_database.url
+    rows = compared(f"{url}#a", f"{url}#b", key=("id",)).rows
     assert (rows.rows_a, rows.rows_b, rows.matched, rows.differing) == (4, 3, 2, 0)
     assert (rows.duplicate_keys_a, rows.duplicate_rows_a) == (1, 2)
     assert (rows.only_in_a, rows.only_in_b, rows.duplicate_rows_b) == (0, 0, 1)

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compared
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
@@ -36,17 +37,7 @@ def result_of(folder: Path, a: str, b: str, **question: Any) -> TableResult:
             made = script if script.startswith("CREATE") else f"CREATE TABLE t AS {script}"
             connection.execute(made)
         names.append(f"duckdb:///{path}#t")
-
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables(names)
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                return await engine.compare(TableQuestion(one, other, **question))
-            finally:
-                await engine.aclose()
-
-    return asyncio.run(run())
+    return compared(*names, **question)
 
 
 @pytest.mark.parametrize(
@@ -134,7 +125,7 @@ def orders(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     return [f"{database.url}#{name}" for name in "ab"]
 
 
-async def compared(names: list[str]) -> tuple[TableResult, list[str]]:
+async def compared_with_statements(names: list[str]) -> tuple[TableResult, list[str]]:
     """Return the result, and all statements that the databases of both sides ran."""
     statements: list[str] = []
     registry, (one, other) = await bare_tables(names)
@@ -163,7 +154,7 @@ def _recorded(stream: Callable[..., Any], statements: list[str]) -> Callable[...
 async def test_after_a_sample_one_scan_of_each_side_counts_all_candidates(
     orders: list[str],
 ) -> None:
-    result, statements = await compared(orders)
+    result, statements = await compared_with_statements(orders)
     assert result.key.columns == ("order_no", "line_no")
     assert "no two rows have the same values" in result.key.reason
     assert result.rows.are_equal
@@ -177,7 +168,7 @@ async def test_the_comparison_is_the_proof_of_a_proposed_key(
     orders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(keys, "PART", 2**50)
-    result, statements = await compared(orders)
+    result, statements = await compared_with_statements(orders)
     # The scan counts no key, so `ref` is tried, which the comparison shows to be repeated.
     assert result.key.columns == ("order_no", "line_no")
     assert result.rows.are_equal

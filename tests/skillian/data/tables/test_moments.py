@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import combinations_with_replacement, product
@@ -10,13 +9,10 @@ from zoneinfo import ZoneInfo
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 # The types, each with the nanoseconds of its unit.
@@ -129,21 +125,6 @@ def stored(text: str, kind: str) -> str:
     return moment[:10] if kind == "DATE" else f"{moment}.{value % 10**9:09}{zone}"
 
 
-def compared(a: str, b: str, rules: Rules) -> TableResult:
-    """Compare two tables by k."""
-
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables([a, b])
-        async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
-            try:
-                return await engine.compare(TableQuestion(one, other, ("k",), rules=rules))
-            finally:
-                await engine.aclose()
-
-    return asyncio.run(run())
-
-
 def check(result: TableResult, pairs: dict[str, tuple[str, str]], rule: Rule) -> None:
     """Hold the mismatches of every column against the oracle's."""
     assert not result.not_compared
@@ -182,7 +163,7 @@ def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_in_two_files(files: tuple[str, str, str], rule: str) -> None:
-    result = compared(files[0], files[1], Rules(all=RULES[rule]))
+    result = compared(files[0], files[1], key=("k",), rules=Rules(all=RULES[rule]))
     assert result.proof.place == "database"
     check(result, names_of(tuple(UNITS)), RULES[rule])
 
@@ -190,7 +171,7 @@ def test_in_two_files(files: tuple[str, str, str], rule: str) -> None:
 @pytest.mark.parametrize("rule", ["exact", "hour"])
 def test_staged(files: tuple[str, str, str], rule: str) -> None:
     """One file by two names, which one DuckDB cannot read twice."""
-    result = compared(files[0], files[2], Rules(all=RULES[rule]))
+    result = compared(files[0], files[2], key=("k",), rules=Rules(all=RULES[rule]))
     assert result.proof.place == "workspace"
     check(result, names_of(tuple(UNITS)), RULES[rule])
 
@@ -204,4 +185,5 @@ def test_in_postgres(postgres_database: PostgresDatabase, rule: str) -> None:
         select = rows(kinds, tuple(pairs), side)
         postgres_database.execute(f"CREATE TABLE {name} AS {numbers} {select}")
     url = postgres_database.url
-    check(compared(f"{url}#a", f"{url}#b", Rules(all=RULES[rule])), pairs, RULES[rule])
+    result = compared(f"{url}#a", f"{url}#b", key=("k",), rules=Rules(all=RULES[rule]))
+    check(result, pairs, RULES[rule])

@@ -6,7 +6,8 @@ from itertools import combinations_with_replacement
 
 import duckdb
 import pytest
-from tests.skillian.data.tables.test_empty_columns import CELLS, compared
+from tests.skillian.data.tables.comparing import compared
+from tests.skillian.data.tables.test_empty_columns import CELLS
 
 from skillian.data.declare.rules import Rule, Rules
 

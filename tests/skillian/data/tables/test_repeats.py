@@ -9,14 +9,9 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.skillian.data.tables.comparing import compare
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
-
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
-from skillian.data.tables.results import TableResult
 
 Row = tuple[int | None, str | None, int | None]
 KEYS = tuple(product((None, 1, 2, 3, 4), (None, "", "x", "é")))
@@ -87,16 +82,6 @@ def _literal(value: object) -> str:
     return "NULL" if value is None else repr(value)
 
 
-async def compared(names: list[str]) -> TableResult:
-    registry, (one, other) = await bare_tables(names)
-    async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
-        try:
-            return await engine.compare(TableQuestion(one, other, key=("k", "t")))
-        finally:
-            await engine.aclose()
-
-
 @pytest.mark.parametrize("seed", [0, *(seed for seed in range(1, 8))])
 async def test_any_mixture_of_unique_and_repeated_keys(
     request: pytest.FixtureRequest, names: list[str], seed: int
@@ -105,7 +90,7 @@ async def test_any_mixture_of_unique_and_repeated_keys(
     for pattern in PATTERNS:
         sides = [drawn(chance, counts) for counts in pattern]
         fill(request, names, sides)
-        result = await compared(names)
+        result = await compare(*names, key=("k", "t"))
         assert result.rows.to_dict() == expected(*sides)
         repeated = {tuple(each.key.values()) for each in result.samples.duplicates}
         assert len(repeated) == len(result.samples.duplicates)
@@ -116,7 +101,7 @@ async def test_only_the_keys_are_read_to_find_those_that_are_repeated(
 ) -> None:
     rows: list[Row] = [(k, "x", 5) for k in range(50)]
     fill(request, names, [rows, [*rows, (7, "x", 6)]])
-    result = await compared(names)
+    result = await compare(*names, key=("k", "t"))
     assert (result.rows.matched, result.rows.duplicate_keys_b) == (49, 1)
     repeated = result.proof.statement.partition("repeated_keys")[2].partition("UNION ALL")[0]
     assert "GROUP BY" in repeated

@@ -1,0 +1,28 @@
+"""Compares the rows of two tables, named as on the command line."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from skillian.data.declare.sources import Connections
+from skillian.data.query.binding import Binder
+from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.results import TableResult
+
+
+def compared(a: str, b: str, **question: Any) -> TableResult:
+    """Compare two tables with these fields of a `TableQuestion`."""
+    return asyncio.run(compare(a, b, **question))
+
+
+async def compare(a: str, b: str, **question: Any) -> TableResult:
+    """The same in a running loop."""
+    registry, (one, other) = await bare_tables([a, b])
+    async with Connections(registry) as connections:
+        engine = TableEngine(Binder(registry, connections))
+        try:
+            return await engine.compare(TableQuestion(one, other, **question))
+        finally:
+            await engine.aclose()
