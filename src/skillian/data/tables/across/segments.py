@@ -36,7 +36,7 @@ FEW_ROWS = 64
 """The smallest range is about as large as this number of rows."""
 SAMPLED = 16
 """Of this many ranges, one is in the sample."""
-WORTH = 5
+WORTH = 10
 """Sums are worth their cost if less than one row in this number has to travel."""
 _DISTINCT = ("duckdb", "postgres", "mysql")
 """The dialects, the one first whose databases count different keys fastest."""
@@ -151,7 +151,7 @@ class SegmentSearch:
         self._found.low, self._found.bits = low, ((high - low - 1) // parts).bit_length()
         sampled = await self._sums(is_sample=True)
         if _travelling(sampled) * WORTH > _rows(sampled):
-            self._found.reason = "more than a fifth of a sample is in ranges of the key that differ"
+            self._found.reason = "more than a tenth of a sample is in ranges of the key that differ"
             return self._found
         sums = await self._sums(is_sample=False)
         if _travelling(sums) * 2 > _rows(sums):
@@ -275,32 +275,39 @@ class SegmentSearch:
         return await together(one(0), one(1))
 
     def _sum(self, index: int, *, is_sample: bool, distinct: bool) -> exp.Select:
-        dialect = self._sides[index].connector.dialect
-        columns = [sql.named(self._part(self._ranged(index)), "part")]
-        columns += [
-            sql.named(self._value(index, position), f"c{position}")
-            for position in range(len(self._pairs))
-        ]
+        positions = range(len(self._pairs))
+        columns = [sql.named(self._ranged(index), "ranged")]
+        columns += [sql.named(self._value(index, each), f"c{each}") for each in positions]
         values = [
             cell_of(pair, index, sql.bare(f"c{position}"))
             for position, pair in enumerate(self._pairs)
         ]
-        total = exp.Sum(this=digest(values, dialect))
-        chosen: list[exp.Expr] = [
-            sql.bare("part"),
-            sql.named(exp.Count(this=exp.Star()), "rows"),
-            sql.named(total, "digest"),
-        ]
-        if distinct:
-            columns.append(sql.named(self._key(index), "key"))
-            keys = exp.Distinct(expressions=[sql.bare("key")])
-            chosen.append(sql.named(exp.Count(this=keys), "keys"))
-        rows = self._sides[index].rows(columns).subquery(sql.name("cells"), copy=False)
-        select = exp.Select(expressions=chosen).from_(rows, copy=False)
+        digests = {"digest": digest(values, self._sides[index].connector.dialect)}
+        key = sql.bare("ranged")
+        if distinct and not self._is_key:
+            columns.append(sql.named(self._digest(index), "key"))
+            key = digests["key"] = sql.bare("key")
+        cells = self._sides[index].rows(columns).subquery(sql.name("cells"), copy=False)
+        named = [sql.named(value.copy(), name) for name, value in digests.items()]
+        rows = exp.Select(expressions=[sql.bare("ranged"), *named]).from_(cells, copy=False)
+        rows.meta["apart"] = (
+            True  # each digest is computed once, and rows are grouped without cells
+        )
+        part = self._part(sql.bare("ranged"))
         if is_sample:
-            other = exp.Mod(this=sql.bare("part"), expression=exp.Literal.number(SAMPLED))
-            select.where(exp.EQ(this=other, expression=sql.zero()), copy=False)
-        return select.group_by(sql.bare("part"), copy=False)
+            number = exp.Literal.number(SAMPLED)
+            other = exp.Mod(this=exp.Paren(this=part.copy()), expression=number)
+            rows.where(exp.EQ(this=other, expression=sql.zero()), copy=False)
+        counts: dict[str, exp.Expr] = {
+            "part": part,
+            "rows": exp.Count(this=exp.Star()),
+            "digest": exp.Sum(this=sql.bare("digest")),
+        }
+        if distinct:
+            counts["keys"] = exp.Count(this=exp.Distinct(expressions=[key.copy()]))
+        select = exp.Select(expressions=[sql.named(each, name) for name, each in counts.items()])
+        select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+        return select.group_by(part.copy(), copy=False)
 
     def _part(self, value: exp.Expr) -> exp.Expr:
         """The number of the range of a value."""
@@ -317,12 +324,15 @@ class SegmentSearch:
         """The integer that the ranges are of."""
         if self._found.position is not None:
             return self._value(index, self._found.position)
-        return self._key(index)
+        return self._digest(index)
 
-    def _key(self, index: int) -> exp.Expr:
-        """An integer for the key."""
-        if self._found.position is not None and self._keys == 1:
-            return self._value(index, self._found.position)
+    @property
+    def _is_key(self) -> bool:
+        """Whether the ranges are of an integer that stands for the whole key."""
+        return self._found.position is None or self._keys == 1
+
+    def _digest(self, index: int) -> exp.Expr:
+        """The digest of the key."""
         cells = [
             cell_of(pair, index, self._value(index, position))
             for position, pair in enumerate(self._pairs[: self._keys])
