@@ -68,7 +68,7 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
 _DIGEST = {
     "duckdb": "CAST('0x' || SUBSTRING(MD5(v), 1, 15) AS BIGINT)",
     "postgres": "CAST(CAST('x' || MD5(v) AS BIT(60)) AS BIGINT)",
-    "mysql": "CAST(CONV(SUBSTRING(MD5(v), 1, 15), 16, 10) AS DECIMAL(20, 0))",
+    "mysql": "CAST(CONV(SUBSTRING(MD5(v), 1, 15), 16, 10) AS UNSIGNED)",
 }
 _LENGTH = {
     "duckdb": "CAST(STRLEN(v) AS TEXT)",

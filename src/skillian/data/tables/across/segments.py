@@ -311,9 +311,11 @@ class SegmentSearch:
 
     def _part(self, value: exp.Expr) -> exp.Expr:
         """The number of the range of a value."""
+        bits = exp.Literal.number(self._found.bits)
+        if self._found.position is None:
+            return exp.BitwiseRightShift(this=value.copy(), expression=bits)
         whole = exp.Cast(this=value.copy(), to=exp.DataType.build("BIGINT"))
         apart = exp.Paren(this=exp.Sub(this=whole, expression=_number(self._found.low)))
-        bits = exp.Literal.number(self._found.bits)
         return exp.BitwiseRightShift(this=apart, expression=bits)
 
     def _value(self, index: int, position: int) -> exp.Expr:
