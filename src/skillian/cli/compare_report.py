@@ -1,5 +1,6 @@
 """Runs the comparisons of `skillian compare` and writes their report, to the terminal or a file."""
 
+import gc
 import os
 import shlex
 import sys
@@ -35,6 +36,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JUNIT: write_junit,
 }
 _LISTED = 5
+_COLLECTED = 50_000, 20, 20
 INTERRUPTED = "Interrupted. The statement was stopped."
 
 
@@ -57,7 +59,8 @@ def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget)
         The exit code for the worst outcome.
     """
     check_target(output)
-    outcomes = run(_compare(load, output), INTERRUPTED)
+    with _few_collections():
+        outcomes = run(_compare(load, output), INTERRUPTED)
     if output.path is not None:
         write_text(output.path, report_text(outcomes, output.form))
         for outcome in outcomes:
@@ -68,6 +71,21 @@ def report(load: Callable[[], Coroutine[Any, Any, Saved]], output: ReportTarget)
     else:
         typer.echo(report_text(outcomes, output.form), nl=False)
     return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Collect garbage less often.
+
+    A statement about thousands of columns is a tree of millions of objects, which the collector
+    would otherwise search again and again while it grows.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECTED)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def _compare(
