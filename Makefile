@@ -121,8 +121,9 @@ bench-comparison: $(VENV)/.dev ## Two ledgers of 1 and 10 million rows, also by 
 	$(BIN)/python benchmarks/comparison_memory.py
 	$(BIN)/python benchmarks/comparison.py
 
-bench-tables: $(VENV)/.dev ## Whole tables and TPC-H lineitem, by SQL and by other tools (10 minutes; ROWS=10000000 SCALE=10: an hour)
+bench-tables: $(VENV)/.dev ## Whole tables and TPC-H lineitem, by SQL and by other tools (20 minutes; ROWS=10000000 SCALE=10: an hour)
 	$(BIN)/python benchmarks/tables.py --rows $(or $(ROWS),1000000)
+	$(BIN)/python benchmarks/across.py
 	$(BIN)/python benchmarks/lineitem.py --peers --scale $(or $(SCALE),1)
 
 bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side; crash campaigns of runs and of the service (90 minutes)

@@ -27,16 +27,16 @@ def main(peer: str, case: str, postmaster: str, *inputs: str) -> None:
     sys.path.insert(0, str(Path(__file__).parent / "comparison_peers"))
     go: Any = importlib.import_module(f"by_{peer}").CASES[case](*inputs)
     gc.collect()
-    server, client = _server_seconds(postmaster), time.process_time()
+    server, client = server_seconds(postmaster), time.process_time()
     read_out = go()
     client = time.process_time() - client
-    server = _server_seconds(postmaster) - server
+    server = server_seconds(postmaster) - server
     peak = _peak_mb()
     figures = {"client": client, "server": server, "peak": peak, "found": read_out()}
     print(json.dumps(figures))
 
 
-def _server_seconds(postmaster: str) -> float:
+def server_seconds(postmaster: str) -> float:
     """Of all its processes so far: it collects those that have ended."""
     ticks = 0
     for folder in Path("/proc").iterdir():

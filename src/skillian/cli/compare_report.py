@@ -1,5 +1,6 @@
 """Runs the comparisons of `skillian compare` and writes their report, to the terminal or a file."""
 
+import gc
 import os
 import shlex
 import sys
@@ -48,6 +49,7 @@ _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JUNIT: write_junit,
 }
 _LISTED = 5
+_COLLECTED = 50_000, 20, 20
 INTERRUPTED = "Interrupted. The statement was stopped."
 
 
@@ -111,7 +113,8 @@ def report(
         check_target(output)
     reports = [each for each in outputs if each.form not in ROWS]
     files = _RowFiles([each for each in outputs if each.form in ROWS])
-    outcomes = run(_compare(load, outputs, files), INTERRUPTED)
+    with _few_collections():
+        outcomes = run(_compare(load, outputs, files), INTERRUPTED)
     if not reports:
         show_table(out, outcomes, notes)
     for output in reports:
@@ -128,6 +131,21 @@ def report(
         notes.print(printable(f"The report is in {paths}"), markup=False, soft_wrap=True)
     files.show()
     return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Collect garbage less often.
+
+    A statement about thousands of columns is a tree of millions of objects, which the collector
+    would otherwise search again and again while it grows.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECTED)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 async def _compare(

@@ -26,8 +26,8 @@ from skillian.connectors.files.lines import CsvFormat, check_last_line, find_fau
 from skillian.errors import QueryError
 
 _MAX_DIGITS = 38
-_SAMPLE_ROWS = range(64, 2048)
-_SAMPLE_CELLS = 200_000
+_SAMPLE_ROWS = 2048
+_SMALL_BYTES = 8_000_000
 _MAX_FILES = 256
 _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
@@ -73,8 +73,8 @@ def csv_types(cursor: Cursor, path: Path, form: CsvFormat) -> dict[str, ColumnTy
     }
     try:
         # The first rows rule out most types; only the remaining ones are tried on all rows.
-        few = min(max(_SAMPLE_CELLS // len(types), _SAMPLE_ROWS.start), _SAMPLE_ROWS.stop)
-        types = _matching(cursor, rows.limit(few), types, form)
+        if path.stat().st_size > _SMALL_BYTES:
+            types = _matching(cursor, rows.limit(_SAMPLE_ROWS), types, form)
         types = _matching(cursor, rows, types, form)
         decimals = _decimals(cursor, rows, types, form)
     except (duckdb.InvalidInputException, duckdb.NotImplementedException):

@@ -249,5 +249,5 @@ def test_the_tests_of_types_are_planned_once_for_all_columns(tmp_path: Path, col
     noted: Any = Noted(database())
     types = csv_types(noted, path, read_format(path))
     assert [kind.sql for kind in types.values()] == kinds
-    assert len(noted.statements) == 3
+    assert len(noted.statements) == 2
     assert all(statement.count("COUNT_IF") <= 6 for statement in noted.statements)

@@ -52,9 +52,9 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
     ("binary", "duckdb"): "LOWER(HEX(v))",
     ("binary", "postgres"): "ENCODE(v, 'hex')",
     ("binary", "mysql"): "LOWER(HEX(v))",
-    ("uuid", "duckdb"): "LOWER(CAST(v AS TEXT))",
-    ("uuid", "postgres"): "LOWER(CAST(v AS TEXT))",
-    ("uuid", "mysql"): "LOWER(CAST(v AS CHAR))",
+    ("uuid", "duckdb"): _PLAIN,
+    ("uuid", "postgres"): _PLAIN,
+    ("uuid", "mysql"): _MYSQL_TEXT,
     ("time", "duckdb"): _PLAIN,
     ("time", "postgres"): _PLAIN,
     # The bits of 64, of which all that are equal, such as both zeros, have one text.
@@ -68,7 +68,7 @@ _TEXTS: Mapping[tuple[CellKind, str], str] = {
 _DIGEST = {
     "duckdb": "CAST('0x' || SUBSTRING(MD5(v), 1, 15) AS BIGINT)",
     "postgres": "CAST(CAST('x' || MD5(v) AS BIT(60)) AS BIGINT)",
-    "mysql": "CAST(CONV(SUBSTRING(MD5(v), 1, 15), 16, 10) AS DECIMAL(20, 0))",
+    "mysql": "CAST(CONV(SUBSTRING(MD5(v), 1, 15), 16, 10) AS UNSIGNED)",
 }
 _LENGTH = {
     "duckdb": "CAST(STRLEN(v) AS TEXT)",

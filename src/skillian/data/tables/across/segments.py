@@ -1,48 +1,60 @@
 """Which ranges of the key differ, so that only their rows travel from two databases.
 
 Each database adds up the digests of its rows by ranges of the key (`digests.py`); where the sums of
-both agree, the rows are equal. Ranges that differ are divided once more. Ranges are those of an
-integer column of the key, or of a digest of the key. A range in which a key is repeated counts as
+both agree, the rows are equal. Ranges are those of an integer column of the key, or of a digest of
+the key, which a statement computes once for each row. A range in which a key is repeated counts as
 one that differs, because its rows are a class of their own.
+
+The sums cost about half as much as copying all rows, and are of no use if most ranges differ. So a
+sample of the ranges is looked at first.
 """
 
 from __future__ import annotations
 
 import asyncio
-from bisect import bisect_right
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any, Protocol
+from itertools import compress
+from typing import Any, NamedTuple, Protocol
 
 from sqlglot import exp
 
 from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.comparison.place import together
+from skillian.data.declare.rules import EXACT
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.across.digests import DIALECTS, cell_of, digest, no_common_text
 from skillian.data.tables.columns import ColumnPair
 
-SMALL = 100_000
-"""Up to this number of rows, both sides travel in about a second."""
-RANGES = 4096
-"""The ranges of the first look: 100 KB of sums for each side."""
-PARTS = 16
-"""The parts that a range is divided into, if it differs."""
-FEW_ROWS = 256
+SMALL = 5_000_000
+"""Up to this number of cells, all that are not in DuckDB already travel in about two seconds."""
+RANGES = 8192
+"""The most ranges: less than 400 KB of sums for each side."""
+FEW_ROWS = 64
 """The smallest range is about as large as this number of rows."""
-MOST = 400
-"""The largest number of ranges in a condition; more are joined, with the rows between them."""
+SAMPLED = 16
+"""Of this many ranges, one is in the sample."""
+WORTH = 10
+"""Sums are worth their cost if less than one row in this number has to travel."""
+_DISTINCT = ("duckdb", "postgres", "mysql")
+"""The dialects, the one first whose databases count different keys fastest."""
 _DIGEST_BITS = 60
 _BIGINT_DIGITS = 18
 
-Range = tuple[int, int]
-"""From the first value to the one after the last."""
-Sums = Mapping[int | None, tuple[int, int]]
-"""The number of rows and the sum of their digests, by range; None is the range of NULL."""
+
+class Sum(NamedTuple):
+    """The number of rows in a range, the sum of their digests, and whether a key is repeated."""
+
+    rows: int
+    digest: int
+    has_repeats: bool = False
+
+
+Sums = Mapping[int | None, Sum]
+"""By range; None is the range of NULL."""
 
 
 class SegmentSide(Protocol):
@@ -69,7 +81,9 @@ class Segments:
     """The ranges that may differ.
 
     Attributes:
-        ranges: The ranges; None if all rows have to travel.
+        ranges: Their numbers; None if all rows have to travel.
+        low: Where the first range begins.
+        bits: The width of a range is a power of two, whose exponent this is.
         nulls: Whether the rows with NULL in the range's column may differ.
         equal_rows: The number of rows of each side in all other ranges.
         reason: Why all rows have to travel, of a table that is not small; otherwise empty.
@@ -78,7 +92,9 @@ class Segments:
         queries: The statements that computed the sums, in their order.
     """
 
-    ranges: tuple[Range, ...] | None = None
+    ranges: tuple[int, ...] | None = None
+    low: int = 0
+    bits: int = 0
     nulls: bool = False
     equal_rows: int = 0
     reason: str = ""
@@ -119,42 +135,58 @@ class SegmentSearch:
         self._sides = sides
         self._unique = unique
         self._found = Segments()
-        self._repeats: frozenset[int | None] = frozenset()
 
     async def run(self) -> Segments:
         """The ranges; raises `QueryError`."""
         if not self._keys:
             return self._found
         bounds = await self._bounds()
-        most = max(int(each["rows"] or 0) for each in bounds)
-        if most <= SMALL:
+        rows = [int(each["rows"] or 0) for each in bounds]
+        far = [side.connector.dialect != "duckdb" for side in self._sides]
+        if sum(compress(rows, far)) * len(self._pairs) <= SMALL:
             return self._found
         self._found.reason = self._obstacle()
         if self._found.reason:
             return self._found
         low, high = self._chosen(bounds)
-        parts = max(min(RANGES, most // FEW_ROWS), 1)
-        fine = max(-(-(high - low) // (parts * PARTS)), 1)
-        repeated = await together(
-            *(self._repeated(index, low, fine) for index in (0, 1) if not self._unique[index])
-        )
-        self._repeats = frozenset(part for parts in repeated for part in parts)
-        sums = await self._sums(low, fine * PARTS, None)
-        different = _different(sums, {_coarse(part) for part in self._repeats})
-        travelling = max(sum(side[key][0] for key in different if key in side) for side in sums)
-        if travelling * 2 > most:
+        parts = max(min(RANGES, max(rows) // FEW_ROWS), 1)
+        self._found.low, self._found.bits = low, ((high - low - 1) // parts).bit_length()
+        sampled = await self._sums(is_sample=True)
+        if _travelling(sampled) * WORTH > _rows(sampled):
+            self._found.reason = "more than a tenth of a sample is in ranges of the key that differ"
+            return self._found
+        sums = await self._sums(is_sample=False)
+        if _travelling(sums) * 2 > _rows(sums):
             self._found.reason = "more than half of the rows are in ranges of the key that differ"
             return self._found
-        await self._divide(different, sums, low, fine)
+        different = _different(sums)
+        self._found.nulls = None in different
+        self._found.ranges = tuple(sorted(key for key in different if key is not None))
+        self._found.equal_rows = sum(
+            each.rows for key, each in sums[0].items() if key not in different
+        )
         return self._found
 
     def tests(self, side: int) -> list[exp.Expr]:
         """The tests for the rows of a side that may differ."""
-        value = self._ranged(side)
-        tests = [_within(value, each) for each in self._found.ranges or ()]
+        value, ranges = self._ranged(side), self._found.ranges or ()
+        tests: list[exp.Expr] = []
+        if ranges:
+            numbers = [exp.Literal.number(each) for each in ranges]
+            tests.append(exp.In(this=self._part(value), expressions=numbers))
         if self._found.nulls:
-            tests.append(sql.is_null(value))
-        return [exp.Paren(this=sql.any_of(tests or [exp.false()]))]
+            tests.append(sql.is_null(value.copy()))
+        either = exp.Paren(this=sql.any_of(tests or [exp.false()]))
+        if self._found.position is None or self._found.nulls or not ranges:
+            return [either]
+        # By which a database can use an index.
+        ends = ranges[0], ranges[-1] + 1
+        first, end = (_number(self._found.low + (each << self._found.bits)) for each in ends)
+        bounds = (
+            exp.GTE(this=value.copy(), expression=first),
+            exp.LT(this=value.copy(), expression=end),
+        )
+        return [*bounds, either]
 
     def _obstacle(self) -> str:
         dialects = self._sides[0].connector.dialect, self._sides[1].connector.dialect
@@ -164,15 +196,17 @@ class SegmentSearch:
         for pair in self._pairs[: self._keys]:
             if "float" in {pair.cells.a.kind, pair.cells.b.kind}:
                 return f"{pair.a} of the key is a binary float"
+            if pair.cells.rule != EXACT:  # by which keys of other texts may be repeated
+                return f"{pair.a} of the key is compared by a rule"
         for pair in self._pairs:
             reason = no_common_text(pair, dialects)
             if reason:
                 return f"{reason}, which both databases do not write alike"
         return ""
 
-    def _chosen(self, bounds: Sequence[Mapping[str, Any]]) -> Range:
+    def _chosen(self, bounds: Sequence[Mapping[str, Any]]) -> tuple[int, int]:
         """Choose the integer column of the key with the widest range, otherwise the digest."""
-        spans: dict[int, Range] = {}
+        spans: dict[int, tuple[int, int]] = {}
         for position in self._integers():
             low = [
                 int(each[f"low_{position}"])
@@ -217,75 +251,73 @@ class SegmentSearch:
         )
         return [one for [one] in rows]
 
-    async def _sums(self, low: int, width: int, ranges: Sequence[Range] | None) -> list[Sums]:
-        """The number of rows and their digest for each range, on both sides."""
+    async def _sums(self, *, is_sample: bool) -> list[Sums]:
+        """The rows of each range, or of each in the sample, on both sides.
+
+        Where the sums of both sides agree, so do their repeated keys, which one side looks for. It
+        does not have to if the keys of one side cannot be repeated.
+        """
+        dialects = [side.connector.dialect for side in self._sides]
+        looking = None
+        if not is_sample and not any(self._unique):
+            looking = min((0, 1), key=lambda index: _DISTINCT.index(dialects[index]))
 
         async def one(index: int) -> Sums:
-            dialect = self._sides[index].connector.dialect
-            value = self._ranged(index)
-            columns = [sql.named(_part(value, low, width), "part")]
-            columns += [
-                sql.named(self._value(index, position), f"c{position}")
-                for position in range(len(self._pairs))
-            ]
-            rows = self._sides[index].rows(columns)
-            if ranges is not None:
-                rows.where(sql.any_of(_within(value, each) for each in ranges), copy=False)
-            cells = [
-                cell_of(pair, index, sql.bare(f"c{position}"))
-                for position, pair in enumerate(self._pairs)
-            ]
-            select = exp.Select(
-                expressions=[
-                    sql.bare("part"),
-                    sql.named(exp.Count(this=exp.Star()), "rows"),
-                    sql.named(exp.Sum(this=digest(cells, dialect)), "digest"),
-                ]
-            )
-            select.from_(rows.subquery(sql.name("cells"), copy=False), copy=False)
-            found = await self._ask(index, select.group_by(sql.bare("part"), copy=False))
+            select = self._sum(index, is_sample=is_sample, distinct=index == looking)
+            found = await self._ask(index, select)
             return {
-                None if row["part"] is None else int(row["part"]): (
+                None if row["part"] is None else int(row["part"]): Sum(
                     int(row["rows"]),
                     int(row["digest"]),
+                    int(row.get("keys", row["rows"])) < int(row["rows"]),
                 )
                 for row in found
             }
 
         return await together(one(0), one(1))
 
-    async def _repeated(self, index: int, low: int, width: int) -> frozenset[int | None]:
-        """The ranges in which a key is repeated."""
-        keys = {f"k{position}": self._value(index, position) for position in range(self._keys)}
-        columns = [sql.named(_part(self._ranged(index), low, width), "part")]
-        columns += [sql.named(value, name) for name, value in keys.items()]
-        names = [sql.bare(name) for name in ("part", *keys)]
-        repeated = exp.Select(expressions=[sql.bare("part")])
-        rows = self._sides[index].rows(columns)
-        repeated.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
-        repeated.group_by(*names, copy=False)
-        several = exp.GT(this=exp.Count(this=exp.Star()), expression=sql.one())
-        repeated.having(several, copy=False)
-        parts = exp.Select(expressions=[sql.bare("part")]).distinct(copy=False)
-        parts.from_(repeated.subquery(sql.name("repeated"), copy=False), copy=False)
-        found = await self._ask(index, parts)
-        return frozenset(None if row["part"] is None else int(row["part"]) for row in found)
+    def _sum(self, index: int, *, is_sample: bool, distinct: bool) -> exp.Select:
+        positions = range(len(self._pairs))
+        columns = [sql.named(self._ranged(index), "ranged")]
+        columns += [sql.named(self._value(index, each), f"c{each}") for each in positions]
+        values = [
+            cell_of(pair, index, sql.bare(f"c{position}"))
+            for position, pair in enumerate(self._pairs)
+        ]
+        digests = {"digest": digest(values, self._sides[index].connector.dialect)}
+        key = sql.bare("ranged")
+        if distinct and not self._is_key:
+            columns.append(sql.named(self._digest(index), "key"))
+            key = digests["key"] = sql.bare("key")
+        cells = self._sides[index].rows(columns).subquery(sql.name("cells"), copy=False)
+        named = [sql.named(value.copy(), name) for name, value in digests.items()]
+        rows = exp.Select(expressions=[sql.bare("ranged"), *named]).from_(cells, copy=False)
+        # Each digest is computed once, and rows are grouped without their cells.
+        rows.meta["apart"] = True
+        part = self._part(sql.bare("ranged"))
+        if is_sample:
+            number = exp.Literal.number(SAMPLED)
+            other = exp.Mod(this=exp.Paren(this=part.copy()), expression=number)
+            rows.where(exp.EQ(this=other, expression=sql.zero()), copy=False)
+        counts: dict[str, exp.Expr] = {
+            "part": part,
+            "rows": exp.Count(this=exp.Star()),
+            "digest": exp.Sum(this=sql.bare("digest")),
+        }
+        if distinct:
+            counts["keys"] = exp.Count(this=exp.Distinct(expressions=[key.copy()]))
+        select = exp.Select(expressions=[sql.named(each, name) for name, each in counts.items()])
+        select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+        return select.group_by(part.copy(), copy=False)
 
-    async def _divide(
-        self, different: Collection[int | None], sums: Sequence[Sums], low: int, fine: int
-    ) -> None:
-        """Divide the ranges that differ, and set the outcome."""
-        found, width = self._found, fine * PARTS
-        found.nulls = None in different
-        found.ranges = _joined(_range(low, width, key) for key in different if key is not None)
-        found.equal_rows = _rows_outside(sums[0], found, low, width)
-        if found.ranges:
-            coarse = found.ranges
-            parts = await self._sums(low, fine, coarse)
-            again = _different(parts, self._repeats)
-            inside = [_range(low, fine, key) for key in again if key is not None]
-            found.ranges = _joined(each for each in inside if _is_in(each[0], coarse))
-            found.equal_rows += _rows_outside(parts[0], found, low, fine)
+    def _part(self, value: exp.Expr) -> exp.Expr:
+        """The number of the range of a value."""
+        bits = exp.Literal.number(self._found.bits)
+        if self._found.position is None:
+            return exp.BitwiseRightShift(this=value.copy(), expression=bits)
+        whole = exp.Cast(this=value.copy(), to=exp.DataType.build("BIGINT"))
+        apart = exp.Paren(this=exp.Sub(this=whole, expression=_number(self._found.low)))
+        return exp.BitwiseRightShift(this=apart, expression=bits)
 
     def _value(self, index: int, position: int) -> exp.Expr:
         pair = self._pairs[position]
@@ -295,12 +327,20 @@ class SegmentSearch:
         """The integer that the ranges are of."""
         if self._found.position is not None:
             return self._value(index, self._found.position)
-        dialect = self._sides[index].connector.dialect
+        return self._digest(index)
+
+    @property
+    def _is_key(self) -> bool:
+        """Whether the ranges are of an integer that stands for the whole key."""
+        return self._found.position is None or self._keys == 1
+
+    def _digest(self, index: int) -> exp.Expr:
+        """The digest of the key."""
         cells = [
             cell_of(pair, index, self._value(index, position))
             for position, pair in enumerate(self._pairs[: self._keys])
         ]
-        return digest(cells, dialect)
+        return digest(cells, self._sides[index].connector.dialect)
 
     async def _ask(self, index: int, tree: exp.Select) -> list[Mapping[str, Any]]:
         side = self._sides[index]
@@ -317,66 +357,30 @@ class SegmentSearch:
         return rows
 
 
-def _different(sums: Sequence[Sums], repeated: Collection[int | None]) -> set[int | None]:
+def _different(sums: Sequence[Sums]) -> set[int | None]:
     """The ranges whose sums differ, or in which a key is repeated."""
     a, b = sums
-    return {key for key in {*a, *b} if a.get(key) != b.get(key) or key in repeated}
+    return {
+        key
+        for key in {*a, *b}
+        if key not in a
+        or key not in b
+        or a[key][:2] != b[key][:2]
+        or a[key].has_repeats
+        or b[key].has_repeats
+    }
 
 
-def _coarse(part: int | None) -> int | None:
-    return None if part is None else part // PARTS
+def _travelling(sums: Sequence[Sums]) -> int:
+    """How many rows of a side are in ranges that differ, of the side that has more."""
+    different = _different(sums)
+    return max(sum(side[key].rows for key in different if key in side) for side in sums)
 
 
-def _rows_outside(sums: Sums, found: Segments, low: int, width: int) -> int:
-    """The number of rows that do not travel."""
-    return sum(
-        rows
-        for key, (rows, _) in sums.items()
-        if not (found.nulls if key is None else _is_in(low + key * width, found.ranges or ()))
-    )
-
-
-def _part(value: exp.Expr, low: int, width: int) -> exp.Expr:
-    """The number of the range of a value."""
-    whole = exp.Cast(this=value.copy(), to=exp.DataType.build("BIGINT"))
-    apart = exp.Paren(this=exp.Sub(this=whole, expression=_number(low)))
-    return exp.IntDiv(this=apart, expression=_number(width))
+def _rows(sums: Sequence[Sums]) -> int:
+    return max(sum(each.rows for each in side.values()) for side in sums)
 
 
 def _number(value: int) -> exp.Expr:
     number = exp.Literal.number(abs(value))
     return exp.Paren(this=exp.Neg(this=number)) if value < 0 else number
-
-
-def _range(low: int, width: int, key: int) -> Range:
-    return low + key * width, low + (key + 1) * width
-
-
-def _within(value: exp.Expr, each: Range) -> exp.Expr:
-    return exp.and_(
-        exp.GTE(this=value.copy(), expression=_number(each[0])),
-        exp.LT(this=value.copy(), expression=_number(each[1])),
-        copy=False,
-    )
-
-
-def _is_in(value: int, ranges: Sequence[Range]) -> bool:
-    """Whether a value is in one of the ranges, which are in order."""
-    index = bisect_right(ranges, value, key=lambda each: each[0]) - 1
-    return index >= 0 and value < ranges[index][1]
-
-
-def _joined(ranges: Iterable[Range]) -> tuple[Range, ...]:
-    """The ranges in order, adjacent ones as one; at most `MOST`, by closing small gaps."""
-    ordered = sorted(ranges)
-    if not ordered:
-        return ()
-    gaps = sorted(b[0] - a[1] for a, b in pairwise(ordered))
-    largest = gaps[-MOST] if len(gaps) >= MOST else 0
-    joined = [ordered[0]]
-    for each in ordered[1:]:
-        if each[0] - joined[-1][1] <= largest:
-            joined[-1] = joined[-1][0], each[1]
-        else:
-            joined.append(each)
-    return tuple(joined)
