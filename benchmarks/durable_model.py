@@ -79,7 +79,8 @@ class CampaignModel:
     async def _answer(self, request: web.Request) -> web.Response:
         body = await request.json()
         messages = body["messages"]
-        run = next(m for message in messages if (m := _TASK.search(message["content"] or "")))[1]
+        task = next(message["content"] for message in messages if message["role"] == "user")
+        run = _TASK.findall(task)[0]
         turn = sum(message["role"] == "assistant" for message in messages)
         worker = request.headers["Authorization"].removeprefix("Bearer ")
         note = Asked(run, turn, worker, time.time())

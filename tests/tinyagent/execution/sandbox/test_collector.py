@@ -287,6 +287,9 @@ async def test_processes_and_threads_are_limited() -> None:
             "        started += 1\nexcept RuntimeError: pass\nevent.set()\nstarted"
         )
         assert 2 <= await value_of(executor, threads) <= 20
+        assert await value_of(executor, "1") == 1
+    # In a session of their own: what the threads have reserved counts as memory of each fork.
+    async with isolated(limits) as executor:
         forks = (
             "import os, time\nforked = 0\ntry:\n    for _ in range(50):\n"
             "        if os.fork() == 0: time.sleep(1000)\n        forked += 1\n"
