@@ -117,12 +117,13 @@ def servers(folder: Path) -> Generator[dict[str, str]]:
 
 def run(a: str, b: str, key: str, processes: str, way: str) -> None:
     """Compare in this process, and print the figures as JSON."""
+    from skillian.data.declare.saved import SavedComparison  # noqa: PLC0415 - of a run only
     from skillian.data.declare.sources import Connections  # noqa: PLC0415 - of a run only
     from skillian.data.query.binding import Binder  # noqa: PLC0415
     from skillian.data.tables import place  # noqa: PLC0415
     from skillian.data.tables.across import segments  # noqa: PLC0415
-    from skillian.data.tables.engine import TableEngine, TableQuestion  # noqa: PLC0415
-    from skillian.data.tables.relation import bare_tables  # noqa: PLC0415
+    from skillian.data.tables.engine import TableEngine  # noqa: PLC0415
+    from skillian.data.declare.relation import bare_tables  # noqa: PLC0415
 
     if way == "copied":
         segments.SMALL = sys.maxsize
@@ -142,7 +143,7 @@ def run(a: str, b: str, key: str, processes: str, way: str) -> None:
             before = time.monotonic(), time.process_time(), _seconds(processes)
             # A UUID is a text in CSV, of which no checksums can be alike.
             ignore = ("uid",) if b.endswith(".csv") else ()
-            question = TableQuestion(one, other, key=(key,), ignore=ignore)
+            question = SavedComparison(name="rows", a=one, b=other, key=(key,), ignore=ignore)
             result = await engine.compare(question)
             after = time.monotonic(), time.process_time(), _seconds(processes)
             await engine.aclose()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import duckdb
 
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 
@@ -52,7 +53,14 @@ async def main(folder: Path) -> None:
     async with DataServices(SourceRegistry.load(file)) as services:
         for number in range(1, COMPARISONS + 1):
             result = await services.comparison.compare(
-                "a", "b", ["amount"], ["account"], {"company": number - 1}
+                SavedComparison(
+                    name="measures",
+                    a="a",
+                    b="b",
+                    measures=("amount",),
+                    align_on=("account",),
+                    filters={"company": number - 1},
+                )
             )
             characters += len(json.dumps(result.to_dict()))
             if number % 10 == 0:

@@ -57,6 +57,7 @@ def by_hand(folder: Path, columns: tuple[str, ...] | None) -> Found:
 
 def by_skillian_measures(folder: Path) -> Found:
     """Sums by the key, with totals, classes, the largest differences and the explanation."""
+    from skillian.data.declare.saved import SavedComparison
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
 
@@ -76,7 +77,9 @@ def by_skillian_measures(folder: Path) -> Found:
 
     async def compare() -> Found:
         async with DataServices(SourceRegistry.load(path)) as services:
-            result = await services.comparison.compare("a", "b", MEASURES, KEYS)
+            result = await services.comparison.compare(
+                SavedComparison(name="measures", a="a", b="b", measures=MEASURES, align_on=KEYS)
+            )
             await services.comparison.explain(result.cache_key)
             classes = result.summary.classes
             differing = classes.minor_diff + classes.major_diff
@@ -90,16 +93,19 @@ def by_skillian_measures(folder: Path) -> Found:
 
 def by_skillian_rows(folder: Path) -> Found:
     """All columns of all rows by the key, with mismatches, pairs of values and samples."""
+    from skillian.data.declare.saved import SavedComparison
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
-    from skillian.data.tables.engine import TableEngine, TableQuestion
-    from skillian.data.tables.relation import bare_tables
+    from skillian.data.tables.engine import TableEngine
+    from skillian.data.declare.relation import bare_tables
 
     async def compare() -> Found:
         registry, names = await bare_tables([str(folder / name) for name in FILES])
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
-            result = await engine.compare(TableQuestion(names[0], names[1], key=KEYS))
+            result = await engine.compare(
+                SavedComparison(name="rows", a=names[0], b=names[1], key=KEYS)
+            )
             await engine.aclose()
         rows = result.rows
         return {"differing": rows.differing, "missing": rows.only_in_a + rows.only_in_b}

@@ -9,6 +9,8 @@ from typing import Any
 
 from skillian.data.comparison.engine import MAX_PAGE
 from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 
@@ -90,7 +92,15 @@ class Compared:
         self, grain: tuple[str, ...], filters: dict[str, Any] | None = None
     ) -> ComparisonResult:
         return await self._services.comparison.compare(
-            *self._sides, ["amount"], grain, filters, thresholds=THRESHOLDS
+            SavedComparison(
+                name="measures",
+                a=self._sides[0],
+                b=self._sides[1],
+                measures=("amount",),
+                align_on=grain,
+                filters=filters or {},
+                thresholds=Thresholds.model_validate(THRESHOLDS),
+            )
         )
 
     def _found(self, result: ComparisonResult) -> Found:

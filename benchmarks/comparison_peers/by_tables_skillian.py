@@ -10,10 +10,11 @@ from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.snapshots import StateConnector
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 Found = dict[str, Any]
@@ -65,7 +66,7 @@ async def _compared(names: list[str]) -> TableResult:
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
         try:
-            return await engine.compare(TableQuestion(a, b, key=("id",)))
+            return await engine.compare(SavedComparison(name="rows", a=a, b=b, key=("id",)))
         finally:
             await engine.aclose()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import replace
 from datetime import timedelta
 from time import monotonic
 from typing import Any
@@ -13,17 +12,15 @@ from uuid import uuid4
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.place import Progress
-from skillian.data.comparison.plan import ComparisonQuestion
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.catalogue import Sample
-from skillian.data.query.filters import Filters
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.errors import InvalidInputError
 from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome, RowsCompared
-from skillian.reports.running import question_of, run_all
+from skillian.reports.running import run_all
 from skillian.storage import MessageTooLong, SessionStore
 from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
@@ -86,17 +83,15 @@ class Comparisons:
         """
         start = monotonic()
         if not question.is_of_rows:
-            async with self._data.comparison.kept(_asked(question), progress) as result:
+            async with self._data.comparison.kept(question, progress) as result:
                 key = await self._keep(question, owner, result.to_dict())
                 yield key, Compared(question, monotonic() - start, result)
             return
         if upload_ids((question.a, question.b)):
             async with self._opened(question, owner) as (data, named):
-                listed = replace(question_of(named), listed=MAX_FINDINGS)
-                rows = await data.tables.compare(listed, progress)
+                rows = await data.tables.compare(named, progress, listed=MAX_FINDINGS)
         else:
-            listed = replace(question_of(question), listed=MAX_FINDINGS)
-            rows = await self._data.tables.compare(listed, progress)
+            rows = await self._data.tables.compare(question, progress, listed=MAX_FINDINGS)
         key = await self._keep(question, owner, {**rows.to_dict(), "cache_key": uuid4().hex})
         yield key, RowsCompared(question, monotonic() - start, rows)
 
@@ -105,15 +100,12 @@ class Comparisons:
     ) -> dict[str, Any]:
         if upload_ids((question.a, question.b)):
             async with self._opened(question, owner) as (data, named):
-                rows = await data.tables.compare(question_of(named), progress)
+                rows = await data.tables.compare(named, progress)
                 return {**rows.to_dict(), "cache_key": uuid4().hex}
         if question.is_of_rows:
-            rows = await self._data.tables.compare(question_of(question), progress)
+            rows = await self._data.tables.compare(question, progress)
             return {**rows.to_dict(), "cache_key": uuid4().hex}
-        result = await self._data.comparison.compare(
-            *_arguments(question), thresholds=question.thresholds, progress=progress
-        )
-        return result.to_dict()
+        return (await self._data.comparison.compare(question, progress)).to_dict()
 
     async def check(self, question: SavedComparison, owner: str) -> str:
         """Raise the errors that `compare` would raise before it begins.
@@ -144,7 +136,7 @@ class Comparisons:
             for name in (question.a, question.b):
                 self._data.registry.get(name)
             return
-        await self._data.comparison.check(*_arguments(question), thresholds=question.thresholds)
+        await self._data.comparison.check(question)
 
     async def find(self, key: str, owner: str = "") -> dict[str, Any]:
         """The result of this key as JSON; that of a file only for its owner.
@@ -195,7 +187,7 @@ class Comparisons:
             samples = [
                 await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
             ]
-            return await data.tables.preview(question_of(named)), samples
+            return await data.tables.preview(named), samples
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""
@@ -231,15 +223,7 @@ class Comparisons:
                 return stored.model_copy(update={"name": name})
             await self.recall(key, owner)
             question = self._data.comparison.question(key)
-        return SavedComparison(
-            name=f"{question.source_a} and {question.source_b}",
-            a=question.source_a,
-            b=question.source_b,
-            measures=question.measures,
-            align_on=question.align_on,
-            filters=dict(question.filters or {}),
-            thresholds=question.thresholds,
-        )
+        return question.model_copy(update={"name": f"{question.a} and {question.b}"})
 
     async def question(self, key: str, owner: str) -> SavedComparison:
         """What was compared; raises `ProblemError` (404) as `find` does."""
@@ -261,17 +245,6 @@ class Comparisons:
         for upload_id in upload_ids((question["a"], question["b"])):
             await self._uploads.get(owner, upload_id)
         return stored
-
-
-def _arguments(
-    question: SavedComparison,
-) -> tuple[str, str, Sequence[str], Sequence[str] | None, Filters]:
-    return question.a, question.b, question.measures, question.align_on, question.filters
-
-
-def _asked(question: SavedComparison) -> ComparisonQuestion:
-    a, b, measures, align_on, filters = _arguments(question)
-    return ComparisonQuestion.from_request((a, b), measures, align_on, filters, question.thresholds)
 
 
 def _unwatched(_name: str, _doing: str) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -17,7 +17,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.tables.differing import Keep
-from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.engine import TableEngine
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
@@ -113,15 +113,7 @@ async def _run(
     start = monotonic()
     try:
         report("comparing")
-        result = await engine.compare(
-            comparison.a,
-            comparison.b,
-            comparison.measures,
-            comparison.align_on,
-            comparison.filters,
-            thresholds=comparison.thresholds,
-            progress=_progress(report),
-        )
+        result = await engine.compare(comparison, _progress(report))
         classes = result.summary.classes
         if classes.match == classes.groups:
             return Compared(comparison, monotonic() - start, result)
@@ -141,28 +133,10 @@ async def _run_rows(
     start = monotonic()
     try:
         report("comparing")
-        question = replace(question_of(comparison), listed=depth.listed)
-        result = await engine.compare(question, _progress(report, "rows"), keep)
+        result = await engine.compare(comparison, _progress(report, "rows"), keep, depth.listed)
         return RowsCompared(comparison, monotonic() - start, result)
     except ToolError as error:
         return Failed(comparison, monotonic() - start, str(error))
-
-
-def question_of(comparison: SavedComparison) -> TableQuestion:
-    """The question of a comparison of whole rows."""
-    names = comparison.columns
-    return TableQuestion(
-        a=comparison.a,
-        b=comparison.b,
-        key=comparison.key,
-        columns=None if isinstance(names, Mapping) else names,
-        ignore=comparison.ignore,
-        accept=comparison.accepted_columns,
-        mapping={**(names if isinstance(names, Mapping) else {}), **comparison.map},
-        rules=comparison.rules,
-        filters=comparison.filters,
-        multiset=comparison.multiset,
-    )
 
 
 async def _explain(

@@ -3,6 +3,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
@@ -21,7 +22,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
 
 async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngine) -> None:
     result = await engine.compare(
-        "fi_reporting", "bpc_reporting", ["amount"], filters={"company": 1001}
+        measures_asked("fi_reporting", "bpc_reporting", ["amount"], filters={"company": 1001})
     )
     assert result.summary.classes.to_dict() == {
         "match": 7,
@@ -47,7 +48,9 @@ async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngi
 
 async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> None:
     result = await engine.compare(
-        "fi_reporting", "bpc_reporting", ["amount"], ["period", "account"], {"company": "1001"}
+        measures_asked(
+            "fi_reporting", "bpc_reporting", ["amount"], ["period", "account"], {"company": "1001"}
+        )
     )
     [amount] = result.summary.measures
     assert amount.opposite_sign == 1
@@ -57,15 +60,19 @@ async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> No
 
 async def test_the_other_companies_have_the_documented_faults(engine: ComparisonEngine) -> None:
     result = await engine.compare(
-        "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
+        measures_asked(
+            "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
+        )
     )
     assert [tuple(item.key.values()) for item in result.top_differences] == [("1003", "2024011")]
     exact = await engine.compare(
-        "fi_reporting",
-        "bpc_reporting",
-        ["amount"],
-        filters={"company": "1002"},
-        thresholds={"match": {"absolute": 0, "percentage": 0}},
+        measures_asked(
+            "fi_reporting",
+            "bpc_reporting",
+            ["amount"],
+            filters={"company": "1002"},
+            thresholds={"match": {"absolute": 0, "percentage": 0}},
+        )
     )
     assert [item.gap for item in exact.top_differences] == [Decimal("-0.01")]
 
@@ -74,7 +81,9 @@ async def test_cost_centres_meet_though_they_are_written_differently(
     engine: ComparisonEngine,
 ) -> None:
     result = await engine.compare(
-        "fi_reporting", "bpc_reporting", ["documents"], ["cost_centre"], {"company": "1002"}
+        measures_asked(
+            "fi_reporting", "bpc_reporting", ["documents"], ["cost_centre"], {"company": "1002"}
+        )
     )
     assert result.summary.classes.match == 4
 

@@ -10,6 +10,7 @@ from tests.skillian.oracle.checks import check
 from tests.skillian.oracle.places import ClickHousePlace, Place
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.tables import Profile
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import SourcesFile
@@ -53,7 +54,7 @@ class Pair:
         positional, named = question.arguments()
 
         async def ask(services: DataServices) -> None:
-            result = await services.comparison.compare(*positional, **named)
+            result = await services.comparison.compare(measures_asked(*positional, **named))
             check(result, question)
             await check_follow_up(services, result.cache_key, question)
 
@@ -62,7 +63,9 @@ class Pair:
     def compared(self, question: Question) -> ComparisonResult:
         """Return the engine's answer."""
         positional, named = question.arguments()
-        return self.asked(question, lambda each: each.comparison.compare(*positional, **named))
+        return self.asked(
+            question, lambda each: each.comparison.compare(measures_asked(*positional, **named))
+        )
 
     def _registry(self, question: Question, urls: Sequence[str]) -> SourceRegistry:
         connections = ("one", "one") if urls[0] == urls[1] else ("one", "other")

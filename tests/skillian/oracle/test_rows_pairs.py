@@ -18,14 +18,15 @@ from tests.skillian.oracle.places import Place
 from tests.skillian.oracle.questions import Table
 from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
+from tests.support.asking import rows_asked
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 KINDS = ("duckdb", "postgres", "mysql", "sqlite", "csv", "clickhouse")
@@ -82,7 +83,7 @@ def compared(
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
             try:
-                wanted = TableQuestion(one, other, **question)
+                wanted = rows_asked(one, other, **question)
                 return await engine.compare(wanted, keep=None if kept is None else keep)
             finally:
                 await engine.aclose()

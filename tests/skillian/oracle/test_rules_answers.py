@@ -11,6 +11,7 @@ from tests.skillian.oracle.oracle import STATUSES, Oracle
 from tests.skillian.oracle.questions import Column
 from tests.skillian.oracle.rules import AMOUNT, KEY, compared, keys, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
+from tests.support.asking import comparing, measures_asked
 
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
@@ -177,7 +178,7 @@ def test_the_proof_holds_what_ran_and_no_value_is_in_the_statement(pair: Pair) -
 
 def test_the_same_question_is_answered_from_memory(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
-        compare = services.comparison.compare
+        compare = comparing(services.comparison)
         first = await compare("a", "b", ["amount"], filters={"key": "x"})
         assert await compare("a", "b", "amount", ["key"], {"key": ["x"]}, thresholds={}) is first
         others = [
@@ -212,7 +213,7 @@ def test_a_decimal_drilled_into_is_json(pair: Pair) -> None:
     )
 
     async def ask(services: DataServices) -> None:
-        result = await services.comparison.compare("a", "b", ["amount"])
+        result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
         oracle = Oracle(asked)
         group = next(each for each in oracle.groups if each.key == (Decimal("1.50"),))
         for key in (only_key(result.to_dict()), {"key": Decimal("1.5")}, {"key": 1.5}):
@@ -230,7 +231,7 @@ def only_key(value: Any) -> Any:
 @pytest.mark.parametrize("key", [{}, {"kee": "x"}, {"key": "x", "other": 1}])
 def test_a_key_must_name_the_dimensions_compared(one_pair: Pair, key: dict[str, Any]) -> None:
     async def ask(services: DataServices) -> None:
-        result = await services.comparison.compare("a", "b", ["amount"])
+        result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
         with pytest.raises(InvalidInputError, match="comparison has key, not"):
             await services.comparison.drill_down(result.cache_key, key)
 
@@ -249,7 +250,7 @@ def test_what_is_not_remembered_is_to_be_compared_again(one_pair: Pair) -> None:
 
 def test_a_repeated_class_counts_once(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
-        result = await services.comparison.compare("a", "b", ["amount"])
+        result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
         page = await services.comparison.rows(result.cache_key, ["major_diff", "major_diff"])
         assert (page.total, len(page.rows)) == (1, 1)
 
@@ -265,7 +266,9 @@ def test_pages_of_each_class(pair: Pair) -> None:
     )
 
     async def ask(services: DataServices) -> dict[str, list[Any]]:
-        result = await services.comparison.compare("a", "b", ["amount"], thresholds=limits)
+        result = await services.comparison.compare(
+            measures_asked("a", "b", ["amount"], thresholds=limits)
+        )
         pages = {each: await services.comparison.rows(result.cache_key, each) for each in STATUSES}  # type: ignore[arg-type]
         return {each: [row.key["key"] for row in page.rows] for each, page in pages.items()}
 
@@ -290,7 +293,9 @@ def test_the_smallest_explanation_comes_first(pair: Pair) -> None:
     )
 
     async def ask(services: DataServices) -> Any:
-        result = await services.comparison.compare("a", "b", ["amount"], ["key", "period"])
+        result = await services.comparison.compare(
+            measures_asked("a", "b", ["amount"], ["key", "period"])
+        )
         return await services.comparison.explain(result.cache_key)
 
     [measure] = pair.asked(asked, ask).measures

@@ -9,6 +9,7 @@ from tests.skillian.oracle.questions import Column, Question
 from tests.skillian.oracle.rules import AMOUNT, compared, keys, question, side
 from tests.skillian.oracle.running import Pair
 from tests.skillian.oracle.themes import TEXTS
+from tests.support.asking import comparing, measures_asked
 
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.services import DataServices
@@ -68,7 +69,7 @@ def test_every_form_of_a_filter(pair: Pair) -> None:
     a = side("a", [(value, 1) for value in (1, 2, 3, None)], columns)
 
     async def ask(services: DataServices) -> list[list[Any]]:
-        compare = services.comparison.compare
+        compare = comparing(services.comparison)
         results = [await compare("a", "b", ["amount"], filters={"key": test}) for test, _ in FORMS]
         return [keys(result) for result in results]
 
@@ -142,7 +143,7 @@ def test_filters_of_every_type(
     a = side("a", [(value, 1) for value in given], columns)
 
     async def ask(services: DataServices) -> list[list[Any]]:
-        compare = services.comparison.compare
+        compare = comparing(services.comparison)
         results = [await compare("a", "b", ["amount"], filters={"key": test}) for test, _ in tests]
         return [keys(result) for result in results]
 
@@ -151,7 +152,7 @@ def test_filters_of_every_type(
 
 def test_a_value_is_never_part_of_the_statement(pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
-        compare = services.comparison.compare
+        compare = comparing(services.comparison)
         for text in INJECTIONS:
             result = await compare(
                 "a", "b", ["amount"], filters={"key": {"gte": text, "lte": text}}
@@ -235,7 +236,9 @@ def test_a_wrong_filter_names_dimension_and_value(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         for filters, message in WRONG:
             with pytest.raises(InvalidInputError, match=message):
-                await services.comparison.compare("a", "b", ["amount"], filters=filters)
+                await services.comparison.compare(
+                    measures_asked("a", "b", ["amount"], filters=filters)
+                )
 
     one_pair.asked(two_dimensions(), ask)
 

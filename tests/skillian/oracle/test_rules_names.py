@@ -9,8 +9,8 @@ from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.rules import AMOUNT, KEY, compared, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
 from tests.skillian.oracle.tables import NAMES
+from tests.support.asking import measures_asked
 
-from skillian.data.services import DataServices
 from skillian.errors import (
     InvalidInputError,
     QueryError,
@@ -148,7 +148,9 @@ def test_an_unknown_source_is_reported_with_the_nearest(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 1)])
 
     with pytest.raises(SourceNotFoundError) as error:
-        one_pair.asked(asked, lambda each: each.comparison.compare("a", "bb", ["amount"]))
+        one_pair.asked(
+            asked, lambda each: each.comparison.compare(measures_asked("a", "bb", ["amount"]))
+        )
     assert error.value.to_dict() == {
         "error": True,
         "type": "not_found",
@@ -161,33 +163,7 @@ def test_names_given_twice_count_once(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 2)], measures=["amount"], align_on=("key", "key"))
     result = one_pair.compared(asked)
     assert result.proof.align_on == ("key",)
-    both = one_pair.asked(asked, lambda each: each.comparison.compare("a", "b", ["amount"] * 2))
+    both = one_pair.asked(
+        asked, lambda each: each.comparison.compare(measures_asked("a", "b", ["amount"] * 2))
+    )
     assert [measure.name for measure in both.summary.measures] == ["amount"]
-
-
-def test_a_measure_may_be_given_without_a_list(one_pair: Pair) -> None:
-    asked = question([("x", 1)], [("x", 2)])
-    result = one_pair.asked(asked, lambda each: each.comparison.compare("a", "b", "amount"))
-    assert only(result).gap == 1
-
-
-def test_a_question_needs_a_measure(one_pair: Pair) -> None:
-    with pytest.raises(InvalidInputError, match="at least one measure"):
-        one_pair.compared(question([("x", 1)], [("x", 1)], measures=()))
-
-
-def test_wrong_thresholds_are_refused(one_pair: Pair) -> None:
-    async def ask(services: DataServices) -> None:
-        for thresholds in (
-            {"match": {"absolute": "much"}},
-            {"match": {"absolute": -1}},
-            {"match": {"absolute": "NaN"}},
-            {"match": {"absolute": "Infinity"}},
-            {"minor": {"absolute": 1}},
-            {"match": {"relative": 1}},
-            {"match": 5},
-        ):
-            with pytest.raises(InvalidInputError, match="thresholds have"):
-                await services.comparison.compare("a", "b", ["amount"], thresholds=thresholds)
-
-    one_pair.asked(question([("x", 1)], [("x", 1)]), ask)

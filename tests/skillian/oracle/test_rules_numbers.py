@@ -9,6 +9,7 @@ from tests.skillian.oracle.oracle import AGGREGATIONS
 from tests.skillian.oracle.questions import Column, Side
 from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.services import DataServices
@@ -197,7 +198,7 @@ def test_expressions_with_more_than_arithmetic_are_refused(pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         for text in refused:
             with pytest.raises(QueryError):
-                await services.comparison.compare("a", "b", [text])
+                await services.comparison.compare(measures_asked("a", "b", [text]))
 
     pair.asked(question(side("a", [], measures=measures), side("b", [], measures=measures)), ask)
 

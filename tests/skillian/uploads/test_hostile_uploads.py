@@ -18,11 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import xlsxwriter
+from tests.support.asking import rows_asked
 from tests.support.processes import descendants, is_running
 from tests.support.waits import until
 
 from skillian.data.declare.sources import registry_of
-from skillian.data.tables.engine import TableQuestion
 from skillian.uploads.folders import Upload
 from skillian.uploads.limits import UploadError
 from skillian.uploads.store import UploadStore
@@ -189,7 +189,7 @@ async def test_a_parquet_file_is_stored_as_the_reader_wrote_it(files: UploadStor
     again = await sent(files, "a.parquet", content)
     names = [f"upload:{each.id}" for each in (upload, again)]
     async with opened(files, "", names, registry_of({}, {}, Path())) as over:
-        question = TableQuestion(over.names[0], over.names[1], key=("id",))
+        question = rows_asked(over.names[0], over.names[1], key=("id",))
         assert (await over.data.tables.compare(question)).rows.matched == 2
 
 

@@ -11,12 +11,14 @@ from functools import partial
 from typing import Annotated, Any
 
 from cachetools import LRUCache
-from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.results import Status
 from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
@@ -38,7 +40,6 @@ from skillian.data.for_models import (
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
-from skillian.data.tables.engine import TableQuestion
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
@@ -211,20 +212,13 @@ class DataAnalyst:
         """The number of groups or rows in each class, and what differs."""
         hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
         try:
-            if arguments.measures is None:
-                refuse_undeclared(self._services.registry, hidden, arguments.filters or {})
-                rows = await self._services.tables.compare(_row_question(arguments))
+            question = _question(arguments)
+            if question.is_of_rows:
+                refuse_undeclared(self._services.registry, hidden, question.filters)
+                rows = await self._services.tables.compare(question)
                 brief = rows_counts(rows) if hidden else brief_row_comparison(rows)
                 return {**brief, "scope": rows_scope(rows)}
-            _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")
-            result = await self._services.comparison.compare(
-                arguments.source_a,
-                arguments.source_b,
-                arguments.measures,
-                arguments.align_on,
-                arguments.filters,
-                thresholds=arguments.thresholds,
-            )
+            result = await self._services.comparison.compare(question)
         except NamesValuesError as error:
             raise InvalidInputError(error.without_values) if hidden else error from None
         except QueryError:
@@ -298,19 +292,17 @@ class DataAnalyst:
         return {**result, "values": samples, "more_values": not complete}
 
 
-def _row_question(arguments: CompareSourcesInput) -> TableQuestion:
-    _refuse(arguments, ("align_on", "thresholds"), "need `measures`; name what to compare")
-    return TableQuestion(
-        arguments.source_a,
-        arguments.source_b,
-        key=tuple(arguments.key or ()),
-        columns=None if arguments.columns is None else tuple(arguments.columns),
-        ignore=tuple(arguments.ignore or ()),
-        mapping=arguments.map or {},
-        rules=arguments.rules or Rules(),
-        multiset=arguments.multiset or False,
-        filters=arguments.filters or {},
-    )
+def _question(arguments: CompareSourcesInput) -> SavedComparison:
+    if arguments.measures is None:
+        _refuse(arguments, ("align_on", "thresholds"), "need `measures`; name what to compare")
+    else:
+        _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")
+    sides = {"name": "comparison", "a": arguments.source_a, "b": arguments.source_b}
+    stated = arguments.model_dump(exclude_none=True, exclude={"source_a", "source_b"})
+    try:
+        return SavedComparison.model_validate({**sides, **stated})
+    except ValidationError as error:
+        raise InvalidInputError("; ".join(map(reason_of, error.errors()))) from None
 
 
 def _refuse(arguments: CompareSourcesInput, names: Sequence[str], reason: str) -> None:

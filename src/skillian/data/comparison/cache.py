@@ -10,8 +10,9 @@ from time import monotonic
 from cachetools import LRUCache, TTLCache
 
 from skillian.data.comparison.place import Place
-from skillian.data.comparison.plan import ComparisonPlan, ComparisonQuestion
+from skillian.data.comparison.plan import ComparisonPlan, digest_of
 from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource
 from skillian.errors import InvalidInputError, quoted
 
@@ -29,7 +30,7 @@ class CachedComparison:
     its tables take.
     """
 
-    question: ComparisonQuestion
+    question: SavedComparison
     plan: ComparisonPlan
     place: Place
     result: ComparisonResult
@@ -72,13 +73,13 @@ class ComparisonCache:
                 del self._holders[key]
 
     def of(
-        self, question: ComparisonQuestion, sources: tuple[BoundSource, BoundSource]
+        self, question: SavedComparison, sources: tuple[BoundSource, BoundSource]
     ) -> CachedComparison | None:
         """The comparison that answered this question before, without planning it again.
 
         None if it has expired, or if a source is declared otherwise or has other columns now.
         """
-        comparison = self.find(self._keys.get(question.digest, ""))
+        comparison = self.find(self._keys.get(digest_of(question), ""))
         if comparison is None:
             return None
         sides = (comparison.plan.a.source, comparison.plan.b.source)
@@ -88,9 +89,9 @@ class ComparisonCache:
         )
         return comparison if is_same else None
 
-    def note(self, question: ComparisonQuestion, key: str) -> None:
+    def note(self, question: SavedComparison, key: str) -> None:
         """Remember that the comparison of this key answers a question."""
-        self._keys[question.digest] = key
+        self._keys[digest_of(question)] = key
 
     def find(self, key: str) -> CachedComparison | None:
         """The comparison of this key, or None if it has expired."""

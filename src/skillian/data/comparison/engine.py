@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
-from typing import Any
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.comparison import MAX_PAGE, TOP
@@ -17,7 +16,6 @@ from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
-    ComparisonQuestion,
     Planner,
     unused_dimensions,
 )
@@ -31,10 +29,9 @@ from skillian.data.comparison.rows import (
     drill_down,
 )
 from skillian.data.comparison.summary import read_rows
-from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
-from skillian.data.query.filters import Filters
 from skillian.data.query.shared import unchanged
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
@@ -70,18 +67,10 @@ class ComparisonEngine:
         self._cache = ComparisonCache(configured if keep_seconds is None else keep_seconds)
         self._comparing: SingleFlight[CachedComparison] = SingleFlight()
 
-    async def compare(  # noqa: PLR0913 - a comparison has these
-        self,
-        source_a_name: str,
-        source_b_name: str,
-        measures: Sequence[str],
-        align_on: Sequence[str] | None = None,
-        filters: Filters | None = None,
-        *,
-        thresholds: Thresholds | Mapping[str, Any] | None = None,
-        progress: Progress | None = None,
+    async def compare(
+        self, question: SavedComparison, progress: Progress | None = None
     ) -> ComparisonResult:
-        """Compare `measures` per combination of the dimensions `align_on`.
+        """Compare the measures per combination of the dimensions to align on.
 
         Without `align_on`, the dimensions of the declared default that both sources have are used.
         The configuration supplies the limits that `thresholds` does not state; a class without any
@@ -90,13 +79,11 @@ class ComparisonEngine:
         aggregated in their databases and staged in the workspace; `progress` reports their groups.
         Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
-        names = (source_a_name, source_b_name)
-        question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
         return (await self._compared(question, progress)).result
 
     @asynccontextmanager
     async def kept(
-        self, question: ComparisonQuestion, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None
     ) -> AsyncGenerator[ComparisonResult]:
         """Compare as `compare` does; the groups stay until the context ends, whatever the cache."""
         plan = await self._planner.plan(question, await self._planner.bind(question))
@@ -104,19 +91,8 @@ class ComparisonEngine:
             yield (await self._compared(question, progress)).result
         await self._workspace.drop(*self._cache.evicted())
 
-    async def check(
-        self,
-        source_a_name: str,
-        source_b_name: str,
-        measures: Sequence[str],
-        align_on: Sequence[str] | None = None,
-        filters: Filters | None = None,
-        *,
-        thresholds: Thresholds | Mapping[str, Any] | None = None,
-    ) -> None:
+    async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""
-        names = (source_a_name, source_b_name)
-        question = ComparisonQuestion.from_request(names, measures, align_on, filters, thresholds)
         await self._planner.plan(question, await self._planner.bind(question))
 
     async def rows(
@@ -183,7 +159,9 @@ class ComparisonEngine:
         comparison = self._cache.get(cache_key)
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
-            comparison = await self._compared(comparison.question.aligned_on(grain), None)
+            comparison = await self._compared(
+                comparison.question.model_copy(update={"align_on": grain}), None
+            )
         plan, summary = comparison.plan, comparison.result.summary
         measures, notes = await explain_measures(
             comparison.differences,
@@ -216,7 +194,7 @@ class ComparisonEngine:
         """The result of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).result
 
-    def question(self, cache_key: str) -> ComparisonQuestion:
+    def question(self, cache_key: str) -> SavedComparison:
         """The question of a cached comparison; raises `InvalidInputError`."""
         return self._cache.get(cache_key).question
 
@@ -226,7 +204,7 @@ class ComparisonEngine:
         await self._workspace.aclose()
 
     async def _compared(
-        self, question: ComparisonQuestion, progress: Progress | None
+        self, question: SavedComparison, progress: Progress | None
     ) -> CachedComparison:
         sources = await self._planner.bind(question)
         comparison = self._cache.of(question, sources)
@@ -242,7 +220,7 @@ class ComparisonEngine:
 
     async def _run(
         self,
-        question: ComparisonQuestion,
+        question: SavedComparison,
         plan: ComparisonPlan,
         key: str,
         progress: Progress | None,

@@ -2,16 +2,15 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
-from pydantic import ValidationError
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data import sql
 from skillian.data.declare.definitions import Thresholds
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.filters import Condition, Filters, conditions
@@ -226,43 +225,10 @@ def _goal(like: ColumnType) -> ColumnType | None:
 ENGINE_VERSION = 3
 
 
-@dataclass(frozen=True, slots=True)
-class ComparisonQuestion:
-    """What to compare; an `align_on` of None means the declared default."""
-
-    source_a: str
-    source_b: str
-    measures: tuple[str, ...]
-    align_on: tuple[str, ...] | None
-    filters: Filters | None
-    thresholds: Thresholds
-
-    @classmethod
-    def from_request(
-        cls,
-        sources: tuple[str, str],
-        measures: Sequence[str],
-        align_on: Sequence[str] | None,
-        filters: Filters | None,
-        thresholds: Thresholds | Mapping[str, Any] | None,
-    ) -> "ComparisonQuestion":
-        """A question from the arguments of a request; raises `InvalidInputError`."""
-        named = [measures] if isinstance(measures, str) else list(dict.fromkeys(measures))
-        if not named:
-            raise InvalidInputError("name at least one measure to compare")
-        aligned = None if align_on is None else tuple(dict.fromkeys(align_on))
-        return cls(*sources, tuple(named), aligned, filters, _thresholds(thresholds))
-
-    @property
-    def digest(self) -> str:
-        """A digest of what is asked, the same for the same request."""
-        parts = (self.source_a, self.source_b, self.measures, self.align_on, self.filters)
-        text = json.dumps([*parts, self.thresholds.model_dump(mode="json")], default=repr)
-        return hashlib.sha256(text.encode()).hexdigest()
-
-    def aligned_on(self, names: Sequence[str]) -> "ComparisonQuestion":
-        """The same question at another grain."""
-        return replace(self, align_on=tuple(names))
+def digest_of(question: SavedComparison) -> str:
+    """A digest of what is asked, the same for the same request, whatever its name."""
+    asked = question.model_dump(mode="json", exclude={"name", "fail_on"}, fallback=repr)
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 class Planner:
@@ -277,27 +243,30 @@ class Planner:
         self._registry = registry
         self._binder = binder
 
-    async def bind(self, question: ComparisonQuestion) -> tuple[BoundSource, BoundSource]:
+    async def bind(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         """Both sources bound to their databases; raises as `Binder.bind` does."""
-        a = await self._binder.bind(question.source_a)
-        return a, await self._binder.bind(question.source_b)
+        a = await self._binder.bind(question.a)
+        return a, await self._binder.bind(question.b)
 
     async def plan(
-        self, question: ComparisonQuestion, sources: tuple[BoundSource, BoundSource]
+        self, question: SavedComparison, sources: tuple[BoundSource, BoundSource]
     ) -> ComparisonPlan:
         """The plan; raises as `ComparisonEngine.compare` does."""
+        measures = tuple(dict.fromkeys(question.measures))
+        if not measures:
+            raise InvalidInputError("name at least one measure to compare")
         a, b = sources
         settings = self._registry.comparison
         keys = shared_keys(a, b, question.align_on, settings.default_align_on)
-        pair = frozenset((question.source_a, question.source_b))
+        pair = frozenset((question.a, question.b))
         limits = [
             question.thresholds.over(settings.thresholds_for(pair, name)).settled()
-            for name in question.measures
+            for name in measures
         ]
         parameters = sql.BoundValues()
         sides = await with_same_types(
-            await bound_side(a, keys, question.measures, question.filters, parameters),
-            await bound_side(b, keys, question.measures, question.filters, parameters),
+            await bound_side(a, keys, measures, question.filters, parameters),
+            await bound_side(b, keys, measures, question.filters, parameters),
         )
         return plan_comparison(*sides, limits, parameters)
 
@@ -330,15 +299,3 @@ def unused_dimensions(plan: ComparisonPlan) -> tuple[str, ...]:
     """The dimensions that both sources have and the key does not contain."""
     shared = common_names(plan.a.source, plan.b.source)
     return tuple(name for name in shared if name not in plan.align_on)
-
-
-def _thresholds(value: Thresholds | Mapping[str, Any] | None) -> Thresholds:
-    try:
-        return Thresholds.model_validate(value or {})
-    except ValidationError as error:
-        faults = "; ".join(
-            f"{'.'.join(map(str, fault['loc']))}: {fault['msg']}" for fault in error.errors()
-        )
-        raise InvalidInputError(
-            f"thresholds have the form {{match, minor_diff: {{absolute, percentage}}}}; {faults}"
-        ) from None

@@ -74,6 +74,16 @@ class SavedComparison(Definition):
         return tuple(each.removeprefix(_ACCEPTED) for each in self.accept)
 
     @property
+    def names_in_b(self) -> dict[str, str]:
+        """The name in b of columns of a that have another one there."""
+        return {**(self.columns if isinstance(self.columns, dict) else {}), **self.map}
+
+    @property
+    def chosen_columns(self) -> tuple[str, ...] | None:
+        """The only columns to compare; None for all."""
+        return None if isinstance(self.columns, dict) else self.columns
+
+    @property
     def is_of_rows(self) -> bool:
         """Whether it compares whole rows."""
         return not self.measures

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
-from skillian.data.declare.rules import Rules
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource
-from skillian.data.query.filters import Filters, conditions
+from skillian.data.query.filters import conditions
 from skillian.data.query.shared import one_state
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
@@ -43,37 +44,6 @@ TOP = 10
 
 
 @dataclass(frozen=True, slots=True)
-class TableQuestion:
-    """What to compare.
-
-    Attributes:
-        a: The source that is the baseline.
-        b: The source to compare with it.
-        key: The columns that identify a row; empty to find them.
-        columns: The only columns to compare; None for all.
-        ignore: Columns not to compare.
-        accept: Columns whose schema differences are not findings; `*` is all of them.
-        mapping: The name in b of columns of a that have another one there.
-        rules: How cells are compared.
-        filters: Which rows to compare, in the filter language; names are columns of both.
-        multiset: Whether rows have no key and are compared with their counts.
-        listed: How many rows of each class to list besides the samples.
-    """
-
-    a: str
-    b: str
-    key: tuple[str, ...] = ()
-    columns: tuple[str, ...] | None = None
-    ignore: tuple[str, ...] = ()
-    accept: tuple[str, ...] = ()
-    mapping: Mapping[str, str] = field(default_factory=dict[str, str])
-    rules: Rules = field(default_factory=Rules)
-    filters: Filters = field(default_factory=dict[str, object])
-    multiset: bool = False
-    listed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class TablePreview:
     """What a comparison would compare.
 
@@ -88,6 +58,14 @@ class TablePreview:
     no_key: str
     pairs: tuple[ColumnPair, ...]
     not_compared: tuple[NotCompared, ...]
+
+
+class _Wanted(NamedTuple):
+    """What the caller of a comparison wants besides its result."""
+
+    progress: Progress | None
+    keep: Keep | None
+    listed: int
 
 
 class TableEngine:
@@ -105,9 +83,10 @@ class TableEngine:
 
     async def compare(
         self,
-        question: TableQuestion,
+        question: SavedComparison,
         progress: Progress | None = None,
         keep: Keep | None = None,
+        listed: int = 0,
     ) -> TableResult:
         """Compare all rows of two tables.
 
@@ -117,10 +96,12 @@ class TableEngine:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
             keep: Gets all rows that differ, with all of their cells; they are dropped afterwards.
+            listed: How many rows of each class to list besides the samples.
 
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
+        wanted = _Wanted(progress, keep, listed)
         bound = await self._bound(question)
         unread: list[UnreadableColumnError] = []
         while True:
@@ -129,7 +110,7 @@ class TableEngine:
                     pairing, sides = await _paired(question, sources)
                     for error in unread:
                         pairing = _without_unread(error, pairing, sides, question.key)
-                    return await self._compared(question, pairing, sides, progress, keep)
+                    return await self._compared(question, pairing, sides, wanted)
             except UnreadableColumnError as error:
                 if error in unread:
                     raise
@@ -137,11 +118,10 @@ class TableEngine:
 
     async def _compared(
         self,
-        question: TableQuestion,
+        question: SavedComparison,
         pairing: Pairing,
         sides: tuple[SideRows, SideRows],
-        progress: Progress | None,
-        keep: Keep | None,
+        wanted: _Wanted,
     ) -> TableResult:
         best: tuple[TableResult, DifferingRows] | None = None
         tried: list[set[str]] = []
@@ -152,10 +132,15 @@ class TableEngine:
                 first = key_pairs(pairing, key.columns)
                 pairs = (*first, *(pair for pair in pairing.pairs if pair not in first))
                 comparison = RowComparison(
-                    self._workspace, pairs, len(first), sides, progress, whole=keep is not None
+                    self._workspace,
+                    pairs,
+                    len(first),
+                    sides,
+                    wanted.progress,
+                    whole=wanted.keep is not None,
                 )
                 comparisons.push_async_callback(comparison.drop)
-                compared = await self._run(question, pairing, key, comparison)
+                compared = await self._run(question, pairing, key, comparison, wanted.listed)
                 if compared is None:
                     continue
                 tried.append({*key.columns})
@@ -167,11 +152,11 @@ class TableEngine:
             if best is None:
                 raise unidentified(pairing)
             result, rows = best
-            if keep is not None:
-                await keep(rows)
+            if wanted.keep is not None:
+                await wanted.keep(rows)
             return result
 
-    async def preview(self, question: TableQuestion) -> TablePreview:
+    async def preview(self, question: SavedComparison) -> TablePreview:
         """Which columns would be compared, and by which key; raises as `compare` does."""
         pairing, sides = await _paired(question, await self._bound(question))
         key, refusal = None, ""
@@ -181,16 +166,17 @@ class TableEngine:
             refusal = str(error)
         return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
 
-    async def _bound(self, question: TableQuestion) -> tuple[BoundSource, BoundSource]:
+    async def _bound(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))
         return a, b
 
     async def _run(
         self,
-        question: TableQuestion,
+        question: SavedComparison,
         pairing: Pairing,
         key: TableKey,
         comparison: RowComparison,
+        listed: int,
     ) -> tuple[TableResult, DifferingRows] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -223,7 +209,7 @@ class TableEngine:
                 [pair.a for pair in comparison.pairs if counts.are_equal and pair.is_exact]
             ),
             samples=await findings.samples(self._top, counts, mismatches),
-            listed=await findings.samples(question.listed, counts, mismatches),
+            listed=await findings.samples(listed, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
@@ -237,21 +223,21 @@ class TableEngine:
         await self._workspace.aclose()
 
 
-def _coverage(question: TableQuestion, comparison: RowComparison) -> ColumnCoverage:
+def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:
     a, b = (side.source.columns for side in comparison.sides)
-    others = left_out(comparison.pairs, a, b, question.mapping)
+    others = left_out(comparison.pairs, a, b, question.names_in_b)
     return ColumnCoverage(len(comparison.pairs), others)
 
 
 async def _paired(
-    question: TableQuestion, sources: Sequence[BoundSource]
+    question: SavedComparison, sources: Sequence[BoundSource]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.mapping)
+    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
     return await _pairing(question, _sides(question, sources, names))
 
 
 def _sides(
-    question: TableQuestion, sources: Sequence[BoundSource], names: Mapping[str, str]
+    question: SavedComparison, sources: Sequence[BoundSource], names: Mapping[str, str]
 ) -> tuple[SideRows, SideRows]:
     """The rows that the filters keep; b's columns may have other names."""
     translated = {
@@ -267,14 +253,14 @@ def _sides(
 
 
 async def _pairing(
-    question: TableQuestion, sides: tuple[SideRows, SideRows]
+    question: SavedComparison, sides: tuple[SideRows, SideRows]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
     """The pairs of columns; a column without any value fits every type."""
     columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
     dialects = sides[0].connector.dialect, sides[1].connector.dialect
-    partners = pair_columns([*columns[0]], [*columns[1]], question.mapping)
+    partners = pair_columns([*columns[0]], [*columns[1]], question.names_in_b)
     missing: list[dict[str, exp.Expr]] = [{}, {}]
-    pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+    pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
         for index, side in enumerate(sides):
@@ -284,17 +270,17 @@ async def _pairing(
                 columns[index][names[index]] = kind
                 break
     if any(missing):
-        pairing = paired(columns[0], columns[1], question.mapping, question.rules)
+        pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
     for pair in pairing.misplaced:
         if not await _is_empty_in_a_file(pair, sides):
             raise misplaced_rule(pair, question.rules)
     pairing = await _explained(pairing, partners, sides)
     key = question.key
-    if not key and question.columns is not None:
+    if not key and question.chosen_columns is not None:
         catalogued = primary_key(pairing, sides)
         key = catalogued.columns if catalogued else ()
-    pairing.check(name for name in question.accept if name != "*")
-    pairing = selected(pairing, question.columns, question.ignore, key)
+    pairing.check(name for name in question.accepted_columns if name != "*")
+    pairing = selected(pairing, question.chosen_columns, question.ignore, key)
     empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
     if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
@@ -350,27 +336,27 @@ async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bo
 
 
 def _schema(
-    question: TableQuestion, sides: tuple[SideRows, SideRows], pairing: Pairing
+    question: SavedComparison, sides: tuple[SideRows, SideRows], pairing: Pairing
 ) -> SchemaDiff:
     """The schemas of both sides, as far as the question is about their columns."""
     tables = [side.source.table for side in sides]
     if tables[0] is None or tables[1] is None:
         raise AssertionError("a bound source has a table")
     ignored = set(question.ignore)
-    if question.columns is not None:
+    if question.chosen_columns is not None:
         names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
         ignored |= {name for side in sides for name in side.source.columns if name not in names}
     return compare_schemas(
         tables[0],
         tables[1],
-        {one: other for one, other in question.mapping.items() if one not in ignored},
+        {one: other for one, other in question.names_in_b.items() if one not in ignored},
         ignored,
         names=distinct_names((question.a, question.b)),
-    ).accepting(question.accept)
+    ).accepting(question.accepted_columns)
 
 
 async def _keys(
-    question: TableQuestion, pairing: Pairing, sides: tuple[SideRows, SideRows]
+    question: SavedComparison, pairing: Pairing, sides: tuple[SideRows, SideRows]
 ) -> tuple[TableKey, ...]:
     """The key, or the keys that are proposed, the best first."""
     if not pairing.pairs:

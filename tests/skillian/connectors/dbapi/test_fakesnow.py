@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.connectors import connect
 from skillian.data.declare.definitions import SourcesFile
@@ -97,11 +98,13 @@ async def test_a_comparison(snowflake: None, connections: int) -> None:
     registry = SourceRegistry(SourcesFile.model_validate(content), Path("/"))
     async with DataServices(registry) as services:
         result = await services.comparison.compare(
-            "a",
-            "b",
-            ["amount", "average"],
-            ["key", "month", "moment"],
-            {"key": ["a", "b", "c", None]},
+            measures_asked(
+                "a",
+                "b",
+                ["amount", "average"],
+                ["key", "month", "moment"],
+                {"key": ["a", "b", "c", None]},
+            )
         )
     classes = {name: count for name, count in result.summary.classes.to_dict().items() if count}
     assert classes == {"match": 1, "major_diff": 1, "missing_in_a": 1, "missing_in_b": 1}

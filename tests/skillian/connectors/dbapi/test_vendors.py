@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import sqlglot
+from tests.support.asking import measures_asked
 
 from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
@@ -188,10 +189,7 @@ async def statements_of(driver: Driver, *urls: str) -> list[str]:
     driver.sides = Barrier(len(urls))
     async with DataServices(registry(*urls)) as services:
         with pytest.raises(QueryError, match="no such server at …"):
-            await services.comparison.compare(
-                "old", "new", ["amount", "average", "rows"], ["company", "month", "moment"],
-                {"company": ["a", None], "moment": {"gte": "2024-01-01"}},
-            )  # fmt: skip
+            await services.comparison.compare(measures_asked("old", "new", ["amount", "average", "rows"], ["company", "month", "moment"], {"company": ["a", None], "moment": {"gte": "2024-01-01"}}))  # fmt: skip
     return driver.statements
 
 

@@ -11,6 +11,7 @@ import duckdb
 import pymysql
 import pytest
 from sqlglot import exp
+from tests.support.asking import measures_asked
 from tests.support.mysql import Database
 
 from skillian.connectors.dialects import compile_sql
@@ -166,7 +167,9 @@ async def test_comparisons_are_those_of_duckdb(
     pair: Pair, measures: list[str], align_on: list[str], filters: dict[str, Any] | None
 ) -> None:
     results = [
-        (await services.comparison.compare("a", "b", measures, align_on, filters)).to_dict()
+        (
+            await services.comparison.compare(measures_asked("a", "b", measures, align_on, filters))
+        ).to_dict()
         for services in pair
     ]
     for result in results:

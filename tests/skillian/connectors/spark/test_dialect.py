@@ -5,6 +5,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.asking import comparing, measures_asked
 
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -87,7 +88,11 @@ async def test_comparisons_are_those_of_duckdb(tmp_path: Path) -> None:
             ),
         ):
             expected, found = [
-                (await services.comparison.compare("a", "b", measures, align_on, filters)).to_dict()
+                (
+                    await services.comparison.compare(
+                        measures_asked("a", "b", measures, align_on, filters)
+                    )
+                ).to_dict()
                 for services in (one, other)
             ]
             for result in (expected, found):
@@ -130,7 +135,7 @@ async def test_floats_are_those_of_duckdb(tmp_path: Path) -> None:
             text += f"  {place}{table}: {_FLOAT_SOURCE.format(place, table)}\n"
     (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
     async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
-        compare = services.comparison.compare
+        compare = comparing(services.comparison)
         for table in "ab":
             result = await compare(f"d{table}", f"s{table}", ["v", "w"], ["k"])
             assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()

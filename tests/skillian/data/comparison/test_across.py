@@ -9,6 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.asking import comparing, measures_asked
 
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import SourceRegistry
@@ -96,8 +97,8 @@ def content(result: ComparisonResult) -> dict[str, object]:
 
 
 async def test_two_connections_give_what_one_gives(services: DataServices) -> None:
-    across = await services.comparison.compare("a", "b", ["amount", "postings"])
-    within = await services.comparison.compare("a", "c", ["amount", "postings"])
+    across = await services.comparison.compare(measures_asked("a", "b", ["amount", "postings"]))
+    within = await services.comparison.compare(measures_asked("a", "c", ["amount", "postings"]))
     assert content(across) == content(within)
     assert across.summary.classes.to_dict() == {
         "match": 1,
@@ -109,7 +110,7 @@ async def test_two_connections_give_what_one_gives(services: DataServices) -> No
     assert across.cache_key != within.cache_key
     assert list(across.proof.queries) == ["a", "b"]
     assert not within.proof.queries
-    shared = await services.comparison.compare("a", "d", ["amount", "postings"])
+    shared = await services.comparison.compare(measures_asked("a", "d", ["amount", "postings"]))
     assert content(shared) == content(within)
     assert not shared.proof.queries
 
@@ -117,14 +118,14 @@ async def test_two_connections_give_what_one_gives(services: DataServices) -> No
 async def test_progress_is_reported(services: DataServices) -> None:
     heard: list[tuple[str, int]] = []
     await services.comparison.compare(
-        "a", "b", ["amount"], progress=lambda name, rows: heard.append((name, rows))
+        measures_asked("a", "b", ["amount"]), lambda name, rows: heard.append((name, rows))
     )
     assert dict(sorted(heard)) == {"a": 5, "b": 5}
 
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_every_differing_group_is_on_one_page(services: DataServices, other: str) -> None:
-    result = await services.comparison.compare("a", other, ["amount", "postings"])
+    result = await services.comparison.compare(measures_asked("a", other, ["amount", "postings"]))
     pages = [await services.comparison.rows(result.cache_key, None, at, 2) for at in (0, 2, 4)]
     rows = [row for page in pages for row in page.rows]
     assert [page.total for page in pages] == [5, 5, 5]
@@ -144,7 +145,7 @@ async def test_every_differing_group_is_on_one_page(services: DataServices, othe
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_rows_of_one_class(services: DataServices, other: str) -> None:
-    result = await services.comparison.compare("a", other, ["amount"])
+    result = await services.comparison.compare(measures_asked("a", other, ["amount"]))
     missing = await services.comparison.rows(result.cache_key, "missing_in_a")
     assert [row.key["company"] for row in missing.rows] == [4]
     assert missing.total == 1
@@ -176,7 +177,7 @@ async def test_rows_of_one_class(services: DataServices, other: str) -> None:
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
     with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
         await services.comparison.rows("nothing")
-    key = (await services.comparison.compare("a", "b", ["amount"])).cache_key
+    key = (await services.comparison.compare(measures_asked("a", "b", ["amount"]))).cache_key
     with pytest.raises(InvalidInputError, match="limit from 1 to 1000"):
         await services.comparison.rows(key, limit=0)
     with pytest.raises(InvalidInputError, match="unknown class 'different'; use: match"):
@@ -185,7 +186,7 @@ async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_the_gap_is_explained_by_its_members(services: DataServices, other: str) -> None:
-    result = await services.comparison.compare("a", other, ["amount"])
+    result = await services.comparison.compare(measures_asked("a", other, ["amount"]))
     explained = await services.comparison.explain(result.cache_key)
     amount = explained.measures[0]
     assert (amount.net, amount.gross) == (Decimal("-44.99"), Decimal("99.01"))
@@ -207,7 +208,9 @@ async def test_the_gap_is_explained_by_its_members(services: DataServices, other
 
 
 async def test_the_smallest_explanation_is_first(services: DataServices) -> None:
-    result = await services.comparison.compare("a", "b", ["amount"], filters={"company": [1, 2]})
+    result = await services.comparison.compare(
+        measures_asked("a", "b", ["amount"], filters={"company": [1, 2]})
+    )
     explained = await services.comparison.explain(result.cache_key)
     [sentence] = explained.sentences
     assert sentence == (
@@ -220,7 +223,7 @@ async def test_the_smallest_explanation_is_first(services: DataServices) -> None
 async def test_a_gap_can_be_broken_down_by_more_than_it_was_aligned_on(
     services: DataServices,
 ) -> None:
-    result = await services.comparison.compare("a", "b", ["amount"], ["company"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], ["company"]))
     explained = await services.comparison.explain(result.cache_key)
     assert explained.unused == ("period",)
     finer = await services.comparison.explain(result.cache_key, ["period"])
@@ -231,7 +234,7 @@ async def test_a_gap_can_be_broken_down_by_more_than_it_was_aligned_on(
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_the_rows_behind_a_group(services: DataServices, other: str) -> None:
-    result = await services.comparison.compare("a", other, ["amount"])
+    result = await services.comparison.compare(measures_asked("a", other, ["amount"]))
     rows = await services.comparison.drill_down(
         result.cache_key, {"company": 1, "period": "2024002"}
     )
@@ -260,7 +263,7 @@ async def test_fifty_at_once_ask_the_databases_once(
         return stream(statement, parameters)
 
     monkeypatch.setattr(connector, "stream", counted)
-    compare: Callable[..., object] = services.comparison.compare
+    compare: Callable[..., object] = comparing(services.comparison)
     results = await asyncio.gather(*(compare("a", "b", ["amount"]) for _ in range(50)))  # type: ignore[call-overload]
     assert len(asked) == 1
     assert len({id(result) for result in results}) == 1
@@ -268,7 +271,7 @@ async def test_fifty_at_once_ask_the_databases_once(
 
 async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) -> None:
     engine = services.comparison
-    result = await engine.compare("a", "b", ["amount"])
+    result = await engine.compare(measures_asked("a", "b", ["amount"]))
     await engine.rows(result.cache_key)
     count = "SELECT COUNT(*) AS n FROM duckdb_tables()"
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 3}]
@@ -280,5 +283,5 @@ async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) ->
 async def test_a_side_that_fails_stops_the_other(services: DataServices, tmp_path: Path) -> None:
     (tmp_path / "other.sqlite").write_bytes(b"no database")
     with pytest.raises(QueryError, match="connection 'other'"):
-        await services.comparison.compare("a", "b", ["amount"])
+        await services.comparison.compare(measures_asked("a", "b", ["amount"]))
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison import differences, place
 from skillian.data.comparison.results import ComparisonResult
@@ -106,7 +107,7 @@ def is_mixed(result: ComparisonResult) -> bool:
 async def everything(services: DataServices) -> tuple[bool, Mapping[str, Any]]:
     """Whether rows were joined directly; and all that can be asked, as the same JSON for all."""
     comparison = services.comparison
-    result = await comparison.compare("a", "b", MEASURES, ["k", "text"])
+    result = await comparison.compare(measures_asked("a", "b", MEASURES, ["k", "text"]))
     answers = result.to_dict()
     del answers["proof"]
     for status in (None, "match"):
@@ -179,7 +180,7 @@ async def test_equal_rows_that_are_repeated_fail_the_proof(
     monkeypatch.setattr(differences, "_repeated_share", unique)
     more = ("'p'", "0.5")
     services = opened([(*row, *more) for row in a], [(*row, *more) for row in b])
-    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     assert is_mixed(result)
     assert (result.summary.rows_a, result.summary.rows_b) == (len(a), len(b))
 
@@ -191,7 +192,7 @@ async def test_keys_with_a_null_meet_where_rows_are_joined(
     keys = (("NULL", "'x'"), ("1", "NULL"), ("NULL", "NULL"), ("1", "'x'"))
     rows: Rows = [(*key, "5", "'p'", "0.5") for key in keys]
     services = opened(rows, rows[:3])
-    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     assert is_direct(result)
     assert (result.summary.classes.match, result.summary.classes.missing_in_b) == (3, 1)
 
@@ -199,7 +200,7 @@ async def test_keys_with_a_null_meet_where_rows_are_joined(
 async def test_amounts_of_two_scales_are_compared_as_numbers(opened: Open) -> None:
     row = ("1", "'x'", "1.25", "'p'", "0.5")
     services = opened([row], [row], "DECIMAL(12, 5)")  # type: ignore[call-arg]
-    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     assert is_direct(result)
     assert result.summary.classes.match == 1
     assert result.summary.measures[0].total_b == Decimal("1.25")
@@ -215,7 +216,7 @@ async def test_a_key_of_many_rows_cannot_multiply_them(
         with duckdb.connect(path) as connection:
             # Joined, these would be ten billion rows.
             connection.execute("INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
-    result = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     assert is_mixed(result)
     assert result.summary.classes.match == 1
 
@@ -238,6 +239,6 @@ async def test_the_keys_of_the_first_rows_show_how_many_are_repeated(
     services = opened([], [])
     with duckdb.connect(services.registry.folder / "other.duckdb") as connection:
         connection.execute(f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608 - ours
-    question = await services.comparison.compare("a", "b", ["total"], ["k", "text"])
+    question = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     remembered = services.comparison._cache.get(question.cache_key)
     assert least <= await differences._repeated_share(remembered.place) <= most

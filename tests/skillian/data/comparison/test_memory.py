@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Callable
 import duckdb
 import pytest
 from sqlglot import exp
+from tests.support.asking import measures_asked
 
 from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
@@ -44,7 +45,9 @@ def parts_of_statements() -> int:
 async def compare(engine: ComparisonEngine, count: int) -> AsyncGenerator[str]:
     """Comparisons of a company each, by cache key; some have a table of the workspace."""
     for number in range(count):
-        result = await engine.compare("a", "b", ["amount"], ["account"], {"company": number})
+        result = await engine.compare(
+            measures_asked("a", "b", ["amount"], ["account"], {"company": number})
+        )
         if number % 10 == 0:
             await engine.explain(result.cache_key)
         yield result.cache_key

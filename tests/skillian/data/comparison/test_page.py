@@ -9,6 +9,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.page import ColumnFilter, Order
@@ -69,7 +70,7 @@ async def engine(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
 
 @pytest.fixture
 async def key(engine: ComparisonEngine) -> str:
-    return (await engine.compare("a", "b", ["amount", "n"])).cache_key
+    return (await engine.compare(measures_asked("a", "b", ["amount", "n"]))).cache_key
 
 
 def names(found: ComparisonRows) -> list[object]:

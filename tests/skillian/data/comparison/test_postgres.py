@@ -10,6 +10,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.asking import measures_asked
 from tests.support.postgres import Database
 
 from skillian.data.declare.sources import SourceRegistry
@@ -119,13 +120,13 @@ class Pair:
 
 
 async def _comparison(services: DataServices, *given: Any, **named: Any) -> dict[str, Any]:
-    result = await services.comparison.compare("a", "b", *given, **named)
+    result = await services.comparison.compare(measures_asked("a", "b", *given, **named))
     content: dict[str, Any] = _without_sql(result.to_dict())
     return content
 
 
 async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
-    result = await services.comparison.compare("a", "b", ["amount"], align_on)
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], align_on))
     groups = await services.comparison.rows(result.cache_key)
     explanation = await services.comparison.explain(result.cache_key)
     rows = await services.comparison.drill_down(result.cache_key, groups.rows[0].key)

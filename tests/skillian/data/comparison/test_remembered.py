@@ -5,9 +5,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.connectors.base import ColumnType
-from skillian.data.comparison.plan import ComparisonQuestion, Planner
+from skillian.data.comparison.plan import Planner
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.services import DataServices
 
 MakeServices = Callable[[str, str], DataServices]
@@ -35,26 +37,29 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     engine = make_services(TABLES, SOURCES).comparison
-    planned: list[ComparisonQuestion] = []
+    planned: list[SavedComparison] = []
     plan = Planner.plan
 
-    async def noted(planner: Planner, question: ComparisonQuestion, sources: Any) -> Any:
+    async def noted(planner: Planner, question: SavedComparison, sources: Any) -> Any:
         planned.append(question)
         return await plan(planner, question, sources)
 
     monkeypatch.setattr(Planner, "plan", noted)
-    first = await engine.compare("a", "b", ["amount"], filters={"key": "x"})
-    assert await engine.compare("a", "b", ["amount"], filters={"key": "x"}) is first
+    first = await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"}))
+    assert await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"})) is first
     assert len(planned) == 1
-    assert await engine.compare("a", "b", ["amount"], filters={"key": "y"}) is not first
+    assert (
+        await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "y"}))
+        is not first
+    )
     assert len(planned) == 2
     bind = Planner.bind
 
-    async def widened(planner: Planner, question: ComparisonQuestion) -> Any:
+    async def widened(planner: Planner, question: SavedComparison) -> Any:
         a, b = await bind(planner, question)
         return replace(a, columns={**a.columns, "more": ColumnType("text", "VARCHAR")}), b
 
     monkeypatch.setattr(Planner, "bind", widened)
-    changed = await engine.compare("a", "b", ["amount"], filters={"key": "x"})
+    changed = await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"}))
     assert changed.cache_key != first.cache_key
     assert len(planned) == 3

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, match_rows
 from skillian.data.declare.sources import SourceRegistry
@@ -50,7 +51,7 @@ async def demo(tmp_path: Path) -> AsyncIterator[DataServices]:
 
 
 async def paired(services: DataServices, a: str, b: str, **key: Any) -> PairedRows:
-    result = await services.comparison.compare(a, b, ["amount"])
+    result = await services.comparison.compare(measures_asked(a, b, ["amount"]))
     return await services.comparison.paired_rows(result.cache_key, key)
 
 

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.support.asking import measures_asked
 from tests.support.postgres import Database
 from tests.support.waits import soon
 
@@ -58,14 +59,14 @@ async def services(
 
 async def _begun(services: DataServices, database: Database) -> asyncio.Task[ComparisonResult]:
     """A comparison without end, once it runs in the server."""
-    comparing = services.comparison.compare("a", "endless", ["amount"], ["company"])
+    comparing = services.comparison.compare(measures_asked("a", "endless", ["amount"], ["company"]))
     task = asyncio.create_task(comparing)
     await soon(lambda: database.value(COMPARING))
     return task
 
 
 async def _works(services: DataServices) -> None:
-    result = await services.comparison.compare("a", "b", ["amount"], ["company"])
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], ["company"]))
     assert result.summary.classes.match == 1
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 import pytest
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
+from tests.support.asking import measures_asked
 
 from skillian.data.declare.files import measured_source
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.data.tables.relation import bare_tables
+from skillian.data.declare.relation import bare_tables
 from skillian.errors import InvalidInputError, QueryError
 
 
@@ -35,7 +36,9 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
     assert registry.names == (a, b)
     assert list(registry.get(a).dimensions) == ["company"]
     async with DataServices(registry) as services:
-        result = await services.comparison.compare(a, b, ["amount", "items"], ["company"])
+        result = await services.comparison.compare(
+            measures_asked(a, b, ["amount", "items"], ["company"])
+        )
     amount, items = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
     assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
@@ -45,7 +48,9 @@ async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None
     path = tmp_path / "a.csv"
     path.write_text("company,amount\n001,1.50\n")
     async with DataServices(await measured([str(path), str(path)])) as services:
-        result = await services.comparison.compare(str(path), str(path), ["amount"], ["company"])
+        result = await services.comparison.compare(
+            measures_asked(str(path), str(path), ["amount"], ["company"])
+        )
     assert result.summary.measures[0].total_a == Decimal("1.50")
 
 
@@ -60,7 +65,7 @@ async def test_sheets_are_named_behind_their_file(
             page.write_row(1, 0, ("001", typed))
     a, b = "book.xlsx", "book.xlsx#Actual"
     async with DataServices(await measured([a, b])) as services:
-        result = await services.comparison.compare(a, b, ["amount"], ["company"])
+        result = await services.comparison.compare(measures_asked(a, b, ["amount"], ["company"]))
     (amount,) = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
     with pytest.raises(QueryError, match="no sheet 'Actuals'; its sheets: Plan, Actual"):

@@ -4,6 +4,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.connectors.base import ColumnType, Kind
 from skillian.data.declare.definitions import Dimension, Measure
@@ -219,7 +220,7 @@ async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) 
     path = tmp_path / "sources.yaml"
     path.write_text(written_text, encoding="utf-8")
     async with DataServices(SourceRegistry.load(path)) as services:
-        result = await services.comparison.compare("t.csv", "t.csv_2", ["amount"])
+        result = await services.comparison.compare(measures_asked("t.csv", "t.csv_2", ["amount"]))
     assert result.summary.classes.to_dict()["match"] == 1
 
 

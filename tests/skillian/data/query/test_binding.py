@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -30,8 +31,8 @@ async def test_a_column_whose_type_has_changed_is_not_compared_as_it_was(tmp_pat
     path = tmp_path / "sources.yaml"
     path.write_text(SOURCES)
     async with DataServices(SourceRegistry.load(path)) as services:
-        same = await services.comparison.compare("a", "b", ["v"], ["k"])
+        same = await services.comparison.compare(measures_asked("a", "b", ["v"], ["k"]))
         assert same.summary.classes.match == 1
         (tmp_path / "b.csv").write_text("k,v\n001,1.50\n")
         with pytest.raises(QueryError, match="declare the same `type`"):
-            await services.comparison.compare("a", "b", ["v"], ["k"])
+            await services.comparison.compare(measures_asked("a", "b", ["v"], ["k"]))

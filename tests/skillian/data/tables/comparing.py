@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
+from tests.support.asking import rows_asked
+
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 
 def compared(a: str, b: str, **question: Any) -> TableResult:
-    """Compare two tables with these fields of a `TableQuestion`."""
+    """Compare two tables with these fields of a `SavedComparison`."""
     return asyncio.run(compare(a, b, **question))
 
 
@@ -23,6 +25,6 @@ async def compare(a: str, b: str, **question: Any) -> TableResult:
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
         try:
-            return await engine.compare(TableQuestion(one, other, **question))
+            return await engine.compare(rows_asked(one, other, **question))
         finally:
             await engine.aclose()

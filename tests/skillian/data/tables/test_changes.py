@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import duckdb
 import pytest
+from tests.support.asking import measures_asked, rows_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
@@ -25,8 +26,8 @@ from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.errors import QueryError
 
 ROWS = 600
@@ -176,7 +177,7 @@ async def compared(names: list[str]) -> dict[str, int]:
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
         try:
-            rows = (await engine.compare(TableQuestion(one, other, key=("id",)))).rows.to_dict()
+            rows = (await engine.compare(rows_asked(one, other, key=("id",)))).rows.to_dict()
         finally:
             await engine.aclose()
     return {name: rows[name] for name in BEFORE}
@@ -227,7 +228,7 @@ async def test_measures_are_not_those_of_two_states_of_a_file(
     write = partial(replace, tmp_path / "b.csv", csv(changed()))
     Interruption(write, 2).hook(monkeypatch, "csv")
     with pytest.raises(QueryError, match="b changed while it was compared"):
-        await services.comparison.compare("a", "b", ["v"], ["id"])
-    result = await services.comparison.compare("a", "b", ["v"], ["id"])
+        await services.comparison.compare(measures_asked("a", "b", ["v"], ["id"]))
+    result = await services.comparison.compare(measures_asked("a", "b", ["v"], ["id"]))
     assert (result.summary.rows_a, result.summary.rows_b) == (ROWS, ROWS + 1)
     await services.aclose()

@@ -10,6 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
+from tests.support.asking import rows_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
@@ -17,8 +18,8 @@ from skillian.connectors.snapshots import StateConnector
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.tables import keys
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.errors import InvalidInputError
 
@@ -138,7 +139,7 @@ async def compared_with_statements(names: list[str]) -> tuple[TableResult, list[
             for kind in (*kinds, StateConnector):
                 patch.setattr(kind, "stream", _recorded(kind.stream, statements))
             try:
-                return await engine.compare(TableQuestion(one, other)), statements
+                return await engine.compare(rows_asked(one, other)), statements
             finally:
                 await engine.aclose()
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.asking import rows_asked
 
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.findings import MAX_SHOWN
-from skillian.data.tables.relation import bare_tables
+from skillian.data.declare.relation import bare_tables
 
 LONG = "x" * 5000
 
@@ -25,7 +26,7 @@ async def test_long_cells_are_compared_whole_and_shown_cut(
     registry, (a, b) = await bare_tables([f"{tmp_path}/{name}.csv" for name in "ab"])
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
-        question = TableQuestion(a, b, key=() if multiset else ("id",), multiset=multiset)
+        question = rows_asked(a, b, key=() if multiset else ("id",), multiset=multiset)
         result = await engine.compare(question)
         await engine.aclose()
     shown = f"{LONG[:MAX_SHOWN]}… (4001 more characters)"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.support.asking import rows_asked
+
 from skillian.data.services import DataServices
-from skillian.data.tables.engine import TablePreview, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TablePreview
+from skillian.data.declare.relation import bare_tables
 
 
 def written(path: Path, text: str) -> str:
@@ -18,7 +20,7 @@ async def preview(folder: Path, a: str, b: str) -> TablePreview:
     names = [written(folder / "a.csv", a), written(folder / "b.csv", b)]
     registry, (one, other) = await bare_tables(names)
     async with DataServices(registry) as data:
-        return await data.tables.preview(TableQuestion(one, other))
+        return await data.tables.preview(rows_asked(one, other))
 
 
 async def test_the_key_and_the_columns_are_those_of_the_comparison(tmp_path: Path) -> None:

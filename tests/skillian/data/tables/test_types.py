@@ -9,14 +9,15 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.asking import rows_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 # The cell of a, that of b, the rule, and whether they are equal; None if they are not comparable.
@@ -243,7 +244,7 @@ def compared(
             engine = TableEngine(Binder(registry, connections))
             try:
                 rules = Rules(all=Rule.model_validate(rule))
-                question = TableQuestion(one, other, ("k",), rules=rules, filters=filters or {})
+                question = rows_asked(one, other, key=("k",), rules=rules, filters=filters or {})
                 return await engine.compare(question)
             finally:
                 await engine.aclose()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.asking import rows_asked
 from tests.support.clickhouse import needs_clickhouse, write_clickhouse
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database as PostgresDatabase
@@ -15,8 +16,8 @@ from tests.support.postgres import Database as PostgresDatabase
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
-from skillian.data.tables.engine import TableEngine, TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.tables.engine import TableEngine
+from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 from skillian.errors import QueryError
 
@@ -28,7 +29,7 @@ async def compared(
     async with Connections(registry) as connections:
         engine = TableEngine(Binder(registry, connections))
         try:
-            return await engine.compare(TableQuestion(one, other, key, filters=filters or {}))
+            return await engine.compare(rows_asked(one, other, key=key, filters=filters or {}))
         finally:
             await engine.aclose()
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 from nicegui import ui
 from tests.skillian.web.views import by_test_id, only, sees, viewed
+from tests.support.asking import rows_asked
 
 from skillian.data.services import DataServices
-from skillian.data.tables.engine import TableQuestion
-from skillian.data.tables.relation import bare_tables
+from skillian.data.declare.relation import bare_tables
 from skillian.uploads.folders import Upload
 from skillian.web.start.preview import Preview
 
@@ -25,7 +25,7 @@ async def test_files_without_a_common_key_are_not_counted_unless_the_reader_asks
         (tmp_path / name).write_text(f"{header}\nx,open\nx,open\n", encoding="utf-8")
     registry, (a, b) = await bare_tables([str(tmp_path / "a.csv"), str(tmp_path / "b.csv")])
     async with DataServices(registry) as data:
-        seen = await data.tables.preview(TableQuestion(a, b))
+        seen = await data.tables.preview(rows_asked(a, b))
         rows = [await data.catalogue.sample(name, 2) for name in (a, b)]
     previews: list[Preview] = []
 

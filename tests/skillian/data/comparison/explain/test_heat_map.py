@@ -4,6 +4,7 @@ from collections.abc import Callable
 from decimal import Decimal
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.explain.heat_map import SIDE, HeatMapCell
 from skillian.data.services import DataServices
@@ -39,7 +40,7 @@ comparison: {default_align_on: [company, period]}
 async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices) -> None:
     engine = make_services(TABLES + FEW, SOURCES).comparison
     align = ["company", "period", "again"]
-    key = (await engine.compare("a", "b", ["amount"], align)).cache_key
+    key = (await engine.compare(measures_asked("a", "b", ["amount"], align))).cache_key
     heat_map = await engine.heat_map(key, ("company", "period"), "amount")
     assert (heat_map.rows, heat_map.columns) == ((1, 2), ("01", "02", None))
     assert sorted(heat_map.cells, key=lambda cell: (cell.row, cell.column)) == [
@@ -60,7 +61,7 @@ async def test_groups_of_one_cell_are_netted_and_added(make_services: MakeServic
         TABLES + FEW + more, SOURCES.replace("again: {column: p}", "again: {column: c}")
     ).comparison
     align = ["company", "period", "again"]
-    key = (await engine.compare("a", "b", ["amount"], align)).cache_key
+    key = (await engine.compare(measures_asked("a", "b", ["amount"], align))).cache_key
     heat_map = await engine.heat_map(key, ("company", "again"), "amount")
     # 1, 01: +2; 1, 02: -5; 1, 04: +6; 1 without a period: +2
     assert heat_map.cells[0] == HeatMapCell(0, 0, Decimal(5), Decimal(15), 4)
@@ -73,7 +74,7 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
         "INSERT INTO a SELECT i, '01', i FROM range(100) t(i); INSERT INTO b VALUES (7, '02', 1);"
     )
     engine = make_services(TABLES + many, SOURCES).comparison
-    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
     heat_map = await engine.heat_map(key, ("company", "period"), "amount")
     assert heat_map.rows == tuple(range(100 - SIDE, 100))
     assert heat_map.columns == ("01",)
@@ -82,14 +83,14 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
 
 async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices) -> None:
     engine = make_services(TABLES, SOURCES).comparison
-    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
     heat_map = await engine.heat_map(key, ("company", "period"), "amount")
     assert (heat_map.rows, heat_map.columns, heat_map.cells, heat_map.more_rows) == ((), (), (), 0)
 
 
 async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     engine = make_services(TABLES + FEW, SOURCES).comparison
-    key = (await engine.compare("a", "b", ["amount"])).cache_key
+    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
     with pytest.raises(UnknownNameError, match="again"):
         await engine.heat_map(key, ("company", "again"), "amount")
     with pytest.raises(UnknownNameError, match="amounts"):

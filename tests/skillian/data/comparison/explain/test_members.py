@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+from tests.support.asking import measures_asked
 
 from skillian.data.comparison.explain import members as explain
 from skillian.data.services import DataServices
@@ -40,7 +41,7 @@ def script(dimensions: list[str], rows: int) -> str:
 
 async def test_forty_dimensions_are_explained(make_services: MakeServices) -> None:
     services = make_services(script(DIMENSIONS, ROWS), sources(DIMENSIONS))
-    result = await services.comparison.compare("a", "b", ["amount"], DIMENSIONS)
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], DIMENSIONS))
     explanation = await services.comparison.explain(result.cache_key)
     [measure] = explanation.measures
     assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5, with 0.8 % of the rows."
@@ -55,7 +56,7 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
 ) -> None:
     few = DIMENSIONS[:5]
     services = make_services(script(few, 400), sources(few))
-    result = await services.comparison.compare("a", "b", ["amount"], few)
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], few))
     differ = result.summary.classes.major_diff
     # Room for the whole and two dimensions.
     monkeypatch.setattr(explain, "MOST_WORK", differ * 2 * 3)
@@ -79,7 +80,7 @@ async def test_a_statement_that_fails_ends_the_search_and_not_the_explanation(
 ) -> None:
     few = DIMENSIONS[:5]
     services = make_services(script(few, 400), sources(few))
-    result = await services.comparison.compare("a", "b", ["amount"], few)
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], few))
     workspace = services.comparison._workspace
     await services.comparison.explain(result.cache_key)
     run = workspace.run

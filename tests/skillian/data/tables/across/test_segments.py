@@ -8,6 +8,7 @@ from typing import Any
 
 import duckdb
 import pytest
+from tests.support.asking import rows_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 from tests.support.postgres import Server as PostgresServer
@@ -17,9 +18,9 @@ from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.tables.across import segments as looks
 from skillian.data.tables.across.segments import Segments
-from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.place import RowComparison
-from skillian.data.tables.relation import bare_tables
+from skillian.data.declare.relation import bare_tables
 
 ROWS = 6000
 COLUMNS = (
@@ -123,7 +124,7 @@ async def compare(
         patched.setattr(RowComparison, "_narrow", noted)
         async with Connections(registry) as connections:
             engine = TableEngine(Binder(registry, connections))
-            question = TableQuestion(one, other, key=key, rules=rules or Rules())
+            question = rows_asked(one, other, key=key, rules=rules or Rules())
             result = await engine.compare(question)
             await engine.aclose()
     data = json.loads(json.dumps(result.to_dict()))

@@ -1,0 +1,36 @@
+"""Questions of comparisons, in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import Any
+
+from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.declare.saved import SavedComparison
+
+
+def measures_asked(
+    a: str,
+    b: str,
+    measures: str | Sequence[str],
+    align_on: Sequence[str] | None = None,
+    filters: Mapping[str, Any] | None = None,
+    **fields: Any,
+) -> SavedComparison:
+    """A question about measures."""
+    stated = {"align_on": align_on, "filters": filters, **fields}
+    named = [measures] if isinstance(measures, str) else measures
+    return rows_asked(
+        a, b, measures=named, **{name: each for name, each in stated.items() if each is not None}
+    )
+
+
+def rows_asked(a: str, b: str, **fields: Any) -> SavedComparison:
+    """A question about whole rows."""
+    return SavedComparison.model_validate({"name": "comparison", "a": a, "b": b, **fields})
+
+
+def comparing(engine: ComparisonEngine) -> Callable[..., Awaitable[ComparisonResult]]:
+    """A function that compares measures and takes the arguments of `measures_asked`."""
+    return lambda *given, **fields: engine.compare(measures_asked(*given, **fields))
