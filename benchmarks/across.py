@@ -120,10 +120,10 @@ def run(a: str, b: str, key: str, processes: str, way: str) -> None:
     from skillian.data.declare.saved import SavedComparison  # noqa: PLC0415 - of a run only
     from skillian.data.declare.sources import Connections  # noqa: PLC0415 - of a run only
     from skillian.data.query.binding import Binder  # noqa: PLC0415
+    from skillian.data.query.relation import bare_tables  # noqa: PLC0415
     from skillian.data.tables import place  # noqa: PLC0415
     from skillian.data.tables.across import segments  # noqa: PLC0415
     from skillian.data.tables.engine import TableEngine  # noqa: PLC0415
-    from skillian.data.declare.relation import bare_tables  # noqa: PLC0415
 
     if way == "copied":
         segments.SMALL = sys.maxsize

@@ -96,8 +96,8 @@ def by_skillian_rows(folder: Path) -> Found:
     from skillian.data.declare.saved import SavedComparison
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
+    from skillian.data.query.relation import bare_tables
     from skillian.data.tables.engine import TableEngine
-    from skillian.data.declare.relation import bare_tables
 
     async def compare() -> Found:
         registry, names = await bare_tables([str(folder / name) for name in FILES])

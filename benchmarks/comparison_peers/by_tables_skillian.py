@@ -13,8 +13,8 @@ from skillian.connectors.snapshots import StateConnector
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 Found = dict[str, Any]

@@ -21,14 +21,14 @@ from skillian.data.declare.files import measured_source
 from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, SavedComparison, read_saved
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.declare.relation import address_of, bare_tables, declared_name
+from skillian.data.query.relation import address_of, bare_tables, declared_name
 from skillian.display import printable
 from skillian.errors import InvalidInputError, SourceNotFoundError
 
 if TYPE_CHECKING:
     from skillian.connectors.base import Table
     from skillian.data.declare.definitions import Source
-    from skillian.data.declare.relation import SourceOfTable
+    from skillian.data.query.relation import SourceOfTable
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:

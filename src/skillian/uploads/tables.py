@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 from skillian.data.declare.definitions import Dimension, Source
 from skillian.data.declare.sources import SourceRegistry, registry_of
+from skillian.data.query.relation import free_name
 from skillian.data.services import DataServices
-from skillian.data.declare.relation import free_name
 from skillian.uploads.store import UploadStore
 
 PREFIX = "upload:"

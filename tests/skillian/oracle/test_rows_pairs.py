@@ -23,10 +23,10 @@ from tests.support.asking import rows_asked
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 KINDS = ("duckdb", "postgres", "mysql", "sqlite", "csv", "clickhouse")

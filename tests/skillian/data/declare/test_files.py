@@ -14,8 +14,8 @@ from tests.support.asking import measures_asked
 
 from skillian.data.declare.files import measured_source
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
-from skillian.data.declare.relation import bare_tables
 from skillian.errors import InvalidInputError, QueryError
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from skillian.connectors.base import ColumnType, Declaration, Table
+from skillian.data.query.relation import split_url
 from skillian.data.schema.diff import compare_schemas, pair_columns
-from skillian.data.declare.relation import split_url
 from skillian.errors import InvalidInputError, UnknownNameError
 
 

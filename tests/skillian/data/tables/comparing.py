@@ -9,8 +9,8 @@ from tests.support.asking import rows_asked
 
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 

@@ -24,10 +24,10 @@ from skillian.connectors.postgres import connector as postgres
 from skillian.connectors.postgres import copy_rows
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.errors import QueryError
 
 ROWS = 600

@@ -17,9 +17,9 @@ from tests.support.postgres import Database
 from skillian.connectors.snapshots import StateConnector
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables import keys
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableKey, TableResult
 from skillian.errors import InvalidInputError
 

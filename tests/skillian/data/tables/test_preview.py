@@ -6,9 +6,9 @@ from pathlib import Path
 
 from tests.support.asking import rows_asked
 
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
-from skillian.data.declare.relation import bare_tables
 
 
 def written(path: Path, text: str) -> str:

@@ -16,8 +16,8 @@ from tests.support.postgres import Database as PostgresDatabase
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 
 # The cell of a, that of b, the rule, and whether they are equal; None if they are not comparable.

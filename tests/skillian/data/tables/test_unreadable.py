@@ -16,8 +16,8 @@ from tests.support.postgres import Database as PostgresDatabase
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables.engine import TableEngine
-from skillian.data.declare.relation import bare_tables
 from skillian.data.tables.results import TableResult
 from skillian.errors import QueryError
 

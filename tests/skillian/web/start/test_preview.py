@@ -8,8 +8,8 @@ from nicegui import ui
 from tests.skillian.web.views import by_test_id, only, sees, viewed
 from tests.support.asking import rows_asked
 
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
-from skillian.data.declare.relation import bare_tables
 from skillian.uploads.folders import Upload
 from skillian.web.start.preview import Preview
 

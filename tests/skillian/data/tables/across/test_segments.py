@@ -16,11 +16,11 @@ from tests.support.postgres import Server as PostgresServer
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 from skillian.data.tables.across import segments as looks
 from skillian.data.tables.across.segments import Segments
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.place import RowComparison
-from skillian.data.declare.relation import bare_tables
 
 ROWS = 6000
 COLUMNS = (
