@@ -1,25 +1,24 @@
-"""A page of a comparison's groups: which classes and values, and in which order."""
+"""A page of what a comparison found: which classes and values, and in which order."""
+
+from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 from pydantic import BaseModel, ConfigDict
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
-from skillian.data.comparison.plan import ComparisonPlan
-from skillian.data.comparison.results import STATUSES, Status
-from skillian.data.comparison.statement import key_columns, largest_first
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
 from skillian.data.sql.values import MAX_TEXT
-from skillian.errors import InvalidInputError, UnknownNameError
+from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
-"""A column of the groups: `size` is |b - a|; `key` refers to a dimension, amounts to a measure."""
+"""A column of a page: `size` is |b - a|; `key` refers to a part of the key, a value to its name."""
 
-_OF_MEASURE = ("a", "b", "gap", "size")
+_OF_VALUE = ("a", "b", "gap", "size")
 _COUNT = ColumnType("integer", "BIGINT")
 _CONTAINS = "contains"
 
@@ -32,7 +31,7 @@ class _ColumnChoice(BaseModel):
 
 
 class Order(_ColumnChoice):
-    """Order by a column; groups without a value in it are last."""
+    """Order by a column; rows without a value in it are last."""
 
     descending: bool = False
 
@@ -40,79 +39,142 @@ class Order(_ColumnChoice):
 class ColumnFilter(_ColumnChoice):
     """The condition for a column's value, in the filter language.
 
-    A key may also be filtered by `{"contains": text}`, which ignores case.
+    A key, and a value that is a text, may also be filtered by `{"contains": text}`, which ignores
+    case.
     """
 
     filter: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
-    """A selection of groups; without an order the largest difference is first.
+class PageValue(NamedTuple):
+    """A value that both sides have: a measure of a group, or a column of a row."""
 
-    A limit of None means all of them.
+    name: str
+    type: ColumnType
+    has_gap: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PageColumns:
+    """The columns of a relation that pages are read from.
+
+    These are `status`, `rows_a`, `rows_b`, `key_0` …, and `a_0`, `b_0` … with `gap_0` … for each
+    value that has one.
+
+    Attributes:
+        keys: The names and types of the parts of the key.
+        values: The values of both sides.
+        statuses: The classes, in their order.
+        of: What the names belong to in a message.
     """
 
-    statuses: tuple[Status, ...]
+    keys: Sequence[tuple[str, ColumnType]]
+    values: Sequence[PageValue]
+    statuses: Sequence[str]
+    of: str = "this comparison"
+
+    def key_of(self, name: str) -> int:
+        """The index of a part of the key; raises `UnknownNameError`."""
+        return position("dimension", name, [each for each, _ in self.keys])
+
+    def value_of(self, choice: _ColumnChoice) -> int:
+        """The index of a value; raises `UnknownNameError`, or `InvalidInputError` without a gap."""
+        index = position("measure", choice.of, [each.name for each in self.values])
+        if choice.column in ("gap", "size") and not self.values[index].has_gap:
+            raise InvalidInputError(f"{quoted(choice.of)} has no gap, because it is not a number")
+        return index
+
+    def in_key_order(self) -> list[exp.Expr]:
+        """The order by the key."""
+        keys = (sql.bare(f"key_{index}") for index in range(len(self.keys)))
+        return [exp.Ordered(this=key, nulls_first=False) for key in keys]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A selection of what a comparison found.
+
+    Attributes:
+        statuses: The classes.
+        offset: How many to leave out before it.
+        limit: How many; None for all.
+        order: In which order; None for that of the kind of comparison.
+        where: Conditions that must all hold.
+        search: A text that the key or a value must contain, whatever its case.
+    """
+
+    statuses: tuple[str, ...]
     offset: int = 0
     limit: int | None = None
     order: Order | None = None
     where: tuple[ColumnFilter, ...] = ()
+    search: str = ""
 
     def of(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
+        self,
+        select: exp.Select,
+        columns: PageColumns,
+        parameters: sql.BoundValues,
+        first: Sequence[exp.Expr],
     ) -> exp.Select:
-        """Restrict a SELECT of all groups to this page; the values of its conditions are bound.
+        """Restrict a SELECT to this page; the values of its conditions are bound.
 
-        Raises `InvalidInputError` or `UnknownNameError` for an invalid order or condition.
+        Args:
+            select: Returns all rows.
+            columns: Their columns.
+            parameters: Gets the values.
+            first: The order if the page states none.
+
+        Raises:
+            InvalidInputError: An order or a condition is invalid.
+            UnknownNameError: It names a column that does not exist.
         """
         check_size(test.filter for test in self.where)
         conditions = [sql.any_of(sql.is_text(sql.bare("status"), each) for each in self.statuses)]
-        conditions += [_tested(test, plan, parameters) for test in self.where]
-        select.where(*conditions, copy=False).order_by(*_ordered(self.order, plan), copy=False)
+        conditions += [_tested(test, columns, parameters) for test in self.where]
+        if self.search:
+            conditions.append(_searched(self.search, columns, parameters))
+        order = first if self.order is None else _ordered(self.order, columns)
+        select.where(*conditions, copy=False)
+        if order:
+            select.order_by(*order, copy=False)
         if self.limit is not None:
             select.limit(self.limit, copy=False).offset(self.offset, copy=False)
         return select
 
     def counted(
-        self, select: exp.Select, plan: ComparisonPlan, parameters: sql.BoundValues
+        self, select: exp.Select, columns: PageColumns, parameters: sql.BoundValues
     ) -> exp.Select:
-        """The SELECT that counts the groups on all pages of this kind; raises as `of`."""
-        everything = replace(self, offset=0, limit=None).of(select, plan, parameters)
-        everything.set("order", None)
-        everything.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
-        return everything
+        """The SELECT that counts the rows on all pages of this kind; raises as `of`."""
+        everything = replace(self, offset=0, limit=None, order=None)
+        counted = everything.of(select, columns, parameters, ())
+        counted.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
+        return counted
 
 
-def _ordered(order: Order | None, plan: ComparisonPlan) -> list[exp.Expr]:
-    if order is None:
-        return largest_first(plan, 0)
-    value = _rank() if order.column == "status" else _value(order, plan)
+def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:
+    value = _rank(columns) if order.column == "status" else _value(order, columns)
     first = exp.Ordered(this=value, desc=order.descending, nulls_first=False)
-    return [first, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
+    return [first, *columns.in_key_order()]
 
 
-def _rank() -> exp.Expr:
+def _rank(columns: PageColumns) -> exp.Expr:
     case = exp.case()
-    for number, status in enumerate(STATUSES):
+    for number, status in enumerate(columns.statuses):
         test = sql.is_text(sql.bare("status"), status)
         case = case.when(test, exp.Literal.number(number), copy=False)
     return case
 
 
-def _value(choice: _ColumnChoice, plan: ComparisonPlan) -> exp.Expr:
+def _value(choice: _ColumnChoice, columns: PageColumns) -> exp.Expr:
     if choice.column == "key":
-        return key_columns(plan)[_key(choice, plan)]
-    if choice.column not in _OF_MEASURE:
+        return sql.bare(f"key_{columns.key_of(choice.of)}")
+    if choice.column not in _OF_VALUE:
         return sql.bare(choice.column)
-    index = position("measure", choice.of, [measure.name for measure in plan.measures])
+    index = columns.value_of(choice)
     if choice.column == "size":
         return exp.Abs(this=sql.bare(f"gap_{index}"))
     return sql.bare(f"{choice.column}_{index}")
-
-
-def _key(choice: _ColumnChoice, plan: ComparisonPlan) -> int:
-    return position("dimension", choice.of, plan.align_on)
 
 
 def position(kind: str, name: str, names: Sequence[str]) -> int:
@@ -122,25 +184,36 @@ def position(kind: str, name: str, names: Sequence[str]) -> int:
     return names.index(name)
 
 
-def _tested(test: ColumnFilter, plan: ComparisonPlan, parameters: sql.BoundValues) -> exp.Expr:
-    value = _value(test, plan)
+def _tested(test: ColumnFilter, columns: PageColumns, parameters: sql.BoundValues) -> exp.Expr:
+    value = _value(test, columns)
     if test.column == "status":
         raise InvalidInputError("use `status`, not a filter, to select classes")
     if test.column == "key":
-        part = _contained(test.filter)
-        if part is not None:
-            if len(part) > MAX_TEXT:
-                raise InvalidInputError(f"'contains' takes at most {MAX_TEXT} characters")
-            lowered = exp.Lower(this=exp.cast(value, "TEXT"))
-            text = exp.Lower(this=exp.cast(parameters.bind(part), "TEXT"))
-            return exp.GT(this=exp.StrPosition(this=lowered, substr=text), expression=sql.zero())
-        name, kind = test.of, plan.a.keys[_key(test, plan)].type
-    elif test.column in _OF_MEASURE:
-        name, kind = f"{test.column} of {test.of}", ColumnType("decimal", "DECIMAL")
+        name, kind = test.of, columns.keys[columns.key_of(test.of)][1]
+    elif test.column in _OF_VALUE:
+        kind = columns.values[columns.value_of(test)].type
+        name = f"{test.column} of {test.of}"
     else:
         name, kind = test.column, _COUNT
+    part = _contained(test.filter)
+    if part is not None and (test.column == "key" or kind.kind == "text"):
+        return _contains(value, part, parameters)
     conditions = parse_filter(name, test.filter, kind)
     return sql.all_of(condition_sql(each, value, kind, parameters) for each in conditions)
+
+
+def _searched(text: str, columns: PageColumns, parameters: sql.BoundValues) -> exp.Expr:
+    names = [f"key_{index}" for index in range(len(columns.keys))]
+    names += [f"{side}_{index}" for index in range(len(columns.values)) for side in "ab"]
+    return sql.any_of(_contains(sql.bare(name), text, parameters) for name in names)
+
+
+def _contains(value: exp.Expr, text: str, parameters: sql.BoundValues) -> exp.Expr:
+    if len(text) > MAX_TEXT:
+        raise InvalidInputError(f"'contains' takes at most {MAX_TEXT} characters")
+    lowered = exp.Lower(this=exp.cast(value, "TEXT"))
+    part = exp.Lower(this=exp.cast(parameters.bind(text), "TEXT"))
+    return exp.GT(this=exp.StrPosition(this=lowered, substr=part), expression=sql.zero())
 
 
 def _contained(test: object) -> str | None:

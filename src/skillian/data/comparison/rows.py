@@ -4,17 +4,19 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page
+from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.comparison.place import Place, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.results import Difference, Status
-from skillian.data.comparison.statement import rated, with_relations
+from skillian.data.comparison.results import STATUSES, Difference, Status
+from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
@@ -26,7 +28,7 @@ from skillian.errors import InvalidInputError
 _MATCH = "match"
 _AT_ONCE = 500
 
-_Paged = Callable[[exp.Select, ComparisonPlan, sql.BoundValues], exp.Select]
+_Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,7 @@ class ComparisonRows:
     """A page of groups; `total` is the number of groups on all pages."""
 
     cache_key: str
-    statuses: tuple[Status, ...]
+    statuses: tuple[str, ...]
     offset: int
     total: int
     rows: tuple[GroupRow, ...]
@@ -103,7 +105,8 @@ class Groups:
 
     async def batches(self, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield the groups of a page in batches, as they arrive; raises as `page`."""
-        statement = await asyncio.to_thread(self._statement, page.of)
+        first = largest_first(self._plan, 0)
+        statement = await asyncio.to_thread(self._statement, partial(page.of, first=first))
         async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:
                 rows = await asyncio.to_thread(python_rows, batch)
@@ -128,7 +131,18 @@ class Groups:
             parameters.values |= self._plan.parameters.values
         else:
             tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._differences))
-        return prepare(paged(tree, self._plan, parameters), self._engine.dialect, parameters.values)
+        return prepare(
+            paged(tree, _columns(self._plan), parameters), self._engine.dialect, parameters.values
+        )
+
+
+def _columns(plan: ComparisonPlan) -> PageColumns:
+    amount = ColumnType("decimal", "DECIMAL")
+    return PageColumns(
+        [(term.name, term.type) for term in plan.a.keys],
+        [PageValue(measure.name, amount) for measure in plan.measures],
+        STATUSES,
+    )
 
 
 def _groups(place: Place) -> exp.Select:

@@ -188,8 +188,11 @@ async def statements_of(driver: Driver, *urls: str) -> list[str]:
     """Return what a comparison asks the server: of both sides, though each refuses."""
     driver.sides = Barrier(len(urls))
     async with DataServices(registry(*urls)) as services:
+        filters = {"company": ["a", None], "moment": {"gte": "2024-01-01"}}
+        measures, keys = ["amount", "average", "rows"], ["company", "month", "moment"]
+        asked = measures_asked("old", "new", measures, keys, filters)
         with pytest.raises(QueryError, match="no such server at …"):
-            await services.comparison.compare(measures_asked("old", "new", ["amount", "average", "rows"], ["company", "month", "moment"], {"company": ["a", None], "moment": {"gte": "2024-01-01"}}))  # fmt: skip
+            await services.comparison.compare(asked)
     return driver.statements
 
 
