@@ -2,51 +2,55 @@
 
 import json
 from collections import Counter
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import InitVar, dataclass, field
 from time import monotonic
+from typing import Protocol, TypeVar
 
-from cachetools import LRUCache, TTLCache
+from cachetools import TTLCache
 
-from skillian.data.comparison.place import Place
-from skillian.data.comparison.plan import ComparisonPlan, digest_of
-from skillian.data.comparison.results import ComparisonResult
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.query.binding import BoundSource
 from skillian.errors import InvalidInputError, quoted
 
-MAX_QUESTIONS = 10_000
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
 EXTRA_BYTES, JSON_FACTOR = 16 * 1024, 3
 
 
-@dataclass(slots=True)
-class CachedComparison:
-    """A comparison's result, and what is needed to query its groups.
+class KeptResult(Protocol):
+    """What every result can tell."""
 
-    `differences` is the workspace's table of the groups that differ; `table_bytes` is what all of
-    its tables take.
+    def to_dict(self) -> dict[str, object]:
+        """The result for JSON."""
+        ...
+
+
+class Kept:
+    """A comparison whose result is kept.
+
+    Args:
+        question: What was compared.
+        result: The result.
+        tables: Its tables in the workspace.
+        table_bytes: What these take.
     """
 
-    question: SavedComparison
-    plan: ComparisonPlan
-    place: Place
-    result: ComparisonResult
-    differences: str
-    table_bytes: InitVar[int]
-    size: int = field(init=False)
-
-    def __post_init__(self, table_bytes: int) -> None:
-        own = len(json.dumps(self.result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
+    def __init__(
+        self,
+        question: SavedComparison,
+        result: KeptResult,
+        tables: Sequence[str],
+        table_bytes: int,
+    ) -> None:
+        self.question = question
+        self.tables = tables
+        own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
         self.size = own + min(table_bytes, MAX_BYTES // 2)
 
-    @property
-    def tables(self) -> tuple[str, ...]:
-        """Its tables in the workspace."""
-        return (*self.place.tables, self.differences)
+
+K = TypeVar("K", bound=Kept)
 
 
 class ComparisonCache:
@@ -59,7 +63,6 @@ class ComparisonCache:
     def __init__(self, seconds: float) -> None:
         self._entries = _Evicting(seconds)
         self._holders: Counter[str] = Counter()
-        self._keys: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
 
     @contextmanager
     def holding(self, key: str) -> Generator[None]:
@@ -72,43 +75,25 @@ class ComparisonCache:
             if not self._holders[key]:
                 del self._holders[key]
 
-    def of(
-        self, question: SavedComparison, sources: tuple[BoundSource, BoundSource]
-    ) -> CachedComparison | None:
-        """The comparison that answered this question before, without planning it again.
-
-        None if it has expired, or if a source is declared otherwise or has other columns now.
-        """
-        comparison = self.find(self._keys.get(digest_of(question), ""))
-        if comparison is None:
-            return None
-        sides = (comparison.plan.a.source, comparison.plan.b.source)
-        is_same = all(
-            (before.definition, before.columns) == (now.definition, now.columns)
-            for before, now in zip(sides, sources, strict=True)
-        )
-        return comparison if is_same else None
-
-    def note(self, question: SavedComparison, key: str) -> None:
-        """Remember that the comparison of this key answers a question."""
-        self._keys[digest_of(question)] = key
-
-    def find(self, key: str) -> CachedComparison | None:
-        """The comparison of this key, or None if it has expired."""
+    def find(self, key: str, kind: type[K]) -> K | None:
+        """The comparison of this key, or None if it has expired or is of another kind."""
         self._entries.expire()
-        return self._entries.get(key)
+        comparison = self._entries.get(key) or self._held(key)
+        return comparison if isinstance(comparison, kind) else None
 
-    def get(self, key: str) -> CachedComparison:
-        """The comparison of this key; raises `InvalidInputError` for an unknown one."""
-        comparison = self.find(key) or self._held(key)
+    def get(self, key: str, kind: type[K]) -> K:
+        """The comparison of this key and kind; raises `InvalidInputError` for an unknown one."""
+        comparison = self.find(key, kind)
         if comparison is None:
+            if self.find(key, Kept) is not None:
+                raise InvalidInputError("a comparison of whole rows has no groups of measures")
             raise InvalidInputError(
                 f"the comparison {quoted(key[:12])} is unknown or has expired; compare the sources"
                 " again"
             )
         return comparison
 
-    def store(self, key: str, comparison: CachedComparison) -> None:
+    def store(self, key: str, comparison: Kept) -> None:
         """Add a comparison; the least recently used ones are evicted if memory is short."""
         self._entries.expire()
         try:
@@ -127,7 +112,7 @@ class ComparisonCache:
         ended = (each for key, each in evicted if key not in self._holders)
         return tuple(table for comparison in ended for table in comparison.tables)
 
-    def _held(self, key: str) -> CachedComparison | None:
+    def _held(self, key: str) -> Kept | None:
         if key not in self._holders:
             return None
         evicted = reversed(self._entries.evicted)
@@ -136,24 +121,49 @@ class ComparisonCache:
     def clear(self) -> None:
         """Remove all."""
         self._entries.clear()
-        self._keys.clear()
 
 
-class _Evicting(TTLCache[str, CachedComparison]):
+class Memory:
+    """What comparisons keep: the workspace with their tables, and the cache of their results.
+
+    Args:
+        seconds: How long a comparison is kept; 0 keeps none.
+    """
+
+    def __init__(self, seconds: float) -> None:
+        self.workspace = Workspace()
+        self.cache = ComparisonCache(seconds)
+
+    async def store(self, key: str, kept: Kept) -> None:
+        """Keep a comparison, and drop the tables of those that expired or were evicted."""
+        self.cache.store(key, kept)
+        await self.drop_evicted()
+
+    async def drop_evicted(self) -> None:
+        """Drop the tables of comparisons that are no longer kept."""
+        await self.workspace.drop(*self.cache.evicted())
+
+    async def aclose(self) -> None:
+        """Drop everything."""
+        self.cache.clear()
+        await self.workspace.aclose()
+
+
+class _Evicting(TTLCache[str, Kept]):
     def __init__(self, seconds: float) -> None:
         super().__init__(MAX_BYTES, seconds, timer=monotonic, getsizeof=lambda entry: entry.size)
-        self.evicted: list[tuple[str, CachedComparison]] = []
+        self.evicted: list[tuple[str, Kept]] = []
 
     def clear(self) -> None:
         while self:
             self.popitem()
 
-    def popitem(self) -> tuple[str, CachedComparison]:
-        item: tuple[str, CachedComparison] = super().popitem()
+    def popitem(self) -> tuple[str, Kept]:
+        item: tuple[str, Kept] = super().popitem()
         self.evicted.append(item)
         return item
 
-    def expire(self, time: float | None = None) -> list[tuple[str, CachedComparison]]:
-        expired: list[tuple[str, CachedComparison]] = super().expire(time)
+    def expire(self, time: float | None = None) -> list[tuple[str, Kept]]:
+        expired: list[tuple[str, Kept]] = super().expire(time)
         self.evicted += expired
         return expired

@@ -4,9 +4,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
-from skillian.connectors.duckdb.workspace import Workspace
+from cachetools import LRUCache
+
 from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.data.comparison.cache import CachedComparison, ComparisonCache
+from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
@@ -17,6 +18,7 @@ from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     Planner,
+    digest_of,
     unused_dimensions,
 )
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof, Status
@@ -31,40 +33,76 @@ from skillian.data.comparison.rows import (
 from skillian.data.comparison.summary import read_rows
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.query.binding import Binder
+from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.shared import unchanged
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.errors import InvalidInputError, quoted
 
 MAX_DRILLED = 1000
+MAX_QUESTIONS = 10_000
 DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
 
 
-class ComparisonEngine:
-    """Compares two sources; close it to drop the cached comparisons.
+class CachedComparison(Kept):
+    """A comparison's result, and what is needed to query its groups.
+
+    Args:
+        question: What was compared.
+        plan: How.
+        place: Where.
+        result: The result.
+        differences: The workspace's table of the groups that differ.
+        table_bytes: What all of its tables take.
+    """
+
+    def __init__(
+        self,
+        question: SavedComparison,
+        plan: ComparisonPlan,
+        place: Place,
+        result: ComparisonResult,
+        differences: str,
+        table_bytes: int,
+    ) -> None:
+        super().__init__(question, result, (*place.tables, differences), table_bytes)
+        self.plan = plan
+        self.place = place
+        self.result = result
+        self.differences = differences
+
+    def is_about(self, sources: tuple[BoundSource, BoundSource]) -> bool:
+        """Whether these sources are declared as before, and have the same columns."""
+        return all(
+            (before.definition, before.columns) == (now.definition, now.columns)
+            for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
+        )
+
+
+class MeasureEngine:
+    """Compares the measures of two sources, and keeps the results.
 
     Args:
         registry: The declared sources, and the defaults of a comparison.
         binder: Binds them to their databases.
+        memory: Keeps the results.
         top: The number of largest differences of each measure in a result.
-        keep_seconds: How long a comparison is cached; None means as configured.
     """
 
     def __init__(
         self,
         registry: SourceRegistry,
         binder: Binder,
+        memory: Memory,
         top: int = TOP,
-        *,
-        keep_seconds: float | None = None,
     ) -> None:
         self._planner = Planner(registry, binder)
         self._undeclared = registry.undeclared
         self._top = top
-        self._workspace = Workspace()
-        configured = registry.comparison.cache_ttl_seconds
-        self._cache = ComparisonCache(configured if keep_seconds is None else keep_seconds)
+        self._memory = memory
+        self._workspace = memory.workspace
+        self._cache = memory.cache
+        self._answered: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
         self._comparing: SingleFlight[CachedComparison] = SingleFlight()
 
     async def compare(
@@ -89,7 +127,7 @@ class ComparisonEngine:
         plan = await self._planner.plan(question, await self._planner.bind(question))
         with self._cache.holding(self._planner.cache_key(plan, self._top)):
             yield (await self._compared(question, progress)).result
-        await self._workspace.drop(*self._cache.evicted())
+        await self._memory.drop_evicted()
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""
@@ -114,7 +152,7 @@ class ComparisonEngine:
         if offset < 0 or not 1 <= limit <= MAX_PAGE:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
         page = Page(_statuses(status), offset, limit, order, tuple(where))
-        comparison = self._cache.get(cache_key)
+        comparison = self._get(cache_key)
         groups = self._groups(comparison, page)
         rows = await groups.page(page)
         if page.where:
@@ -134,7 +172,7 @@ class ComparisonEngine:
     ) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield all groups of these classes in batches; raises as `rows`."""
         page = Page(_statuses(status), order=order, where=tuple(where))
-        groups = self._groups(self._cache.get(cache_key), page)
+        groups = self._groups(self._get(cache_key), page)
         async with aclosing(groups.batches(page)) as batches:
             async for batch in batches:
                 yield batch
@@ -144,7 +182,7 @@ class ComparisonEngine:
 
         Raises as `rows` does.
         """
-        comparison = self._cache.get(cache_key)
+        comparison = self._get(cache_key)
         table = comparison.differences
         return await read_heat_map(table, self._workspace, comparison.plan, dimensions, measure)
 
@@ -156,7 +194,7 @@ class ComparisonEngine:
         time is omitted, and the notes say so.
         Raises as `rows` and `compare` do.
         """
-        comparison = self._cache.get(cache_key)
+        comparison = self._get(cache_key)
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
             comparison = await self._compared(
@@ -180,7 +218,7 @@ class ComparisonEngine:
         """
         if not 1 <= limit <= MAX_DRILLED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_DRILLED}")
-        return await drill_down(self._cache.get(cache_key).plan, key, limit)
+        return await drill_down(self._get(cache_key).plan, key, limit)
 
     async def paired_rows(
         self, cache_key: str, key: Mapping[str, object], limit: int = MAX_PAIRED
@@ -188,32 +226,28 @@ class ComparisonEngine:
         """The rows of one group, each next to its counterpart; raises as `drill_down`."""
         if not 1 <= limit <= MAX_PAIRED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
-        return await paired_rows(self._cache.get(cache_key).plan, key, limit)
+        return await paired_rows(self._get(cache_key).plan, key, limit)
 
     def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a cached comparison; raises `InvalidInputError`."""
-        return self._cache.get(cache_key).result
+        return self._get(cache_key).result
 
     def question(self, cache_key: str) -> SavedComparison:
         """The question of a cached comparison; raises `InvalidInputError`."""
-        return self._cache.get(cache_key).question
-
-    async def aclose(self) -> None:
-        """Drop all comparisons and their tables."""
-        self._cache.clear()
-        await self._workspace.aclose()
+        return self._get(cache_key).question
 
     async def _compared(
         self, question: SavedComparison, progress: Progress | None
     ) -> CachedComparison:
         sources = await self._planner.bind(question)
-        comparison = self._cache.of(question, sources)
-        if comparison is not None:
+        digest = digest_of(question)
+        comparison = self._cache.find(self._answered.get(digest, ""), CachedComparison)
+        if comparison is not None and comparison.is_about(sources):
             return comparison
         plan = await self._planner.plan(question, sources)
         key = self._planner.cache_key(plan, self._top)
-        self._cache.note(question, key)
-        comparison = self._cache.find(key)
+        self._answered[digest] = key
+        comparison = self._cache.find(key, CachedComparison)
         if comparison is not None:
             return comparison
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
@@ -255,8 +289,7 @@ class ComparisonEngine:
         different = differences.different
         size = self._workspace.size(*place.tables, different)
         comparison = CachedComparison(question, plan, place, result, different, size)
-        self._cache.store(key, comparison)
-        await self._workspace.drop(*self._cache.evicted())
+        await self._memory.store(key, comparison)
         return comparison
 
     async def _differences(
@@ -273,6 +306,9 @@ class ComparisonEngine:
             await self._workspace.drop(*tables)
             raise
         return place, differences
+
+    def _get(self, cache_key: str) -> CachedComparison:
+        return self._cache.get(cache_key, CachedComparison)
 
     def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
         staged = None if "match" in page.statuses else comparison.differences

@@ -2,28 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, cast
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
+from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.sql.templates import filled
-from skillian.data.tables.findings import fetch, in_order
+from skillian.data.sql.values import jsonable
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.findings import MAX_SHOWN, fetch, in_order
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
 
 _arrow: Any = pa  # pyarrow carries no types
-_CLASSES = {
-    DIFFERING: "differs",
-    ONLY_A: "only in a",
-    ONLY_B: "only in b",
-    DUPLICATE: "duplicate key",
+RowClass = Literal["differing", "only_in_a", "only_in_b", "duplicate"]
+
+ROW_CLASSES: dict[RowClass, str] = {
+    "differing": "differs",
+    "only_in_a": "only in a",
+    "only_in_b": "only in b",
+    "duplicate": "duplicate key",
 }
+"""The classes of rows that differ, in words, in their order."""
+_NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _TYPES = {
     "integer": "BIGINT",
     "float": "DOUBLE",
@@ -32,24 +40,64 @@ _TYPES = {
     "timestamp": "TIMESTAMP",
     "timestamptz": "TIMESTAMPTZ",
 }
+_TEXT = ColumnType("text", "VARCHAR")
+_EXACT_NUMBERS = ("integer", "decimal")
 
 
-class _ResultColumn(NamedTuple):
-    """A column of the table: its name, its value, and the type that the texts may be read as."""
+@dataclass(frozen=True, slots=True)
+class DifferingCell:
+    """A column of a row that differs: its value on both sides, and whether these differ."""
 
-    name: str
-    value: exp.Expr
-    kind: str = ""
+    a: object
+    b: object
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class DifferingRow:
+    """A row that differs, or one that only one side has."""
+
+    key: Mapping[str, object]
+    status: RowClass
+    rows_a: int
+    rows_b: int
+    cells: Mapping[str, DifferingCell]
+
+    def to_dict(self) -> dict[str, object]:
+        """The row for JSON; numbers with a fraction are strings."""
+        return {
+            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "status": self.status,
+            "rows_a": self.rows_a,
+            "rows_b": self.rows_b,
+            "cells": {
+                name: {"a": jsonable(cell.a), "b": jsonable(cell.b), "differs": cell.differs}
+                for name, cell in self.cells.items()
+            },
+        }
+
+
+class _Cells(NamedTuple):
+    """A column of the staged table: the text, and the type that it may be read as, or ""."""
+
+    text: str
+    type: str
+
+
+class _Compared(NamedTuple):
+    """A compared column: its names, its position in the plan, and its cells on both sides."""
+
+    pair: ColumnPair
+    position: int
+    a: _Cells
+    b: _Cells
 
 
 class DifferingRows:
     """The rows that differ, as long as the comparison keeps them.
 
-    The columns are `class` (`differs`, `only in a`, `only in b`, `duplicate key`), `differing`
-    (the names of the columns that differ), `rows a` and `rows b` (how many rows each side has),
-    those of the key, and for each compared column its cells, `amount a` and `amount b`. Of rows
-    that are compared without a key, the columns are there once, and the class is `only in a` or
-    `only in b` by which side has more of them.
+    Of rows that are compared without a key, all columns are the key, and the class is `only_in_a`
+    or `only_in_b` by which side has more of them.
 
     Args:
         workspace: The workspace.
@@ -58,101 +106,191 @@ class DifferingRows:
     """
 
     def __init__(self, workspace: Workspace, table: str, plan: TablePlan) -> None:
+        self.table = table
         self._workspace = workspace
-        self._table = table
         self._plan = plan
-
-    async def batches(self) -> AsyncGenerator[ArrowBatch]:
-        """Yield the rows in the order of their classes and keys; without any, an empty batch.
-
-        Numbers, dates and times have types of their own if all values of a column fit them;
-        everything else is text.
-        """
-        columns = list(self._columns())
-        unfit = await self._unfit(columns)
-        values = [
-            sql.named(each.value if each.name in unfit or not each.kind else _read(each), each.name)
-            for each in columns
+        prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
+        self._keys = [
+            (pair.a, _Cells(f"{prefix}{index}", _type(pair.cells.a, pair.cells.b)))
+            for index, pair in enumerate(keys)
         ]
-        select = exp.Select(expressions=values).from_(sql.table(self._table), copy=False)
-        select = select.where(self._is_row(), copy=False).order_by(*self._order(), copy=False)
-        statement = sql.prepare(select, self._workspace.dialect, {})
+        self._values = [
+            _Compared(
+                pair,
+                index,
+                _Cells(f"a{index}", _type(pair.cells.a)),
+                _Cells(f"b{index}", _type(pair.cells.b)),
+            )
+            for index, pair in enumerate(plan.pairs)
+            if 0 < plan.keys <= index
+        ]
+        self._unfit: frozenset[str] | None = None
+
+    async def page(self, page: Page) -> tuple[DifferingRow, ...]:
+        """The rows of a page; without an order, that of their classes and keys.
+
+        Raises:
+            InvalidInputError: An order or a condition of the page is invalid.
+            UnknownNameError: It names a column that was not compared.
+        """
+        columns = await self.columns()
+        parameters = sql.BoundValues()
+        select = page.of(await self._rows(), columns, parameters, self._order())
+        rows = await fetch(self._workspace, select, parameters.values)
+        return tuple(self._row(row) for row in rows)
+
+    async def count(self, page: Page) -> int:
+        """The number of rows on all pages of this kind; raises as `page`."""
+        parameters = sql.BoundValues()
+        select = page.counted(await self._rows(), await self.columns(), parameters)
+        [row] = await fetch(self._workspace, select, parameters.values)
+        return int(row["total"])
+
+    async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
+        """Yield all rows of a page, or all there are; raises as `page`.
+
+        The columns are `class` in words, `differing` (the names of the columns that differ),
+        `rows a` and `rows b`, those of the key, and for each compared column its cells, such as
+        `amount a` and `amount b`. Numbers, dates and times have types of their own if all values of
+        a column fit them; everything else is text. Without any row, an empty batch has the columns.
+        """
+        page = page or Page(tuple(ROW_CLASSES))
+        parameters = sql.BoundValues()
+        select = page.of(await self._rows(), await self.columns(), parameters, self._order())
+        select.set("expressions", list(self._output()))
+        statement = sql.prepare(select, self._workspace.dialect, parameters.values)
         count = 0
-        async with aclosing(self._workspace.stream(statement.text, {})) as batches:
-            async for batch in batches:
+        async with aclosing(self._workspace.stream(statement.text, statement.parameters)) as found:
+            async for batch in found:
                 count += 1
                 yield batch
         if not count:
-            fields = [(each.name, _arrow.string()) for each in columns]
+            fields = [(each.alias, _arrow.string()) for each in self._output()]
             yield _arrow.RecordBatch.from_pylist([], schema=_arrow.schema(fields))
 
-    async def _unfit(self, columns: list[_ResultColumn]) -> set[str]:
-        """The columns with a value that is not of their type."""
-        typed = [each for each in columns if each.kind]
-        if not typed:
-            return set()
-        tests = [
-            sql.named(
-                filled(
-                    "COUNT_IF(a IS NOT NULL AND b IS NULL)", "duckdb", a=each.value, b=_read(each)
-                ),
-                f"n{number}",
-            )
-            for number, each in enumerate(typed)
-        ]
-        select = exp.Select(expressions=tests).from_(sql.table(self._table), copy=False)
-        [row] = await fetch(self._workspace, select.where(self._is_row(), copy=False))
-        return {each.name for number, each in enumerate(typed) if row[f"n{number}"]}
+    async def columns(self) -> PageColumns:
+        """What pages can be ordered and filtered by."""
+        unfit = await self._misfits()
+        return PageColumns(
+            [(name, _column_type(cells, unfit)) for name, cells in self._keys],
+            [
+                PageValue(each.pair.a, _column_type(each.a, unfit), _has_gap(each, unfit))
+                for each in self._values
+            ],
+            tuple(ROW_CLASSES),
+        )
 
-    def _columns(self) -> Iterator[_ResultColumn]:
-        plan = self._plan
-        names = _Names()
-        yield _ResultColumn(names.free("class"), self._class())
-        if plan.keys:
-            marked = [
-                exp.case().when(self._cell(f"d{index}"), sql.text(pair.a), copy=False)
-                for index, pair in enumerate(plan.pairs)
-                if index >= plan.keys
-            ]
-            listed = exp.Anonymous(this="CONCAT_WS", expressions=[sql.text(", "), *marked])
-            yield _ResultColumn(names.free("differing"), listed if marked else sql.text(""))
+    async def _rows(self) -> exp.Select:
+        """All rows with the columns that pages are read from, and `d_0` …, whether cells differ."""
+        unfit = await self._misfits()
+        columns = [sql.named(self._class(), "status")]
         for side, missing in (("a", ONLY_B), ("b", ONLY_A)):
             one = exp.case().when(sql.equals(self._cell("class"), missing), sql.zero(), copy=False)
             rows = exp.Coalesce(
                 this=self._cell(f"rows_{side}"), expressions=[one.else_(sql.one(), copy=False)]
             )
-            yield _ResultColumn(names.free(f"rows {side}"), rows)
-        for index, pair in enumerate(plan.pairs[: plan.keys]):
-            kind = _type((pair.cells.a, pair.cells.b))
-            yield _ResultColumn(names.free(pair.a), self._cell(f"k{index}"), kind)
-        for index, pair in enumerate(plan.pairs):
-            a, b = pair.cells.a, pair.cells.b
-            if not plan.keys:
-                yield _ResultColumn(names.free(pair.a), self._cell(f"a{index}"), _type((a, b)))
-            elif index >= plan.keys:
-                yield _ResultColumn(names.free(f"{pair.a} a"), self._cell(f"a{index}"), _type((a,)))
-                yield _ResultColumn(names.free(f"{pair.b} b"), self._cell(f"b{index}"), _type((b,)))
+            columns.append(sql.named(rows, f"rows_{side}"))
+        for number, (_, cells) in enumerate(self._keys):
+            columns.append(sql.named(self._value(cells, unfit), f"key_{number}"))
+        for number, each in enumerate(self._values):
+            a, b = self._value(each.a, unfit), self._value(each.b, unfit)
+            columns += [sql.named(a, f"a_{number}"), sql.named(b, f"b_{number}")]
+            if _has_gap(each, unfit):
+                columns.append(sql.named(filled(_GAP, "duckdb", a=a, b=b), f"gap_{number}"))
+            columns.append(sql.named(self._cell(f"d{each.position}"), f"d_{number}"))
+        select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
+        counts = exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))
+        relation = select.where(counts, copy=False).subquery(sql.name("page"), copy=False)
+        return exp.Select(expressions=[exp.Star()]).from_(relation, copy=False)
+
+    def _order(self) -> list[exp.Expr]:
+        case = exp.case()
+        for number, name in enumerate(ROW_CLASSES):
+            test = sql.is_text(sql.bare("status"), name)
+            case = case.when(test, exp.Literal.number(number), copy=False)
+        keys = (exp.cast(sql.bare(f"key_{index}"), "TEXT") for index in range(len(self._keys)))
+        return [exp.Ordered(this=case), *in_order(keys)]
+
+    def _output(self) -> Iterator[exp.Expr]:
+        names = _Names()
+        case = exp.case()
+        for status, words in ROW_CLASSES.items():
+            case = case.when(sql.is_text(sql.bare("status"), status), sql.text(words), copy=False)
+        yield sql.named(case, names.free("class"))
+        if self._plan.keys:
+            marked = [
+                exp.case().when(sql.bare(f"d_{number}"), sql.text(each.pair.a), copy=False)
+                for number, each in enumerate(self._values)
+            ]
+            listed = exp.Anonymous(this="CONCAT_WS", expressions=[sql.text(", "), *marked])
+            yield sql.named(listed if marked else sql.text(""), names.free("differing"))
+        for side in "ab":
+            yield sql.named(sql.bare(f"rows_{side}"), names.free(f"rows {side}"))
+        for number, (name, _) in enumerate(self._keys):
+            yield sql.named(sql.bare(f"key_{number}"), names.free(name))
+        for number, each in enumerate(self._values):
+            for side, name in (("a", each.pair.a), ("b", each.pair.b)):
+                yield sql.named(sql.bare(f"{side}_{number}"), names.free(f"{name} {side}"))
+
+    def _row(self, row: Mapping[str, Any]) -> DifferingRow:
+        cells = {
+            each.pair.a: DifferingCell(
+                _shown(row[f"a_{number}"]), _shown(row[f"b_{number}"]), bool(row[f"d_{number}"])
+            )
+            for number, each in enumerate(self._values)
+        }
+        key = {name: _shown(row[f"key_{number}"]) for number, (name, _) in enumerate(self._keys)}
+        return DifferingRow(key, row["status"], int(row["rows_a"]), int(row["rows_b"]), cells)
+
+    async def _misfits(self) -> frozenset[str]:
+        """The columns of the staged table with a value that is not of their type."""
+        if self._unfit is None:
+            cells = [each for _, each in self._keys]
+            cells += [cell for each in self._values for cell in (each.a, each.b)]
+            self._unfit = frozenset(await self._read([each for each in cells if each.type]))
+        return self._unfit
+
+    async def _read(self, typed: Sequence[_Cells]) -> list[str]:
+        if not typed:
+            return []
+        tests = [
+            sql.named(
+                filled(
+                    "COUNT_IF(a IS NOT NULL AND b IS NULL)",
+                    "duckdb",
+                    a=self._cell(each.text),
+                    b=self._value(each, frozenset()),
+                ),
+                each.text,
+            )
+            for each in typed
+        ]
+        select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
+        [row] = await fetch(self._workspace, select)
+        return [name for name, count in row.items() if count]
 
     def _class(self) -> exp.Expr:
         if not self._plan.keys:
-            text = "CASE WHEN a > b THEN 'only in a' ELSE 'only in b' END"
+            text = "CASE WHEN a > b THEN 'only_in_a' ELSE 'only_in_b' END"
             return filled(text, "duckdb", a=self._cell("rows_a"), b=self._cell("rows_b"))
         case = exp.case()
-        for number, name in _CLASSES.items():
+        for number, name in _NUMBERS.items():
             case = case.when(sql.equals(self._cell("class"), number), sql.text(name), copy=False)
         return case
 
-    def _order(self) -> Iterator[exp.Expr]:
-        yield exp.Ordered(this=self._class() if not self._plan.keys else self._cell("class"))
-        prefix, count = ("k", self._plan.keys) if self._plan.keys else ("a", len(self._plan.pairs))
-        yield from in_order(self._cell(f"{prefix}{index}") for index in range(count))
-
-    def _is_row(self) -> exp.Expr:
-        return exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))
+    def _value(self, cells: _Cells, unfit: frozenset[str]) -> exp.Expr:
+        """The text in its type; NULL for one that is not of it."""
+        text = self._cell(cells.text)
+        if not cells.type or cells.text in unfit:
+            return text
+        return exp.TryCast(this=text, to=exp.DataType.build(cells.type, "duckdb"))
 
     def _cell(self, name: str) -> exp.Expr:
-        """A column of the table; its own columns may have the names of those of the result."""
-        return sql.column(name, self._table)
+        """A column of the staged table."""
+        return sql.column(name, self.table)
+
+
+_GAP = "TRY(CAST(b AS DECIMAL(38, 10)) - CAST(a AS DECIMAL(38, 10)))"
 
 
 Keep = Callable[[DifferingRows], Awaitable[None]]
@@ -174,12 +312,27 @@ class _Names:
         return free
 
 
-def _read(column: _ResultColumn) -> exp.Expr:
-    """The text of a column in its type; NULL for one that is not of it."""
-    return exp.TryCast(this=column.value.copy(), to=exp.DataType.build(column.kind, "duckdb"))
+def _shown(value: object) -> object:
+    """A value for people: a long text is cut."""
+    if not isinstance(value, str) or len(value) <= MAX_SHOWN:
+        return value
+    return f"{value[:MAX_SHOWN]}… ({len(value) - MAX_SHOWN} more characters)"
 
 
-def _type(cells: tuple[CellType, ...]) -> str:
+def _has_gap(compared: _Compared, unfit: frozenset[str]) -> bool:
+    """Whether both cells are exact numbers."""
+    sides = compared.a, compared.b
+    return all(_column_type(each, unfit).kind in _EXACT_NUMBERS for each in sides)
+
+
+def _column_type(cells: _Cells, unfit: frozenset[str]) -> ColumnType:
+    if not cells.type or cells.text in unfit:
+        return _TEXT
+    kind = next((kind for kind, name in _TYPES.items() if name == cells.type), "decimal")
+    return ColumnType(cast("Kind", kind), cells.type)
+
+
+def _type(*cells: CellType) -> str:
     """The type that the texts of these cells may be read as; empty for none."""
     kinds = {each.kind for each in cells}
     if any(each.nanos for each in cells):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from decimal import Context, Decimal, InvalidOperation
+from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
@@ -250,11 +251,13 @@ def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         yield exp.Ordered(this=text.copy(), nulls_first=True)
 
 
-async def fetch(workspace: Workspace, tree: exp.Expr) -> list[dict[str, Any]]:
-    """Run a statement in the workspace and return its few rows."""
-    statement = sql.prepare(tree, workspace.dialect, {})
+async def fetch(
+    workspace: Workspace, tree: exp.Expr, values: Mapping[str, object] = MappingProxyType({})
+) -> list[dict[str, Any]]:
+    """Run a statement with these values in the workspace and return its few rows."""
+    statement = sql.prepare(tree, workspace.dialect, values)
     rows: list[dict[str, Any]] = []
-    async with aclosing(workspace.stream(statement.text, {})) as batches:
+    async with aclosing(workspace.stream(statement.text, statement.parameters)) as batches:
         async for batch in batches:
             rows += python_rows(batch)
     return rows
