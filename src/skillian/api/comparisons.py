@@ -7,20 +7,18 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Any
-from uuid import uuid4
 
 from skillian.api.problems import ProblemError
-from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import Engine, Result
 from skillian.data.query.catalogue import Sample
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.errors import InvalidInputError
-from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.formats import Depth
-from skillian.reports.outcome import Compared, Outcome, RowsCompared
-from skillian.reports.running import run_all
+from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.running import explained
 from skillian.storage import MessageTooLong, SessionStore
 from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
@@ -48,15 +46,24 @@ class Comparisons:
         self._uploads = uploads
 
     async def compare(
-        self, question: SavedComparison, owner: str, progress: Progress | None = None
+        self, question: SavedComparison, owner: str, progress: Progress | None = None, key: str = ""
     ) -> dict[str, Any]:
-        """The result as JSON; `progress` and errors are those of the engines."""
-        body = await self._compared(question, owner, progress)
+        """The result as JSON; `progress` and errors are those of the engine.
+
+        Args:
+            question: What to compare.
+            owner: Who asks.
+            progress: Gets the name of a source and how much of it has arrived.
+            key: The cache key of a comparison of rows that is made again.
+        """
+        async with self._engine(question, owner) as (engine, named):
+            result = await engine.compare(named, progress, key=key)
+        body = result.to_dict()
         await self._keep(question, owner, body)
         return body
 
-    async def _keep(self, question: SavedComparison, owner: str, body: dict[str, Any]) -> str:
-        """Store a result with its question; returns its cache key."""
+    async def _keep(self, question: SavedComparison, owner: str, body: dict[str, Any]) -> None:
+        """Store a result with its question."""
         expires = timedelta(seconds=self._data.registry.comparison.cache_ttl_seconds)
         stored: dict[str, Any] = {
             "question": question.model_dump(mode="json", exclude_defaults=True),
@@ -71,41 +78,30 @@ class Comparisons:
             stored["result"] = _without_values(body, error.limit)
             with suppress(MessageTooLong):  # then only this process knows it
                 await self._store.put(key, stored, expires)
-        return key
 
     @asynccontextmanager
     async def compared_for_history(
         self, question: SavedComparison, owner: str, progress: Progress
-    ) -> AsyncGenerator[tuple[str, Compared | RowsCompared]]:
-        """The cache key of the result, and the outcome with each finding; raises as `compare`.
-
-        The engine knows the groups of the outcome until the context ends.
-        """
+    ) -> AsyncGenerator[Compared]:
+        """Compare; the groups or rows can be read until the context ends. Raises as `compare`."""
         start = monotonic()
-        if not question.is_of_rows:
-            async with self._data.comparison.kept(question, progress) as result:
-                key = await self._keep(question, owner, result.to_dict())
-                yield key, Compared(question, monotonic() - start, result)
-            return
-        if upload_ids((question.a, question.b)):
-            async with self._opened(question, owner) as (data, named):
-                rows = await data.tables.compare(named, progress, listed=MAX_FINDINGS)
-        else:
-            rows = await self._data.tables.compare(question, progress, listed=MAX_FINDINGS)
-        key = await self._keep(question, owner, {**rows.to_dict(), "cache_key": uuid4().hex})
-        yield key, RowsCompared(question, monotonic() - start, rows)
+        async with (
+            self._engine(question, owner) as (engine, named),
+            engine.kept(named, progress) as result,
+        ):
+            await self._keep(question, owner, result.to_dict())
+            yield Compared(question, monotonic() - start, result)
 
-    async def _compared(
-        self, question: SavedComparison, owner: str, progress: Progress | None
-    ) -> dict[str, Any]:
-        if upload_ids((question.a, question.b)):
-            async with self._opened(question, owner) as (data, named):
-                rows = await data.tables.compare(named, progress)
-                return {**rows.to_dict(), "cache_key": uuid4().hex}
-        if question.is_of_rows:
-            rows = await self._data.tables.compare(question, progress)
-            return {**rows.to_dict(), "cache_key": uuid4().hex}
-        return (await self._data.comparison.compare(question, progress)).to_dict()
+    @asynccontextmanager
+    async def _engine(
+        self, question: SavedComparison, owner: str
+    ) -> AsyncGenerator[tuple[Engine, SavedComparison]]:
+        """The engine that knows the sources of a question, and the question with their names."""
+        if not upload_ids((question.a, question.b)):
+            yield self._data.engine, question
+            return
+        async with self._opened(question, owner) as (data, named):
+            yield data.engine, named
 
     async def check(self, question: SavedComparison, owner: str) -> str:
         """Raise the errors that `compare` would raise before it begins.
@@ -132,11 +128,7 @@ class Comparisons:
         return name
 
     async def _check(self, question: SavedComparison) -> None:
-        if question.is_of_rows:
-            for name in (question.a, question.b):
-                self._data.registry.get(name)
-            return
-        await self._data.comparison.check(question)
+        await self._data.engine.check(question)
 
     async def find(self, key: str, owner: str = "") -> dict[str, Any]:
         """The result of this key as JSON; that of a file only for its owner.
@@ -144,39 +136,34 @@ class Comparisons:
         Raises:
             ProblemError: There is none, or it has expired (404).
         """
-        try:
-            return self._data.comparison.remembered(key).to_dict()
-        except InvalidInputError:
-            result: dict[str, Any] = (await self._stored(key, owner))["result"]
-            return result
+        stored = await self._stored(key, owner)
+        if stored is None:
+            return self._data.engine.remembered(key).to_dict()
+        result: dict[str, Any] = stored["result"]
+        return result
 
-    async def recall(self, key: str, owner: str = "") -> None:
-        """Make the engine of this process know the comparison; raises as `find` and `compare` do.
+    async def recall(self, key: str, owner: str = "") -> Result:
+        """The result, whose groups or rows the engine of this process then knows.
 
-        The comparison of another process is made again, so that its rows can be read.
+        The comparison of another process is made again. Raises as `find` and `compare` do.
         """
-        try:
-            self._data.comparison.remembered(key)
-        except InvalidInputError:
-            question = await self._question(key, owner)
-            if question.is_of_rows:
-                raise _no_groups() from None
-            again = await self.compare(question, owner)
-            if again["cache_key"] != key:
-                raise _unknown() from None
+        stored = await self._stored(key, owner)
+        with suppress(InvalidInputError):
+            return self._data.engine.remembered(key)
+        if stored is None:
+            raise _unknown()
+        question = SavedComparison.model_validate(stored["question"])
+        again = await self.compare(question, owner, key=key)
+        if again["cache_key"] != key:
+            raise _unknown()
+        return self._data.engine.remembered(key)
 
     async def report(self, key: str, owner: str = "") -> Outcome:
-        """The content of a report on a comparison; raises as `recall` does.
-
-        Whole rows are compared again, because only the result in JSON is kept.
-        """
-        saved = await self._saved(key, owner)
-        if not upload_ids((saved.a, saved.b)):
-            [outcome] = await run_all(self._data, [saved], REPORT_DEPTH, _unwatched)
-            return outcome
-        async with self._opened(saved, owner) as (data, named):
-            [outcome] = await run_all(data, [named], REPORT_DEPTH, _unwatched)
-            return outcome
+        """The content of a report on a comparison that is kept; raises as `recall` does."""
+        start = monotonic()
+        result = await self.recall(key, owner)
+        compared = Compared(await self.question(key, owner), monotonic() - start, result)
+        return await explained(self._data.engine, compared, REPORT_DEPTH, _unwatched)
 
     async def preview(
         self, names: tuple[str, str], owner: str
@@ -187,7 +174,7 @@ class Comparisons:
             samples = [
                 await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
             ]
-            return await data.tables.preview(named), samples
+            return await data.engine.preview(named), samples
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""
@@ -209,37 +196,38 @@ class Comparisons:
                 "uploaded files are compared by whole rows: leave out `measures`"
             )
         names = question.a, question.b
-        async with opened(self._uploads, owner, names, self._data.registry) as (data, (a, b)):
+        async with opened(self._uploads, owner, names, self._data) as (data, (a, b)):
             name = question.name.replace(question.a, a).replace(question.b, b)
             yield data, question.model_copy(update={"name": name, "a": a, "b": b})
 
-    async def _saved(self, key: str, owner: str) -> SavedComparison:
-        try:
-            question = self._data.comparison.question(key)
-        except InvalidInputError:
-            stored = await self._question(key, owner)
-            name = f"{stored.a} and {stored.b}"
-            if stored.is_of_rows:
-                return stored.model_copy(update={"name": name})
-            await self.recall(key, owner)
-            question = self._data.comparison.question(key)
-        return question.model_copy(update={"name": f"{question.a} and {question.b}"})
-
     async def question(self, key: str, owner: str) -> SavedComparison:
         """What was compared; raises `ProblemError` (404) as `find` does."""
-        return await self._saved(key, owner)
+        stored = await self._stored(key, owner)
+        if stored is None:
+            question = self._data.engine.question(key)
+            return question.model_copy(update={"name": f"{question.a} and {question.b}"})
+        question = SavedComparison.model_validate(stored["question"])
+        names = stored["result"]["source_a"], stored["result"]["source_b"]
+        return question.model_copy(update={"name": " and ".join(names)})
 
     @property
-    def engine(self) -> ComparisonEngine:
-        """The engine that compares measures."""
-        return self._data.comparison
+    def engine(self) -> Engine:
+        """Compares."""
+        return self._data.engine
 
-    async def _question(self, key: str, owner: str) -> SavedComparison:
-        return SavedComparison.model_validate((await self._stored(key, owner))["question"])
+    async def _stored(self, key: str, owner: str) -> dict[str, Any] | None:
+        """What is stored under a key; None if only the engine of this process knows it.
 
-    async def _stored(self, key: str, owner: str) -> dict[str, Any]:
+        Raises:
+            ProblemError: Nobody knows it, it has expired, or it is another owner's (404).
+            UploadNotFound: A file of it was deleted.
+        """
         stored = await self._store.find(key) if key.isalnum() and key.isascii() else None
-        if stored is None or stored.get("owner", owner) != owner:
+        if stored is None:
+            if self._data.engine.is_public(key):
+                return None
+            raise _unknown()
+        if stored.get("owner", owner) != owner:
             raise _unknown()
         question = stored["question"]
         for upload_id in upload_ids((question["a"], question["b"])):
@@ -247,7 +235,7 @@ class Comparisons:
         return stored
 
 
-def _unwatched(_name: str, _doing: str) -> None:
+def _unwatched(_doing: str) -> None:
     pass
 
 
@@ -266,14 +254,6 @@ def _without_values(body: dict[str, Any], limit: int) -> dict[str, Any]:
         "sentences": [*body["sentences"], sentence],
         "notes": [*body["notes"], sentence],
     }
-
-
-def _no_groups() -> ProblemError:
-    return ProblemError(
-        409,
-        "rows_compared",
-        "This comparison is of whole rows, and has no groups; read its samples, or its report.",
-    )
 
 
 def _unknown() -> ProblemError:

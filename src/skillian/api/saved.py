@@ -160,10 +160,11 @@ class SavedComparisons:
         async with AsyncExitStack() as stack:
             compared = self._comparisons.compared_for_history(named, owner, progress)
             try:
-                key, outcome = await stack.enter_async_context(compared)
+                outcome = await stack.enter_async_context(compared)
             except ToolError as error:
                 await self._record(record, "", Failed(named, monotonic() - start, str(error)))
                 raise
+            key = outcome.result.cache_key
             await self._record(record, key, outcome)
         # A file that is deleted from here on takes the findings with it.
         await self._forget_findings([record])

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
 from skillian.bundled.sandboxes import Sandboxes, SessionSandbox
-from skillian.data.comparison import MAX_PAGE
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.engine import DIFFERENT, MeasureEngine
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.for_models import refuse_hidden
@@ -127,14 +127,13 @@ def _require_pandas() -> None:
         raise UnavailableError(missing_extra("run_python", "python"))
 
 
-async def read_groups(engine: ComparisonEngine, cache_key: str) -> tuple[list[GroupRow], int]:
+async def read_groups(engine: MeasureEngine, cache_key: str) -> tuple[list[GroupRow], int]:
     """The groups that differ, the largest first, at most `MOST_GROUPS`; and how many there are."""
     rows: list[GroupRow] = []
-    while True:
-        page = await engine.rows(cache_key, None, len(rows), MAX_PAGE)
-        rows += page.rows
-        if not page.rows or len(rows) >= min(page.total, MOST_GROUPS):
-            return rows[:MOST_GROUPS], page.total
+    async for batch in engine.all_rows(cache_key, Page(DIFFERENT, limit=MOST_GROUPS)):
+        rows += batch
+    classes = engine.remembered(cache_key).summary.classes
+    return rows, classes.groups - classes.match
 
 
 def make_frame(align_on: Sequence[str], measures: Sequence[str], rows: Sequence[GroupRow]) -> Any:

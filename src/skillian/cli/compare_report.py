@@ -5,7 +5,6 @@ import os
 import shlex
 import sys
 from collections.abc import (
-    AsyncIterator,
     Callable,
     Coroutine,
     Generator,
@@ -14,7 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
-from dataclasses import replace
+from functools import singledispatch
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,23 +23,21 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
-from skillian.connectors.base import ArrowBatch
-from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
-from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.results import map_options
+from skillian.data.engine import Engine, Result
+from skillian.data.tables.results import TableResult, map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
-from skillian.history.findings import MAX_FINDINGS
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
-from skillian.reports.every_row import group_batches, write_rows
+from skillian.reports.every_row import write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
-from skillian.reports.running import OnProgress, open_engines, run_all
+from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
+from skillian.reports.running import OnProgress, open_engine, run_all
+from skillian.reports.spreadsheets import summary_of
 
 _WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JSON: write_json,
@@ -69,18 +66,12 @@ class _RowFiles:
         self._written: list[Path] = []
         self._faults: list[str] = []
 
-    async def keep(self, rows: DifferingRows) -> None:
-        """Write the rows of a comparison of rows."""
-        await self._write(rows.batches)
-
-    async def keep_groups(self, engine: ComparisonEngine, result: ComparisonResult) -> None:
-        """Write the groups of a comparison of measures that differ."""
-        await self._write(lambda: group_batches(result, engine.all_rows(result.cache_key)))
-
-    async def _write(self, batches: Callable[[], AsyncIterator[ArrowBatch]]) -> None:
+    async def write(self, engine: Engine, result: Result) -> None:
+        """Write all that differs in a comparison."""
         for path, form in self._files:
+            summary = [*summary_of(result)]
             try:
-                await write_rows(path, form, batches())
+                await write_rows(path, form, engine.batches(result.cache_key), summary)
             except OSError as error:
                 self._faults.append(f"{path}: {error.strerror or error}")
             else:
@@ -162,21 +153,19 @@ async def _compare(
             " write a report, such as --output report.html"
         )
     with showing_progress(notes) as on_progress:
-        async with open_engines(saved.registry, outputs[0].top) as engines:
-            depth = replace(depth_of(forms), listed=MAX_FINDINGS if saved.has_history else 0)
-            keep = files.keep if wants_rows else None
-            outcomes = await run_all(engines, saved.comparisons, depth, on_progress, keep)
-            for outcome in outcomes if wants_rows else ():
-                if isinstance(outcome, Compared):
-                    await files.keep_groups(engines.comparison, outcome.result)
-            if not saved.has_history:
-                return outcomes
-            return await _with_history(engines.comparison, outcomes)
+        keep = wants_rows or saved.has_history
+        async with open_engine(saved.registry, outputs[0].top, keep_rows=keep) as engine:
+            outcomes = await run_all(
+                engine,
+                saved.comparisons,
+                depth_of(forms),
+                on_progress,
+                files.write if wants_rows else None,
+            )
+            return await _with_history(engine, outcomes) if saved.has_history else outcomes
 
 
-async def _with_history(
-    engine: ComparisonEngine, outcomes: tuple[Outcome, ...]
-) -> tuple[Outcome, ...]:
+async def _with_history(engine: Engine, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
     """Record the outcomes; without a history they stand, unless only new findings count."""
     from skillian.reports.tracking import tracked  # loads SQLAlchemy
 
@@ -226,21 +215,31 @@ def show_table(
         if len(outcomes) > 1:
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
-        if isinstance(outcome, RowsCompared) and outcome.reason is None:
-            show_row_differences(console, outcome.result.to_dict())
-            proposals = [(each.a, each.b) for each in outcome.result.proposals]
-            for sentence in (*mapping_advice(proposals), *_standing(outcome)):
-                console.print(printable(sentence), markup=False, soft_wrap=True)
-        elif isinstance(outcome, Compared):
-            show_differences(console, outcome.result.to_dict())
-            explanation = outcome.explanation.sentences if outcome.explanation else ()
-            sentences = (*outcome.result.interpretation, *outcome.schema_sentences)
-            lines = (*sentences, *explanation, *_standing(outcome))
-            for sentence in lines:
+        if isinstance(outcome, Compared) and not (outcome.reason and outcome.result.is_empty):
+            for sentence in (*_shown(outcome.result, console, outcome), *_standing(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
             text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
+
+
+@singledispatch
+def _shown(result: Result, console: Console, outcome: Compared) -> Iterator[str]:
+    """Print the tables of a result, by its kind, and yield the sentences that follow."""
+    raise NotImplementedError
+
+
+@_shown.register
+def _(result: TableResult, console: Console, _outcome: Compared) -> Iterator[str]:
+    show_row_differences(console, result.to_dict())
+    yield from mapping_advice([(each.a, each.b) for each in result.proposals])
+
+
+@_shown.register
+def _(result: ComparisonResult, console: Console, outcome: Compared) -> Iterator[str]:
+    show_differences(console, result.to_dict())
+    yield from (*result.sentences, *outcome.schema_sentences)
+    yield from outcome.explanation.sentences if outcome.explanation else ()
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
@@ -249,7 +248,7 @@ def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
         yield f"To compare columns with different names, add {map_options(pairs)}"
 
 
-def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
+def _standing(outcome: Compared) -> Iterator[str]:
     """The counts of new, known and fixed findings, and the first new ones with their ids."""
     standing = outcome.standing
     if standing is None or not (standing.has_new or standing.known or standing.fixed):
@@ -265,10 +264,7 @@ def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:
 def _line(outcome: Outcome) -> str:
     if isinstance(outcome, Failed):
         return f"{outcome.comparison.name}: {outcome.reason}"
-    if isinstance(outcome, RowsCompared):
-        sentence = outcome.result.sentences[0]
-    else:
-        sentence = outcome.result.interpretation[0]
+    sentence = outcome.result.sentences[0]
     return f"{outcome.comparison.name}: {sentence} {next(_standing(outcome), '')}".rstrip()
 
 

@@ -3,30 +3,52 @@
 from types import TracebackType
 from typing import Self
 
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.cache import Memory
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.engine import Engine
 from skillian.data.query.binding import Binder
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.query.engine import QueryEngine
 from skillian.data.tables.engine import TableEngine
 
+MOST_ROWS = 1_000_000
+"""Of how many rows that differ all cells are kept."""
+
 
 class DataServices:
-    """The engines of one registry, on shared connections; close it or use `async with`."""
+    """The engines of one registry, on shared connections; close it or use `async with`.
 
-    def __init__(self, registry: SourceRegistry) -> None:
+    Args:
+        registry: The declared sources.
+        memory: Keeps the results of comparisons, known only to those who may read the sources, and
+            stays open; None for one of its own.
+    """
+
+    def __init__(self, registry: SourceRegistry, memory: Memory | None = None) -> None:
         self.registry = registry
         self._connections = Connections(registry)
         binder = Binder(registry, self._connections)
         self.catalogue = Catalogue(registry, binder)
         self.query = QueryEngine(binder)
-        self.comparison = ComparisonEngine(registry, binder)
-        self.tables = TableEngine(binder)
+        self.memory = memory or Memory(registry.comparison.cache_ttl_seconds, MOST_ROWS)
+        self._owns_memory = memory is None
+        self.engine = Engine(registry, binder, self.memory, private=memory is not None)
+
+    @property
+    def comparison(self) -> MeasureEngine:
+        """Compares measures."""
+        return self.engine.measures
+
+    @property
+    def tables(self) -> TableEngine:
+        """Compares rows."""
+        return self.engine.tables
 
     async def aclose(self) -> None:
-        """Close the connections and drop all comparisons."""
-        await self.comparison.aclose()
-        await self.tables.aclose()
+        """Close the connections and drop all comparisons of its own memory."""
+        if self._owns_memory:
+            await self.memory.aclose()
         await self._connections.aclose()
 
     async def __aenter__(self) -> Self:

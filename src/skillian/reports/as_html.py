@@ -15,12 +15,19 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation, share
-from skillian.data.comparison.results import STATUSES, Difference, MeasureSummary, Status
+from skillian.data.comparison.output import STATUS
+from skillian.data.comparison.results import (
+    STATUSES,
+    ComparisonResult,
+    Difference,
+    MeasureSummary,
+    Status,
+)
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.reports.charts import Bar, from_zero, stacked
-from skillian.reports.outcome import Compared, Outcome, RowsCompared, worst
-from skillian.reports.words import STATUS, key_words
+from skillian.reports.outcome import Compared, Outcome, worst
+from skillian.reports.words import key_words
 
 _BREAKDOWNS = 4
 _MEMBERS = 8
@@ -65,8 +72,7 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
         verdict=worst(outcomes),
         STATUSES=STATUSES,
         STATUS=STATUS,
-        is_compared=_is_compared,
-        is_rows=_is_rows,
+        has_kind=_has_kind,
         parts=_parts,
         largest=_largest,
         explained=_explained,
@@ -127,23 +133,19 @@ def _written(value: object) -> str:
     return str(jsonable(value))
 
 
-def _is_compared(outcome: Outcome) -> bool:
-    return isinstance(outcome, Compared)
+def _has_kind(outcome: Outcome, kind: str) -> bool:
+    return isinstance(outcome, Compared) and not outcome.reason and outcome.result.kind == kind
 
 
-def _is_rows(outcome: Outcome) -> bool:
-    return isinstance(outcome, RowsCompared)
-
-
-def _parts(outcome: Compared) -> list[Part]:
-    counts = outcome.result.summary.classes.to_dict()
+def _parts(result: ComparisonResult) -> list[Part]:
+    counts = result.counts
     bars = stacked([counts[status] for status in STATUSES])
     return [Part(status, counts[status], bar) for status, bar in zip(STATUSES, bars, strict=True)]
 
 
-def _largest(outcome: Compared, measure: MeasureSummary) -> Chart | None:
+def _largest(result: ComparisonResult, measure: MeasureSummary) -> Chart | None:
     """The largest differences of one measure."""
-    differences = [each for each in outcome.result.top_differences if each.measure == measure.name]
+    differences = [each for each in result.top_differences if each.measure == measure.name]
     if not differences:
         return None
     zero, bars = from_zero([each.gap for each in differences])

@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from skillian.reports.outcome import Failed, Outcome, RowsCompared, worst
+from skillian.reports.outcome import Failed, Outcome, worst
 
 VERSION = 1
 
@@ -32,8 +32,6 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     today = datetime.now(UTC).date()
     history = outcome.standing.to_dict(today) if outcome.standing else None
-    if isinstance(outcome, RowsCompared):
-        return {**common, "history": history, **outcome.result.to_dict()}
     return {
         **common,
         "findings": outcome.findings,

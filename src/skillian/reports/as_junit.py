@@ -7,11 +7,15 @@ is valid against the schemas of Jenkins and Ant; the latter requires a host name
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
+from functools import singledispatch
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared, TableMissing
-from skillian.reports.words import STATUS, counted, key_words, number
+from skillian.data.comparison.output import STATUS
+from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
+from skillian.data.engine import Result
+from skillian.data.tables.results import TableResult
+from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
+from skillian.reports.words import counted, key_words, number
 
 # XML 1.0 cannot hold these, not even escaped.
 _UNWRITABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
@@ -40,7 +44,9 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
         case.set("time", f"{outcome.seconds / len(cases):.3f}")
         if problem is not None:
             case.append(problem)
-    SubElement(suite, "system-out").text = xml_text("\n".join(_sentences(outcome)))
+    SubElement(suite, "system-out").text = xml_text(
+        "\n".join(() if isinstance(outcome, Failed) else outcome.result.sentences)
+    )
     SubElement(suite, "system-err")
     tags = [problem.tag for _, problem in cases if problem is not None]
     suite.attrib |= {
@@ -57,15 +63,29 @@ def _suite(suite: Element, outcome: Outcome, position: int) -> None:
     }
 
 
-def _sentences(outcome: Outcome) -> Sequence[str]:
-    if isinstance(outcome, RowsCompared):
-        return outcome.result.sentences
-    return outcome.result.interpretation if isinstance(outcome, Compared) else ()
+_Case = tuple[str, Element | None]
 
 
-def _row_cases(outcome: RowsCompared) -> Iterator[tuple[str, Element | None]]:
+def _cases(outcome: Outcome) -> Iterator[_Case]:
+    """The name of each case, with its failure or error."""
+    if isinstance(outcome, TableMissing):
+        yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
+    elif isinstance(outcome, Failed) or outcome.reason:
+        yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
+    else:
+        yield from _result_cases(outcome.result, outcome)
+
+
+@singledispatch
+def _result_cases(result: Result, outcome: Compared) -> Iterator[_Case]:
+    """The cases of a result, by its kind."""
+    raise NotImplementedError
+
+
+@_result_cases.register
+def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
     """The cases of a comparison of rows: their classes, each column, and the columns' names."""
-    result, rows = outcome.result, outcome.result.rows
+    rows = result.rows
     only = ((rows.only_in_a, result.source_a), (rows.only_in_b, result.source_b))
     for count, source in only:
         yield f"no row is only in {source}", _counted_problem(count, "only", f"only in {source}")
@@ -105,31 +125,21 @@ def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
-    """The name of each case, with its failure or error."""
-    if isinstance(outcome, RowsCompared) and not outcome.reason:
-        yield from _row_cases(outcome)
-        return
-    if isinstance(outcome, TableMissing):
-        yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
-        return
-    if not isinstance(outcome, Compared) or outcome.reason:
-        yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
-        return
-    minor = outcome.comparison.fail_on != "major"
-    for measure in outcome.result.summary.measures:
-        yield measure.name, _measure_problem(outcome, measure, minor=minor)
-    classes = outcome.result.summary.classes
+@_result_cases.register
+def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
+    """The cases of a comparison of measures: each measure, and the groups of each side."""
+    for measure in result.summary.measures:
+        yield measure.name, _measure_problem(result, measure, minor=outcome.counts_minor)
     sides = ((outcome.comparison.a, "missing_in_a"), (outcome.comparison.b, "missing_in_b"))
     for source, status in sides:
-        count = classes.to_dict()[status]
-        differences = [each for each in outcome.result.top_differences if each.status == status]
+        count = result.counts[status]
+        differences = [each for each in result.top_differences if each.status == status]
         message = f"{counted(count)} missing in {source}"
         yield (
             f"no group is missing in {source}",
             _problem("failure", status, message, differences) if count else None,
         )
-    count = outcome.result.summary.row_findings
+    count = result.summary.row_findings
     if count:
         message = f"{counted(count)} with matching measures but different numbers of rows"
         yield "the rows of each group", _problem("failure", "rows", message, ())
@@ -138,7 +148,9 @@ def _cases(outcome: Outcome) -> Iterator[tuple[str, Element | None]]:
         yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
 
 
-def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool) -> Element | None:
+def _measure_problem(
+    result: ComparisonResult, measure: MeasureSummary, *, minor: bool
+) -> Element | None:
     classes = measure.classes
     count = classes.major_diff + (classes.minor_diff if minor else 0)
     if not count:
@@ -146,7 +158,7 @@ def _measure_problem(outcome: Compared, measure: MeasureSummary, *, minor: bool)
     statuses = {"major_diff", "minor_diff"} if minor else {"major_diff"}
     differences = [
         each
-        for each in outcome.result.top_differences
+        for each in result.top_differences
         if each.measure == measure.name and each.status in statuses
     ]
     message = (
@@ -179,11 +191,8 @@ def _line(each: Difference) -> str:
 
 
 def _started(outcome: Outcome) -> str:
-    moment = datetime.now(UTC)
-    if isinstance(outcome, Compared):
-        moment = datetime.fromisoformat(outcome.result.proof.snapshot)
-    elif isinstance(outcome, RowsCompared):
-        moment = datetime.fromisoformat(outcome.result.proof.started)
+    now = datetime.now(UTC)
+    moment = now if isinstance(outcome, Failed) else datetime.fromisoformat(outcome.result.started)
     return moment.strftime("%Y-%m-%dT%H:%M:%S")
 
 

@@ -2,11 +2,14 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import singledispatch
 
-from skillian.data.comparison.results import STATUSES, Difference
+from skillian.data.comparison.output import STATUS
+from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference
+from skillian.data.engine import Result
 from skillian.data.tables.results import TableResult
-from skillian.reports.outcome import Compared, Outcome, RowsCompared, Verdict
-from skillian.reports.words import STATUS, number, text
+from skillian.reports.outcome import Compared, Outcome, Verdict
+from skillian.reports.words import number, text
 
 _VERDICT: dict[Verdict, str] = {
     "equal": "✅ equal",
@@ -27,35 +30,42 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     comparison = outcome.comparison
     yield f"## {_VERDICT[outcome.verdict]}: {_plain(comparison.name)}"
     yield ""
-    if isinstance(outcome, RowsCompared) and not outcome.reason:
-        yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
-        yield ""
-        yield from _rows(outcome.result)
-        return
     if not isinstance(outcome, Compared) or outcome.reason:
         yield _plain(outcome.reason or "")
         yield ""
         return
-    result = outcome.result
     yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
     yield ""
-    for sentence in (*result.interpretation, *outcome.schema_sentences):
+    yield from _result(outcome.result, outcome)
+
+
+@singledispatch
+def _result(result: Result, outcome: Compared) -> Iterator[str]:
+    """The content of a result, by its kind."""
+    raise NotImplementedError
+
+
+@_result.register
+def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
+    for sentence in (*result.sentences, *outcome.schema_sentences):
         yield f"- {_plain(sentence)}"
     if outcome.explanation is not None:
         for sentence in outcome.explanation.sentences:
             yield f"- {_plain(sentence)}"
     yield ""
-    counts = result.summary.classes.to_dict()
+    counts = result.counts
+    rate = result.summary.classes.match_rate or ""
     yield from _table(
         [*(STATUS[status] for status in STATUSES), "groups", "match rate"],
         "-" * (len(STATUSES) + 2),
-        [[*(str(counts[each]) for each in STATUSES), str(sum(counts.values())), _rate(outcome)]],
+        [[*(str(counts[each]) for each in STATUSES), str(sum(counts.values())), rate]],
     )
     yield from _differences(result.top_differences)
-    yield from _proof(outcome)
+    yield from _proof(result)
 
 
-def _rows(result: TableResult) -> Iterator[str]:
+@_result.register
+def _rows(result: TableResult, _outcome: Compared) -> Iterator[str]:
     for sentence in result.sentences:
         yield f"- {_plain(sentence)}"
     yield ""
@@ -123,8 +133,8 @@ def _cells(each: Difference, keys: Iterable[str]) -> list[str]:
     ]
 
 
-def _proof(outcome: Compared) -> Iterator[str]:
-    proof = outcome.result.proof
+def _proof(result: ComparisonResult) -> Iterator[str]:
+    proof = result.proof
     limits = ", ".join(
         f"{_code(name)} match: {each.match.words()}; minor difference: {each.minor_diff.words()}"
         for name, each in proof.thresholds.items()
@@ -135,14 +145,10 @@ def _proof(outcome: Compared) -> Iterator[str]:
     for condition in proof.filters:
         values = ", ".join(_code(text(value)) for value in condition.values)
         yield f"- filter: {_code(condition.dimension)} {_plain(condition.operator)} {values}"
-    yield f"- snapshot {proof.snapshot}, cache key {_code(outcome.result.cache_key)}"
+    yield f"- snapshot {proof.snapshot}, cache key {_code(result.cache_key)}"
     yield ""
     yield "</details>"
     yield ""
-
-
-def _rate(outcome: Compared) -> str:
-    return outcome.result.summary.classes.match_rate or ""
 
 
 def _table(headings: Sequence[str], align: str, rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -8,29 +8,28 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterable, Callable, Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
 from skillian.connectors.base import ArrowBatch
-from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable, python_rows
 from skillian.reports.formats import Format
-from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, cells, csv_lines, headings
+from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines
 
-_arrow: Any = pa  # pyarrow carries no types
+Summary = Sequence[tuple[str, object]]
 
 
-async def write_rows(path: Path, form: Format, batches: AsyncIterable[ArrowBatch]) -> None:
+async def write_rows(
+    path: Path, form: Format, batches: AsyncIterable[ArrowBatch], summary: Summary = ()
+) -> None:
     """Write all rows to a file, which replaces one of its name when all are written.
 
     Args:
         path: The file.
         form: One of `ROWS`.
         batches: The rows; the first batch may be empty and has the columns.
+        summary: The names and values of a workbook's first sheet.
 
     Raises:
         OSError: The file cannot be written; one that was there is unchanged.
@@ -39,31 +38,24 @@ async def write_rows(path: Path, form: Format, batches: AsyncIterable[ArrowBatch
     part = path.with_name(f".{path.name}.part")
     try:
         with part.open("wb") as file:
-            await _write_all(file, form, batches)
+            await write_all(file, form, batches, summary)
         part.replace(path)
     finally:
         part.unlink(missing_ok=True)
 
 
-async def _write_all(file: IO[bytes], form: Format, batches: AsyncIterable[ArrowBatch]) -> None:
+async def write_all(
+    file: IO[bytes], form: Format, batches: AsyncIterable[ArrowBatch], summary: Summary = ()
+) -> None:
+    """Write all rows to an open file; as `write_rows`."""
     writer: _Writer | None = None
     try:
         async for batch in batches:
-            writer = writer or _WRITERS[form](file, batch.schema)
+            writer = writer or _WRITERS[form](file, batch.schema, summary)
             await asyncio.to_thread(writer.write, batch)
     finally:
         if writer is not None:
             await asyncio.to_thread(writer.close)
-
-
-async def group_batches(
-    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]]
-) -> AsyncIterator[ArrowBatch]:
-    """Yield the groups of a comparison of measures as such rows."""
-    rows = [[*cells(row)] async for batch in batches for row in batch]
-    names = headings(result)
-    columns = [_arrow.array([row[index] for row in rows]) for index in range(len(names))]
-    yield _arrow.RecordBatch.from_arrays(columns, names=names)
 
 
 class _Writer(Protocol):
@@ -73,7 +65,7 @@ class _Writer(Protocol):
 
 
 class _Csv:
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
+    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
         self._file = file
         file.write(BYTE_ORDER_MARK + csv_lines([schema.names]))
 
@@ -85,7 +77,7 @@ class _Csv:
 
 
 class _JsonLines:
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
+    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
         del schema
         self._file = file
 
@@ -106,7 +98,7 @@ def _json(value: object) -> object:
 
 
 class _Parquet:
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
+    def __init__(self, file: IO[bytes], schema: Any, _summary: Summary) -> None:
         from pyarrow import parquet  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
 
         written: Any = parquet
@@ -120,8 +112,8 @@ class _Parquet:
 
 
 class _Workbook:
-    def __init__(self, file: IO[bytes], schema: Any) -> None:
-        self._sheets = RowSheets.of_file(file, "Rows", schema.names)
+    def __init__(self, file: IO[bytes], schema: Any, summary: Summary) -> None:
+        self._sheets = RowSheets(file, schema.names, summary)
 
     def write(self, batch: ArrowBatch) -> None:
         self._sheets.write(row.values() for row in python_rows(batch))
@@ -130,7 +122,7 @@ class _Workbook:
         self._sheets.close()
 
 
-_WRITERS: dict[Format, Callable[[IO[bytes], Any], _Writer]] = {
+_WRITERS: dict[Format, Callable[[IO[bytes], Any, Summary], _Writer]] = {
     Format.CSV: _Csv,
     Format.XLSX: _Workbook,
     Format.PARQUET: _Parquet,

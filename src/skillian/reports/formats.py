@@ -16,7 +16,6 @@ class Depth:
     Attributes:
         groups: How many groups that differ a report lists.
         drilled: For how many of them it shows their rows.
-        listed: How many rows of each class a history needs.
     """
 
     groups: int = 0

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import Result
 from skillian.data.schema.diff import SchemaDifference
-from skillian.data.tables.results import TableResult
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -26,7 +25,7 @@ class Compared:
         comparison: What was compared.
         seconds: How long it took.
         result: The result.
-        explanation: Why the sources differ, if they do.
+        explanation: Why the measures differ, if they do.
         rows: The groups that differ, if the report lists them.
         drilled: The rows behind the first of these groups, if the report shows them.
         standing: Which findings are new, known or fixed, if the comparison has a history.
@@ -34,23 +33,22 @@ class Compared:
 
     comparison: SavedComparison
     seconds: float
-    result: ComparisonResult
+    result: Result
     explanation: Explanation | None = None
     rows: ComparisonRows | None = None
     drilled: tuple[DrillDown, ...] = ()
     standing: Standing | None = None
 
     @property
-    def findings(self) -> int:
-        """How many groups have a class that counts as a finding, or different numbers of rows.
+    def counts_minor(self) -> bool:
+        """Whether minor differences are findings."""
+        return self.comparison.fail_on != "major"
 
-        Differences of the schemas that are findings count, too.
-        """
-        classes = self.result.summary.classes
-        minor = 0 if self.comparison.fail_on == "major" else classes.minor_diff
-        missing = classes.missing_in_a + classes.missing_in_b
-        groups = classes.major_diff + missing + minor + self.result.summary.row_findings
-        return groups + len(self.schema_findings)
+    @property
+    def findings(self) -> int:
+        """How many findings there are: groups or rows, columns, and differences of the schemas."""
+        rows = self.result.unmatched(minor=self.counts_minor)
+        return rows + len(self.result.other_findings) + len(self.schema_findings)
 
     @property
     def schema_findings(self) -> tuple[SchemaDifference, ...]:
@@ -71,64 +69,15 @@ class Compared:
 
         With `fail_on: new`, findings that are all known do not count.
         """
-        if self.comparison.filters and not self.result.summary.classes.groups:
+        if self.comparison.filters and self.result.is_empty:
             return "failed"
         return "findings" if self.findings and not self.is_accepted else "equal"
 
     @property
     def is_accepted(self) -> bool:
         """Whether all findings are known, and only new ones count."""
-        return _is_accepted(self.comparison, self.standing)
-
-    @property
-    def reason(self) -> str | None:
-        """Why it could not be compared."""
-        return self.result.interpretation[0] if self.verdict == "failed" else None
-
-
-def _is_accepted(comparison: SavedComparison, standing: Standing | None) -> bool:
-    return comparison.fail_on == "new" and standing is not None and not standing.has_new
-
-
-@dataclass(frozen=True, slots=True)
-class RowsCompared:
-    """A comparison of whole rows that was computed.
-
-    Attributes:
-        comparison: What was compared.
-        seconds: How long it took.
-        result: The result.
-        standing: Which findings are new, known or fixed, if the comparison has a history.
-    """
-
-    comparison: SavedComparison
-    seconds: float
-    result: TableResult
-    standing: Standing | None = None
-
-    @property
-    def is_accepted(self) -> bool:
-        """Whether all findings are known, and only new ones count."""
-        return _is_accepted(self.comparison, self.standing)
-
-    @property
-    def verdict(self) -> Verdict:
-        """Whether anything differs; `failed` if the filters left no rows to compare.
-
-        With `fail_on: new`, findings that are all known do not count.
-        """
-        if self.is_accepted:
-            return "equal"
-        rows = self.result.rows
-        if self.comparison.filters and not rows.rows_a and not rows.rows_b:
-            return "failed"
-        return "equal" if self.result.equal and not self.schema_findings else "findings"
-
-    @property
-    def schema_findings(self) -> tuple[SchemaDifference, ...]:
-        """The differences of the schemas that are findings; with `fail_on: schema`, all."""
-        schema = self.result.schema
-        return schema.unaccepted if self.comparison.fail_on == "schema" else schema.findings
+        standing = self.standing
+        return self.comparison.fail_on == "new" and standing is not None and not standing.has_new
 
     @property
     def reason(self) -> str | None:
@@ -161,7 +110,7 @@ class TableMissing(Failed):
         return "findings"
 
 
-Outcome = Compared | RowsCompared | Failed
+Outcome = Compared | Failed
 
 
 def worst(outcomes: Iterable[Outcome]) -> Verdict:

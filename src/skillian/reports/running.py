@@ -2,25 +2,25 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from time import monotonic
-from typing import Protocol
 
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.explain.explanation import Explanation
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
 from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
+from skillian.data.engine import Engine, Result
 from skillian.data.query.binding import Binder
-from skillian.data.tables.differing import Keep
-from skillian.data.tables.engine import TableEngine
+from skillian.data.tables.results import TableResult
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
-from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
+from skillian.reports.outcome import Compared, Failed, Outcome
 
 AT_ONCE = 4
 DRILLED_ROWS = 50
@@ -29,60 +29,43 @@ OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
-class Engines(Protocol):
-    """What runs comparisons."""
-
-    @property
-    def comparison(self) -> ComparisonEngine:
-        """Compares measures."""
-        ...
-
-    @property
-    def tables(self) -> TableEngine:
-        """Compares rows."""
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class _OpenEngines:
-    comparison: ComparisonEngine
-    tables: TableEngine
+OnResult = Callable[[Engine, Result], Awaitable[None]]
+"""Gets a result while all that differs can be read from the engine."""
 
 
 @asynccontextmanager
-async def open_engines(registry: SourceRegistry, top: int) -> AsyncGenerator[Engines, None]:
-    """Open the engines over these sources; closing them closes their connections.
+async def open_engine(
+    registry: SourceRegistry, top: int, *, keep_rows: bool = False
+) -> AsyncGenerator[Engine]:
+    """Open the engine over these sources; closing it closes their connections.
 
     Args:
         registry: The sources.
         top: How many of the largest differences a result lists.
+        keep_rows: Whether all rows that differ can be read from it.
     """
-    async with Connections(registry) as connections:
-        binder = Binder(registry, connections)
-        # The report asks about its comparisons until the end, so none may expire.
-        engine = ComparisonEngine(registry, binder, top, keep_seconds=math.inf)
-        tables = TableEngine(binder, top)
-        async with aclosing(engine), aclosing(tables):
-            yield _OpenEngines(engine, tables)
+    memory = Memory(most_rows=math.inf if keep_rows else 0)
+    async with Connections(registry) as connections, aclosing(memory):
+        yield Engine(registry, Binder(registry, connections), memory, top)
 
 
 async def run_all(
-    engines: Engines,
+    engine: Engine,
     comparisons: Sequence[SavedComparison],
     depth: Depth,
     on_progress: OnProgress,
-    keep: Keep | None = None,
+    on_result: OnResult | None = None,
 ) -> tuple[Outcome, ...]:
     """Run all comparisons, at most `AT_ONCE` at the same time.
 
     A comparison that cannot be computed is `Failed`; the others go on.
 
     Args:
-        engines: Compare.
+        engine: Compares.
         comparisons: What to compare.
         depth: How much detail the report needs.
         on_progress: Gets the progress of each comparison.
-        keep: Gets all rows that differ of each comparison of rows.
+        on_result: Gets each result.
 
     Returns:
         The outcomes, in the order of the comparisons.
@@ -91,11 +74,18 @@ async def run_all(
 
     async def one(comparison: SavedComparison) -> Outcome:
         async with slots:
+            start = monotonic()
+            report = partial(on_progress, comparison.name)
             try:
-                report = partial(on_progress, comparison.name)
-                if comparison.is_of_rows:
-                    return await _run_rows(engines.tables, comparison, depth, report, keep)
-                return await _run(engines.comparison, comparison, depth, report)
+                report("comparing")
+                unit = "rows" if comparison.is_of_rows else "groups"
+                async with engine.kept(comparison, _progress(report, unit)) as result:
+                    compared = Compared(comparison, monotonic() - start, result)
+                    if on_result is not None:
+                        await on_result(engine, result)
+                    return await explained(engine, compared, depth, report)
+            except ToolError as error:
+                return Failed(comparison, monotonic() - start, str(error))
             finally:
                 on_progress(comparison.name, "")
 
@@ -104,69 +94,38 @@ async def run_all(
     return tuple(task.result() for task in tasks)
 
 
-async def _run(
-    engine: ComparisonEngine,
-    comparison: SavedComparison,
-    depth: Depth,
-    report: Callable[[str], None],
-) -> Outcome:
-    start = monotonic()
-    try:
-        report("comparing")
-        result = await engine.compare(comparison, _progress(report))
-        classes = result.summary.classes
-        if classes.match == classes.groups:
-            return Compared(comparison, monotonic() - start, result)
-        compared = Compared(comparison, monotonic() - start, result)
-        return await _explain(engine, compared, depth, report)
-    except ToolError as error:
-        return Failed(comparison, monotonic() - start, str(error))
-
-
-async def _run_rows(
-    engine: TableEngine,
-    comparison: SavedComparison,
-    depth: Depth,
-    report: Callable[[str], None],
-    keep: Keep | None,
-) -> Outcome:
-    start = monotonic()
-    try:
-        report("comparing")
-        result = await engine.compare(comparison, _progress(report, "rows"), keep, depth.listed)
-        return RowsCompared(comparison, monotonic() - start, result)
-    except ToolError as error:
-        return Failed(comparison, monotonic() - start, str(error))
-
-
-async def _explain(
-    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
+async def explained(
+    engine: Engine, compared: Compared, depth: Depth, report: Callable[[str], None]
 ) -> Compared:
-    """Add the explanation and the rows; if they fail, the result stands without them."""
-    start, key = monotonic(), compared.result.cache_key
+    """Add the explanation and the groups; if they fail, the result stands without them."""
+    result = compared.result
+    if isinstance(result, TableResult) or not result.unmatched(minor=True):
+        return compared
+    start, key, measures = monotonic(), result.cache_key, engine.measures
     explanation: Explanation | None = None
     rows: ComparisonRows | None = None
     drilled: list[DrillDown] = []
     notes: list[str] = []
     try:
         report("explaining the gap")
-        explanation = await engine.explain(key)
+        explanation = await measures.explain(key)
     except ToolError as error:
         notes.append(f"The gap could not be explained: {error}")
     try:
-        rows = await engine.rows(key, limit=depth.groups) if depth.groups else None
+        page = Page((), limit=depth.groups)
+        rows = await engine.rows(key, page) if depth.groups else None
         largest = rows.rows[: depth.drilled] if rows else ()
         for number, group in enumerate(largest, 1):
             report(f"reading the rows of group {number} of {len(largest)}")
-            drilled.append(await engine.drill_down(key, group.key, DRILLED_ROWS))
+            drilled.append(await measures.drill_down(key, group.key, DRILLED_ROWS))
     except ToolError as error:
         notes.append(f"Not all groups that differ are shown: {error}")
     if notes:
-        explanation = explanation or Explanation(key, compared.result.proof.align_on, (), ())
+        explanation = explanation or Explanation(key, result.proof.align_on, (), ())
         explanation = replace(explanation, notes=(*explanation.notes, *notes))
     seconds = compared.seconds + monotonic() - start
-    return Compared(
-        compared.comparison, seconds, compared.result, explanation, rows, tuple(drilled)
+    return replace(
+        compared, seconds=seconds, explanation=explanation, rows=rows, drilled=tuple(drilled)
     )
 
 

@@ -1,23 +1,20 @@
-"""Rows as CSV and as Excel workbooks, and the groups of a comparison in both.
+"""Rows as CSV and as Excel workbooks.
 
 No text becomes a formula or a link in either.
 """
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import io
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import IO, Any
 
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.data.comparison.results import STATUSES, ComparisonResult
-from skillian.data.comparison.rows import GroupRow
+from skillian.data.engine import Result
 from skillian.data.sql.values import jsonable
-from skillian.reports.words import STATUS
 
 SHEET_ROWS = 1_000_000
 """How many rows a sheet holds; the rest are on further sheets."""
@@ -35,47 +32,6 @@ _WIDTH = 16
 _FORMULA_START = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r", "\n")
 
 
-def headings(result: ComparisonResult) -> list[str]:
-    """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
-    names = [*result.proof.align_on, "class", "rows a", "rows b"]
-    for measure in result.summary.measures:
-        unit = f" ({measure.unit})" if measure.unit else ""
-        names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]
-        names += [f"{measure.name} %", f"{measure.name} class"]
-    return names
-
-
-def cells(row: GroupRow) -> Iterator[object]:
-    """The values of one group; amounts are `Decimal`."""
-    yield from row.key.values()
-    yield STATUS[row.status]
-    yield row.rows_a
-    yield row.rows_b
-    for each in row.measures:
-        yield from (each.a, each.b, each.gap)
-        yield each.percentage_diff
-        yield STATUS[each.status]
-
-
-async def write_csv(
-    result: ComparisonResult, batches: AsyncIterable[Iterable[GroupRow]]
-) -> AsyncIterator[bytes]:
-    """Write CSV for spreadsheets: UTF-8 with a byte order mark, lines that end with CRLF.
-
-    A text that would be a formula gets a `'` in front.
-
-    Args:
-        result: The comparison.
-        batches: Its groups.
-
-    Yields:
-        Parts of the file.
-    """
-    yield BYTE_ORDER_MARK + csv_lines([headings(result)])
-    async for batch in batches:
-        yield csv_lines(cells(row) for row in batch)
-
-
 def csv_lines(rows: Iterable[Iterable[object]]) -> bytes:
     """Lines of CSV; a text that would be a formula gets a `'` in front."""
     written = io.StringIO()
@@ -87,39 +43,6 @@ def _csv_cell(value: object) -> object:
     if isinstance(value, str):
         return f"'{value}" if value.lstrip(" ").startswith(_FORMULA_START) else value
     return "" if value is None else jsonable(value)
-
-
-async def write_xlsx(
-    file: IO[bytes],
-    result: ComparisonResult,
-    batches: AsyncIterable[Sequence[GroupRow]],
-    sheet_rows: int = SHEET_ROWS,
-) -> None:
-    """Write a workbook; a number with more digits than Excel keeps is written as text.
-
-    Args:
-        file: Where the workbook goes.
-        result: The comparison.
-        batches: Its groups.
-        sheet_rows: How many groups a sheet holds.
-    """
-    # Rows go to disk as they arrive, so memory does not grow with them.
-    book = _workbook(file)
-    bold = book.add_format({"bold": True})
-    amounts = _Amounts(book)
-    summary = book.add_worksheet("Summary")
-    summary.set_column(0, 1, 2 * _WIDTH)
-    for number, (name, value) in enumerate(_summary(result)):
-        _write(summary, number, 0, name, bold)
-        _write(summary, number, 1, value, amounts.format_of(value))
-    groups = RowSheets(book, "Groups", headings(result), amounts, sheet_rows)
-    async for batch in batches:
-        await asyncio.to_thread(groups.write, map(cells, batch))
-    await asyncio.to_thread(groups.close)
-
-
-def _workbook(file: IO[bytes]) -> Book:
-    return xlsxwriter.Workbook(file, {"constant_memory": True})
 
 
 class _Amounts:
@@ -140,38 +63,32 @@ class _Amounts:
 
 
 class RowSheets:
-    """Writes rows, on as many sheets as they need.
+    """Writes a workbook: a summary, and rows on as many sheets as they need.
 
     Args:
-        book: The workbook.
-        title: The name of the first sheet; a number follows it on the others.
-        names: Those of the columns.
-        amounts: The formats of numbers.
+        file: Where the workbook goes.
+        names: The names of the columns.
+        summary: The names and values of the first sheet; without any there is none.
         sheet_rows: How many rows a sheet holds.
     """
 
     def __init__(
         self,
-        book: Book,
-        title: str,
+        file: IO[bytes],
         names: Sequence[str],
-        amounts: _Amounts,
+        summary: Sequence[tuple[str, object]] = (),
         sheet_rows: int = SHEET_ROWS,
     ) -> None:
-        self._book = book
-        self._title = title
+        # Rows go to disk as they arrive, so memory does not grow with them.
+        self._book: Book = xlsxwriter.Workbook(file, {"constant_memory": True})
         self._names = names
-        self._amounts = amounts
-        self._bold = book.add_format({"bold": True})
+        self._amounts = _Amounts(self._book)
+        self._bold = self._book.add_format({"bold": True})
         self._sheet_rows = sheet_rows
         self._sheets = 0
+        if summary:
+            self._summarise(summary)
         self._sheet = self._add_sheet()
-
-    @classmethod
-    def of_file(cls, file: IO[bytes], title: str, names: Sequence[str]) -> RowSheets:
-        """The sheets of a workbook that holds nothing else."""
-        book = _workbook(file)
-        return cls(book, title, names, _Amounts(book))
 
     def close(self) -> None:
         """Write the workbook to its file."""
@@ -186,9 +103,16 @@ class RowSheets:
                 _write(self._sheet, self._row, column, value, self._amounts.format_of(value))
             self._row += 1
 
+    def _summarise(self, summary: Sequence[tuple[str, object]]) -> None:
+        sheet = self._book.add_worksheet("Summary")
+        sheet.set_column(0, 1, 2 * _WIDTH)
+        for number, (name, value) in enumerate(summary):
+            _write(sheet, number, 0, name, self._bold)
+            _write(sheet, number, 1, value, self._amounts.format_of(value))
+
     def _add_sheet(self) -> Sheet:
         self._sheets += 1
-        name = self._title if self._sheets == 1 else f"{self._title} {self._sheets}"
+        name = "Rows" if self._sheets == 1 else f"Rows {self._sheets}"
         sheet = self._book.add_worksheet(name)
         sheet.freeze_panes(1, 0)
         sheet.set_column(0, len(self._names) - 1, _WIDTH)
@@ -198,25 +122,18 @@ class RowSheets:
         return sheet
 
 
-def _summary(result: ComparisonResult) -> Iterator[tuple[str, object]]:
+def summary_of(result: Result) -> Iterator[tuple[str, object]]:
+    """The names and values of a summary."""
     yield "a", result.source_a
     yield "b", result.source_b
-    yield "aligned on", ", ".join(result.proof.align_on)
-    for condition in result.proof.filters:
+    yield "aligned on", ", ".join(result.key_columns)
+    for condition in result.filters:
         values = ", ".join(str(jsonable(value)) for value in condition.values)
         yield "only", f"{condition.dimension} {condition.operator} {values}"
-    yield "read at", result.proof.snapshot
-    counts = result.summary.classes.to_dict()
-    yield "groups", sum(counts.values())
-    for status in STATUSES:
-        yield STATUS[status], counts[status]
-    for measure in result.summary.measures:
-        yield f"{measure.name}: total of a", measure.total_a
-        yield f"{measure.name}: total of b", measure.total_b
-        yield f"{measure.name}: b - a", measure.net_difference
-        yield f"{measure.name}: |b - a|", measure.gross_difference
-    for sentence in result.interpretation:
-        yield "", sentence
+    yield "read at", result.started
+    yield from ((name.replace("_", " "), count) for name, count in result.counts.items())
+    yield from result.totals
+    yield from (("", sentence) for sentence in result.sentences)
     yield "cache key", result.cache_key
 
 

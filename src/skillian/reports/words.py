@@ -2,18 +2,8 @@
 
 from collections.abc import Mapping
 
-from skillian.data.comparison.results import Status
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
-
-STATUS: dict[Status, str] = {
-    "match": "match",
-    "minor_diff": "minor",
-    "major_diff": "major",
-    "missing_in_a": "only in b",
-    "missing_in_b": "only in a",
-}
-"""The name of each class."""
 
 
 def number(value: object) -> str:

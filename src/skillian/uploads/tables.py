@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from typing import NamedTuple
 
 from skillian.data.declare.definitions import Dimension, Source
-from skillian.data.declare.sources import SourceRegistry, registry_of
+from skillian.data.declare.sources import registry_of
 from skillian.data.query.relation import free_name
 from skillian.data.services import DataServices
 from skillian.uploads.store import UploadStore
@@ -29,7 +29,7 @@ def upload_ids(names: Sequence[str]) -> tuple[str, ...]:
 
 @asynccontextmanager
 async def opened(
-    store: UploadStore, owner: str, names: Sequence[str], declared: SourceRegistry
+    store: UploadStore, owner: str, names: Sequence[str], data: DataServices
 ) -> AsyncGenerator[Opened]:
     """Open engines over these sources, which only this owner can name.
 
@@ -37,12 +37,13 @@ async def opened(
         store: The files.
         owner: Whose files.
         names: Sources, of which at least one is a file.
-        declared: The sources that are no files.
+        data: The engines over the sources that are no files; it keeps the results.
 
     Raises:
         UploadNotFound: The owner has no such file.
         SourceNotFoundError: There is no such source.
     """
+    declared = data.registry
     urls: dict[str, str] = {}
     sources: dict[str, Source] = {}
     called: dict[str, str] = {}
@@ -66,5 +67,5 @@ async def opened(
             urls[label] = f"files:///{upload.path}"
             called[name] = label
     registry = registry_of(urls, sources, declared.folder, declared.comparison)
-    async with DataServices(registry) as data:
-        yield Opened(data, tuple(called[name] for name in names))
+    async with DataServices(registry, data.memory) as over:
+        yield Opened(over, tuple(called[name] for name in names))

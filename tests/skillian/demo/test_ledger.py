@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.demo.ledger import postings, write_demo
@@ -14,13 +14,13 @@ FILES = ["ledger.duckdb", "questions.yaml", "sources.yaml"]
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[ComparisonEngine]:
+async def engine(tmp_path: Path) -> AsyncIterator[MeasureEngine]:
     registry = SourceRegistry.load(write_demo(tmp_path))
     async with Connections(registry) as connections:
-        yield ComparisonEngine(registry, Binder(registry, connections))
+        yield MeasureEngine(registry, Binder(registry, connections))
 
 
-async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngine) -> None:
+async def test_the_question_of_the_demo_shows_every_fault(engine: MeasureEngine) -> None:
     result = await engine.compare(
         measures_asked("fi_reporting", "bpc_reporting", ["amount"], filters={"company": 1001})
     )
@@ -46,7 +46,7 @@ async def test_the_question_of_the_demo_shows_every_fault(engine: ComparisonEngi
     )
 
 
-async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> None:
+async def test_the_flipped_sign_shows_by_account(engine: MeasureEngine) -> None:
     result = await engine.compare(
         measures_asked(
             "fi_reporting", "bpc_reporting", ["amount"], ["period", "account"], {"company": "1001"}
@@ -58,7 +58,7 @@ async def test_the_flipped_sign_shows_by_account(engine: ComparisonEngine) -> No
     assert "period 2024009, account 400000" in sentence
 
 
-async def test_the_other_companies_have_the_documented_faults(engine: ComparisonEngine) -> None:
+async def test_the_other_companies_have_the_documented_faults(engine: MeasureEngine) -> None:
     result = await engine.compare(
         measures_asked(
             "fi_reporting", "bpc_reporting", ["amount"], filters={"company": {"ne": "1001"}}
@@ -78,7 +78,7 @@ async def test_the_other_companies_have_the_documented_faults(engine: Comparison
 
 
 async def test_cost_centres_meet_though_they_are_written_differently(
-    engine: ComparisonEngine,
+    engine: MeasureEngine,
 ) -> None:
     result = await engine.compare(
         measures_asked(

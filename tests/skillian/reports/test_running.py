@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.skillian.reports.comparisons import comparison_of, outcomes_of
 
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
 from skillian.errors import QueryError
@@ -46,7 +46,7 @@ def test_a_result_stands_when_its_explanation_fails(
     async def failing(*_: Any, **__: Any) -> Any:
         raise QueryError("there is no room left to compare in")
 
-    monkeypatch.setattr(ComparisonEngine, "explain", failing)
+    monkeypatch.setattr(MeasureEngine, "explain", failing)
     [outcome] = outcomes_of(demo, comparison_of())
     assert isinstance(outcome, Compared)
     assert outcome.verdict == "findings"
@@ -62,7 +62,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, most = 0, 0
-    compare = ComparisonEngine.compare
+    compare = MeasureEngine.compare
     progress: dict[str, list[str]] = {}
 
     async def counted(*arguments: Any, **options: Any) -> Any:
@@ -76,7 +76,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
         finally:
             running -= 1
 
-    monkeypatch.setattr(ComparisonEngine, "compare", counted)
+    monkeypatch.setattr(MeasureEngine, "compare", counted)
     names = [str(number) for number in range(9)]
     comparisons = [comparison_of(name=name, filters={"period": f"202400{name}"}) for name in names]
     async with open_engines(SourceRegistry.load(demo), 10) as engines:

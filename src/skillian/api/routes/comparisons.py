@@ -5,8 +5,7 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import AsyncGenerator, AsyncIterator, Generator
-from contextlib import aclosing
+from collections.abc import Generator
 from typing import IO, Annotated, Any, Literal, Self
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
@@ -23,24 +22,32 @@ from pydantic import (
 
 from skillian.api.routes.runs import RunInfo
 from skillian.api.routes.sessions import MAX_OFFSET
-from skillian.api.service import Body, Service, TheOwner, TheService
+from skillian.api.service import Body, TheOwner, TheService
 from skillian.api.streams import while_connected
-from skillian.data.comparison.page import ColumnFilter, Order
+from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.results import Status
-from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.definitions import Name, Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.tables.differing import RowClass
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
-from skillian.reports.spreadsheets import write_csv, write_xlsx
+from skillian.reports.every_row import write_all
+from skillian.reports.formats import Format
+from skillian.reports.spreadsheets import summary_of
 
 MAX_ROWS = 1000
 MAX_COLUMNS = 1000
 MAX_FILTERS = 50
 MAX_STATUSES = 20
-XLSX = "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
+RowsForm = Literal["csv", "xlsx", "parquet", "jsonl"]
+MEDIA_TYPES: dict[RowsForm, str] = {
+    "csv": "text/csv",
+    "xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    "parquet": "application/vnd.apache.parquet",
+    "jsonl": "application/jsonl",
+}
 _CHUNK = 65_536
 # The report admits its script by digest; this keeps the script away from this server as well.
 _PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
@@ -51,29 +58,37 @@ _LATER: dict[int | str, dict[str, Any]] = {
 }
 
 Key = Annotated[str, Path(max_length=100, description="The `cache_key` of a comparison.")]
-RowBatches = AsyncGenerator[tuple[GroupRow, ...]]
+RowStatus = Status | RowClass
 
 
 class GroupsQuery(BaseModel):
-    """Which groups, and in which order; without a status, those that differ.
+    """Which groups or rows, and in which order; without a status, those that differ.
 
     `order` is `{column, of, descending}`, `where` a list of `{column, of, filter}`, both in JSON:
-    `column` is `key` of a dimension; `a`, `b`, `gap` or `size` (its absolute amount) of a measure;
-    `rows_a`, `rows_b`; for `order` also `status`. A filter is one of a comparison; for a key also
-    `{"contains": text}`.
+    `column` is `key` of a dimension or key column; `a`, `b`, `gap` or `size` (its absolute amount)
+    of a measure or column; `rows_a`, `rows_b`; for `order` also `status`. A filter is one of a
+    comparison; for a key and a text also `{"contains": text}`. `search` is a text that the key or
+    any value contains.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    status: Annotated[list[Status], Field(max_length=MAX_STATUSES)] | None = None
+    status: Annotated[list[RowStatus], Field(max_length=MAX_STATUSES)] = Field(
+        default_factory=list[RowStatus]
+    )
     order: Json[Order] | None = None
     where: Annotated[Json[list[ColumnFilter]], Field(max_length=MAX_FILTERS)] = Field(
         default_factory=list[ColumnFilter]
     )
+    search: str = Field("", max_length=1000)
+
+    def page(self, offset: int = 0, limit: int | None = None) -> Page:
+        """The page that is asked for."""
+        return Page(tuple(self.status), offset, limit, self.order, tuple(self.where), self.search)
 
 
 class RowsQuery(GroupsQuery):
-    """A page of groups."""
+    """A page of groups or rows."""
 
     offset: int = Field(0, ge=0, le=MAX_OFFSET)
     limit: int = Field(100, ge=1, le=MAX_ROWS)
@@ -162,6 +177,7 @@ class CompareRequest(Body):
 class MeasureComparison(BaseModel):
     """A comparison of measures; amounts are strings with all of their digits."""
 
+    kind: Literal["measures"]
     source_a: str
     source_b: str
     summary: dict[str, Any]
@@ -193,7 +209,7 @@ class RowComparisonBody(BaseModel):
 
 
 class ComparisonPage(BaseModel):
-    """A page of a comparison's groups."""
+    """A page of a comparison's groups or rows."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -235,19 +251,15 @@ async def rows(
     owner: TheOwner,
     query: Annotated[RowsQuery, Query()],
 ) -> dict[str, Any]:
-    """Read a page of its groups; without `order`, the largest difference first."""
+    """Read a page of its groups or rows.
+
+    Without `order`, the largest difference is first; rows come in the order of class and key.
+    """
 
     async def work() -> dict[str, Any]:
         await service.comparisons.recall(key, owner)
-        page = await service.data.comparison.rows(
-            key,
-            query.status,
-            query.offset,
-            query.limit,
-            order=query.order,
-            where=query.where,
-        )
-        return page.to_dict()
+        page = query.page(query.offset, query.limit)
+        return (await service.data.engine.rows(key, page)).to_dict()
 
     with service.slots.taken():
         return await while_connected(request, work())
@@ -266,47 +278,43 @@ async def report_html(key: Key, request: Request, service: TheService, owner: Th
     return Response(write_html([outcome]), media_type="text/html", headers=headers)
 
 
-def _file(media_type: str) -> dict[int | str, dict[str, object]]:
-    return {200: {"content": {media_type: {}}}}
-
-
-@router.get("/comparisons/{key}/rows.csv", response_class=Response, responses=_file("text/csv"))
-async def rows_csv(
-    key: Key, request: Request, service: TheService, owner: TheOwner, query: SelectedGroups
+@router.get(
+    "/comparisons/{key}/rows.{form}",
+    response_class=Response,
+    responses={200: {"content": {media_type: {} for media_type in MEDIA_TYPES.values()}}},
+)
+async def rows_file(
+    key: Key,
+    form: RowsForm,
+    request: Request,
+    service: TheService,
+    *,
+    owner: TheOwner,
+    query: SelectedGroups,
 ) -> Response:
-    """Download the groups as CSV; a text that looks like a formula starts with a `'`."""
-    with service.slots.taken():
-        await while_connected(request, service.comparisons.recall(key, owner))
-        result = service.data.comparison.remembered(key)
-        batches = await while_connected(request, _started(_groups(service, key, query)))
+    """Download the groups or rows: CSV, an Excel workbook with a summary, Parquet, JSON lines.
 
-    async def lines() -> AsyncIterator[bytes]:
-        with service.slots.taken():
-            async with aclosing(batches):
-                async for part in write_csv(result, batches):
-                    yield part
-
-    return StreamingResponse(lines(), media_type="text/csv", headers=_attached(key, "csv"))
-
-
-@router.get("/comparisons/{key}/rows.xlsx", response_class=Response, responses=_file(XLSX))
-async def rows_xlsx(
-    key: Key, request: Request, service: TheService, owner: TheOwner, query: SelectedGroups
-) -> Response:
-    """Download the groups as a workbook, with a summary."""
+    In CSV, a text that looks like a formula starts with a `'`.
+    """
     file = tempfile.TemporaryFile()  # noqa: SIM115 - closed once it is sent
     try:
         with service.slots.taken():
-            await while_connected(request, service.comparisons.recall(key, owner))
-            await while_connected(request, _write(file, service, key, query))
+            result = await while_connected(request, service.comparisons.recall(key, owner))
+            batches = service.data.engine.batches(key, query.page())
+            work = write_all(file, Format(form), batches, [*summary_of(result)])
+            await while_connected(request, work)
+        file.seek(0)
     except BaseException:
         file.close()
         raise
-    return StreamingResponse(_sent(file), media_type=XLSX, headers=_attached(key, "xlsx"))
+    media_type = MEDIA_TYPES[form]
+    return StreamingResponse(_sent(file), media_type=media_type, headers=_attached(key, form))
 
 
 @router.get(
-    "/comparisons/{key}/report.json", response_class=Response, responses=_file("application/json")
+    "/comparisons/{key}/report.json",
+    response_class=Response,
+    responses={200: {"content": {"application/json": {}}}},
 )
 async def report_json(key: Key, request: Request, service: TheService, owner: TheOwner) -> Response:
     """Download the comparison as a report for programs."""
@@ -314,29 +322,6 @@ async def report_json(key: Key, request: Request, service: TheService, owner: Th
         outcome = await while_connected(request, service.comparisons.report(key, owner))
     headers = _attached(key, "json")
     return Response(write_json([outcome]), media_type="application/json", headers=headers)
-
-
-def _groups(service: Service, key: str, query: GroupsQuery) -> RowBatches:
-    return service.data.comparison.all_rows(key, query.status, order=query.order, where=query.where)
-
-
-async def _started(batches: RowBatches) -> RowBatches:
-    """The same batches; errors in the query are raised here, before the answer begins."""
-    first = await anext(batches, ())
-
-    async def whole() -> RowBatches:
-        async with aclosing(batches):
-            yield first
-            async for batch in batches:
-                yield batch
-
-    return whole()
-
-
-async def _write(file: IO[bytes], service: Service, key: str, query: GroupsQuery) -> None:
-    async with aclosing(_groups(service, key, query)) as batches:
-        await write_xlsx(file, service.data.comparison.remembered(key), batches)
-    file.seek(0)
 
 
 def _sent(file: IO[bytes]) -> Generator[bytes]:

@@ -14,6 +14,7 @@ from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.results import Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
@@ -255,9 +256,10 @@ class DataAnalyst:
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups."""
         refuse_hidden(self._services.registry, self._compared(arguments))
-        rows = await self._services.comparison.rows(
-            arguments.cache_key, arguments.status, arguments.offset, arguments.limit
-        )
+        status = arguments.status
+        statuses = (status,) if isinstance(status, str) else tuple(status or ())
+        page = Page(statuses, arguments.offset, arguments.limit)
+        rows = await self._services.engine.rows(arguments.cache_key, page)
         return {**rows.to_dict(), "scope": self._scope(arguments)}
 
     def _scope(self, arguments: ComparisonInput) -> list[str]:

@@ -33,7 +33,7 @@ from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
 from skillian.reports.formats import ROWS, Depth, Format
 from skillian.reports.outcome import VERDICTS, Outcome, TableMissing, worst
-from skillian.reports.running import open_engines, run_all
+from skillian.reports.running import open_engine, run_all
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
 
 if TYPE_CHECKING:
@@ -106,8 +106,8 @@ async def _compared(question: WholeQuestion, top: int) -> tuple[WholeSchema, tup
     )
     whole = await plan_whole(question.urls, Path(), common, question.include, question.exclude)
     with _showing_progress(len(whole.comparisons)) as on_progress:
-        async with open_engines(whole.registry, top) as engines:
-            compared = await run_all(engines, whole.comparisons, Depth(), on_progress)
+        async with open_engine(whole.registry, top) as engine:
+            compared = await run_all(engine, whole.comparisons, Depth(), on_progress)
     missing = (_missing(each, whole, common) for each in whole.missing)
     return whole, tuple(sorted((*compared, *missing), key=lambda each: each.comparison.name))
 

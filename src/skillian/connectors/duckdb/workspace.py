@@ -77,6 +77,13 @@ class Workspace(DuckDBEngine):
         self._sizes[name] = await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
         return name
 
+    async def rename(self, name: str) -> str:
+        """Give a table a name that nobody else knows, and return it."""
+        new = f"kept_{next(self._numbers)}"
+        await self.call(partial(_execute, f'ALTER TABLE "{name}" RENAME TO "{new}"', {}))
+        self._sizes[new] = self._sizes.pop(name)
+        return new
+
     def size(self, *names: str) -> int:
         """The bytes of memory that tables take, as far as DuckDB does not write them to disk."""
         return sum(self._sizes[name] for name in names)

@@ -1,6 +1,7 @@
 """Recent comparisons, bounded by bytes and by age."""
 
 import json
+import math
 from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
@@ -34,6 +35,7 @@ class Kept:
         result: The result.
         tables: Its tables in the workspace.
         table_bytes: What these take.
+        private: Whether only those who may read its sources may know it.
     """
 
     def __init__(
@@ -42,9 +44,12 @@ class Kept:
         result: KeptResult,
         tables: Sequence[str],
         table_bytes: int,
+        *,
+        private: bool = False,
     ) -> None:
         self.question = question
         self.tables = tables
+        self.private = private
         own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
         self.size = own + min(table_bytes, MAX_BYTES // 2)
@@ -128,9 +133,11 @@ class Memory:
 
     Args:
         seconds: How long a comparison is kept; 0 keeps none.
+        most_rows: Of how many rows that differ all cells are kept; of more, none are.
     """
 
-    def __init__(self, seconds: float) -> None:
+    def __init__(self, seconds: float = math.inf, most_rows: float = math.inf) -> None:
+        self.most_rows = most_rows
         self.workspace = Workspace()
         self.cache = ComparisonCache(seconds)
 

@@ -6,14 +6,14 @@ from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
-from skillian.data.comparison import MAX_PAGE, TOP
+from skillian.data.comparison import TOP
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.page import ColumnFilter, Order, Page
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
@@ -21,7 +21,7 @@ from skillian.data.comparison.plan import (
     digest_of,
     unused_dimensions,
 )
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof, Status
+from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
 from skillian.data.comparison.rows import (
     ComparisonRows,
@@ -37,11 +37,12 @@ from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.shared import unchanged
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
-from skillian.errors import InvalidInputError, quoted
+from skillian.errors import InvalidInputError
 
 MAX_DRILLED = 1000
 MAX_QUESTIONS = 10_000
-DIFFERENT: tuple[Status, ...] = tuple(status for status in STATUSES if status != "match")
+DIFFERENT = tuple(status for status in STATUSES if status != "match")
+"""The classes of groups that differ."""
 
 
 class CachedComparison(Kept):
@@ -63,6 +64,7 @@ class CachedComparison(Kept):
         place: Place,
         result: ComparisonResult,
         differences: str,
+        *,
         table_bytes: int,
     ) -> None:
         super().__init__(question, result, (*place.tables, differences), table_bytes)
@@ -133,45 +135,24 @@ class MeasureEngine:
         """Check a question without running it; raises as `compare` does before its statements."""
         await self._planner.plan(question, await self._planner.bind(question))
 
-    async def rows(
-        self,
-        cache_key: str,
-        status: Status | Sequence[Status] | None = None,
-        offset: int = 0,
-        limit: int = 100,
-        *,
-        order: Order | None = None,
-        where: Sequence[ColumnFilter] = (),
-    ) -> ComparisonRows:
-        """A page of a comparison's groups, the largest difference first.
+    async def rows(self, cache_key: str, page: Page) -> ComparisonRows:
+        """A page of a comparison's groups; without an order, the largest difference first.
 
-        `status` None means all classes except `match`; `Page` defines `order` and `where`. Raises
-        `InvalidInputError` for a comparison that has expired or an invalid page, and
+        Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
         `UnknownNameError` for a name in it.
         """
-        if offset < 0 or not 1 <= limit <= MAX_PAGE:
-            raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
-        page = Page(_statuses(status), offset, limit, order, tuple(where))
         comparison = self._get(cache_key)
         groups = self._groups(comparison, page)
         rows = await groups.page(page)
-        if page.where:
+        if page.where or page.search:
             total = await groups.count(page)
         else:
             counts = comparison.result.summary.classes.to_dict()
             total = sum(counts[each] for each in page.statuses)
-        return ComparisonRows(cache_key, page.statuses, offset, total, rows)
+        return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
 
-    async def all_rows(
-        self,
-        cache_key: str,
-        status: Status | Sequence[Status] | None = None,
-        *,
-        order: Order | None = None,
-        where: Sequence[ColumnFilter] = (),
-    ) -> AsyncGenerator[tuple[GroupRow, ...]]:
-        """Yield all groups of these classes in batches; raises as `rows`."""
-        page = Page(_statuses(status), order=order, where=tuple(where))
+    async def all_rows(self, cache_key: str, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
+        """Yield all groups of a page in batches; raises as `rows`."""
         groups = self._groups(self._get(cache_key), page)
         async with aclosing(groups.batches(page)) as batches:
             async for batch in batches:
@@ -288,7 +269,7 @@ class MeasureEngine:
         )
         different = differences.different
         size = self._workspace.size(*place.tables, different)
-        comparison = CachedComparison(question, plan, place, result, different, size)
+        comparison = CachedComparison(question, plan, place, result, different, table_bytes=size)
         await self._memory.store(key, comparison)
         return comparison
 
@@ -313,13 +294,3 @@ class MeasureEngine:
     def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
         staged = None if "match" in page.statuses else comparison.differences
         return Groups(comparison.place, self._workspace, staged)
-
-
-def _statuses(status: Status | Sequence[Status] | None) -> tuple[Status, ...]:
-    if status is None:
-        return DIFFERENT
-    statuses: tuple[Status, ...] = (status,) if isinstance(status, str) else tuple(status)
-    for each in statuses:
-        if each not in STATUSES:
-            raise InvalidInputError(f"unknown class {quoted(each)}; use: {', '.join(STATUSES)}")
-    return tuple(dict.fromkeys(statuses)) or DIFFERENT

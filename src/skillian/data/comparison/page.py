@@ -110,6 +110,17 @@ class Page:
     where: tuple[ColumnFilter, ...] = ()
     search: str = ""
 
+    def of_classes(self, known: Sequence[str], default: Sequence[str] = ()) -> Page:
+        """This page, of the default classes if it names none.
+
+        Raises:
+            InvalidInputError: It names a class that is not known.
+        """
+        for each in self.statuses:
+            if each not in known:
+                raise InvalidInputError(f"unknown class {quoted(each)}; use: {', '.join(known)}")
+        return replace(self, statuses=tuple(dict.fromkeys(self.statuses or default or known)))
+
     def of(
         self,
         select: exp.Select,

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.declare.definitions import Thresholds
@@ -337,10 +337,75 @@ class ComparisonResult:
     proof: Proof
     schema: SchemaDiff | None = None
     findings: tuple[str, ...] = ()
+    kind: ClassVar = "measures"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The result in words, the most important first."""
+        return self.interpretation
+
+    @property
+    def started(self) -> str:
+        """When it was compared, in UTC."""
+        return self.proof.snapshot
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """What identifies a group."""
+        return self.proof.align_on
+
+    @property
+    def filters(self) -> tuple[Condition, ...]:
+        """Which rows took part."""
+        return self.proof.filters
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many groups are in each class."""
+        return self.summary.classes.to_dict()
+
+    @property
+    def totals(self) -> tuple[tuple[str, object], ...]:
+        """The names and amounts of the totals of each measure."""
+        return tuple(
+            (f"{measure.name}: {words}", amount)
+            for measure in self.summary.measures
+            for words, amount in (
+                ("total of a", measure.total_a),
+                ("total of b", measure.total_b),
+                ("b - a", measure.net_difference),
+                ("|b - a|", measure.gross_difference),
+            )
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither source has a group."""
+        return not self.summary.classes.groups
+
+    def unmatched(self, *, minor: bool) -> int:
+        """How many groups are findings, with minor differences or without."""
+        counts = self.summary.classes.to_dict()
+        return sum(counts[each] for each in self.finding_classes(minor=minor))
+
+    def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
+        """The classes of the groups that are findings."""
+        classes = ("major_diff", "missing_in_a", "missing_in_b")
+        return (*classes, "minor_diff") if minor else classes
+
+    @property
+    def other_findings(self) -> tuple[tuple[str, str], ...]:
+        """The kind and the subject of each finding about all groups.
+
+        Those that differ only in their number of rows are one finding, with their number.
+        """
+        count = self.summary.row_findings
+        return (("rows", f"{count:,} groups"),) if count else ()
 
     def to_dict(self) -> dict[str, object]:
         """The whole result for JSON."""
         return {
+            "kind": self.kind,
             "source_a": self.source_a,
             "source_b": self.source_b,
             "summary": self.summary.to_dict(),

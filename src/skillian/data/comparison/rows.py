@@ -1,11 +1,11 @@
 """The groups of a comparison, by pages, and the rows of one group in both sources."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 from sqlglot import exp
 
@@ -41,6 +41,13 @@ class GroupRow:
     rows_b: int
     measures: tuple[Difference, ...]
 
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The measures that differ; none if a side is missing."""
+        if self.status.startswith("missing"):
+            return ()
+        return tuple(each.measure for each in self.measures if each.status != "match")
+
     def to_dict(self) -> dict[str, object]:
         """The group for JSON; numbers with a fraction are strings."""
         shared = {"measure", "key", "rows_a", "rows_b"}
@@ -59,15 +66,38 @@ class GroupRow:
         }
 
 
+class PageRow(Protocol):
+    """A group or a row on a page."""
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """The values of the key."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """The class."""
+        ...
+
+    @property
+    def differing(self) -> Sequence[str]:
+        """The names of what differs, where both sides have it."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
+        """The row for JSON."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class ComparisonRows:
-    """A page of groups; `total` is the number of groups on all pages."""
+    """A page of groups or rows; `total` is how many there are on all pages."""
 
     cache_key: str
     statuses: tuple[str, ...]
     offset: int
     total: int
-    rows: tuple[GroupRow, ...]
+    rows: Sequence[PageRow]
 
     def to_dict(self) -> dict[str, object]:
         """The page for JSON."""

@@ -63,6 +63,11 @@ class DifferingRow:
     rows_b: int
     cells: Mapping[str, DifferingCell]
 
+    @property
+    def differing(self) -> tuple[str, ...]:
+        """The columns that differ."""
+        return tuple(name for name, cell in self.cells.items() if cell.differs)
+
     def to_dict(self) -> dict[str, object]:
         """The row for JSON; numbers with a fraction are strings."""
         return {

@@ -2,39 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import NamedTuple
+from uuid import uuid4
 
-from sqlglot import exp
-
-from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data import sql
+from skillian.data.comparison.cache import Kept, Memory
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress, together
+from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource
-from skillian.data.query.filters import conditions
 from skillian.data.query.shared import one_state
-from skillian.data.query.unfit import what_text_holds
-from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
+from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.columns import (
     ColumnPair,
     NotCompared,
     Pairing,
-    check_countable,
     key_pairs,
     left_out,
-    misplaced_rule,
-    of_two_engines,
-    paired,
-    selected,
 )
-from skillian.data.tables.differing import DifferingRows, Keep
+from skillian.data.tables.differing import ROW_CLASSES, DifferingRows, Keep
 from skillian.data.tables.findings import Findings
-from skillian.data.tables.keys import most_meet, primary_key, proposed_keys, proven, unidentified
-from skillian.data.tables.place import RowComparison, SideRows, null_of
+from skillian.data.tables.keys import most_meet, proven, unidentified
+from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
+from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import ColumnCoverage, TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
@@ -60,33 +52,105 @@ class TablePreview:
     not_compared: tuple[NotCompared, ...]
 
 
-class _Wanted(NamedTuple):
-    """What the caller of a comparison wants besides its result."""
+class KeptRows(Kept):
+    """A result, and the rows that differ; None if they are not kept.
 
-    progress: Progress | None
-    keep: Keep | None
-    listed: int
+    Args:
+        question: What was compared.
+        result: The result.
+        rows: The rows.
+        table_bytes: What they take.
+        private: As of `Kept`.
+    """
+
+    def __init__(
+        self,
+        question: SavedComparison,
+        result: TableResult,
+        rows: DifferingRows | None,
+        table_bytes: int,
+        *,
+        private: bool,
+    ) -> None:
+        tables = () if rows is None else (rows.table,)
+        super().__init__(question, result, tables, table_bytes, private=private)
+        self.result = result
+        self.rows = rows
 
 
 class TableEngine:
-    """Compares the rows of two sources; close it to drop what it has staged.
+    """Compares the rows of two sources.
 
     Args:
         binder: Binds the sources to their databases.
+        memory: Keeps results and rows that differ.
         top: How many pairs of values and samples a result has.
+        private: Whether results are known only to those who may read the sources.
     """
 
-    def __init__(self, binder: Binder, top: int = TOP) -> None:
+    def __init__(
+        self, binder: Binder, memory: Memory, top: int = TOP, *, private: bool = False
+    ) -> None:
+        self._private = private
         self._binder = binder
+        self._memory = memory
         self._top = top
-        self._workspace = Workspace()
+        self._workspace = memory.workspace
+        self._comparing: SingleFlight[TableResult] = SingleFlight()
+
+    async def remember(
+        self,
+        question: SavedComparison,
+        progress: Progress | None = None,
+        key: str = "",
+    ) -> TableResult:
+        """Compare as `compare` does, and keep the rows that differ.
+
+        Requests for the same that come while it runs share its result; a later one compares again.
+
+        Args:
+            question: What to compare.
+            progress: As of `compare`.
+            key: The cache key of the result; a new one if it is empty.
+        """
+        return await self._comparing.run(
+            (digest_of(question), key),
+            lambda: self._remember(question, progress, key or uuid4().hex),
+        )
+
+    async def _remember(
+        self, question: SavedComparison, progress: Progress | None, key: str
+    ) -> TableResult:
+        kept: list[DifferingRows] = []
+
+        async def keep(rows: DifferingRows) -> None:
+            if await rows.count(Page(tuple(ROW_CLASSES))) <= self._memory.most_rows:
+                rows.table = await self._workspace.rename(rows.table)
+                kept.append(rows)
+
+        try:
+            result = await self.compare(
+                question, progress, keep if self._memory.most_rows else None
+            )
+        except BaseException:
+            await self._workspace.drop(*(rows.table for rows in kept))
+            raise
+        result = replace(result, cache_key=key)
+        size = self._workspace.size(*(rows.table for rows in kept))
+        rows = next(iter(kept), None)
+        kept_rows = KeptRows(question, result, rows, size, private=self._private)
+        await self._memory.store(key, kept_rows)
+        return result
+
+    def find(self, cache_key: str) -> KeptRows | None:
+        """A comparison that is kept."""
+        return self._memory.cache.find(cache_key, KeptRows)
 
     async def compare(
         self,
         question: SavedComparison,
         progress: Progress | None = None,
         keep: Keep | None = None,
-        listed: int = 0,
     ) -> TableResult:
         """Compare all rows of two tables.
 
@@ -96,21 +160,19 @@ class TableEngine:
             question: What to compare.
             progress: Gets the name of a source and how many of its rows are staged.
             keep: Gets all rows that differ, with all of their cells; they are dropped afterwards.
-            listed: How many rows of each class to list besides the samples.
 
         Raises:
             ToolError: A name is wrong, no key was found, or a database refuses.
         """
-        wanted = _Wanted(progress, keep, listed)
         bound = await self._bound(question)
         unread: list[UnreadableColumnError] = []
         while True:
             try:
                 async with one_state(*bound) as sources:
-                    pairing, sides = await _paired(question, sources)
+                    pairing, sides = await paired_sides(question, sources)
                     for error in unread:
-                        pairing = _without_unread(error, pairing, sides, question.key)
-                    return await self._compared(question, pairing, sides, wanted)
+                        pairing = without_unread(error, pairing, sides, question.key)
+                    return await self._compared(question, pairing, sides, progress, keep)
             except UnreadableColumnError as error:
                 if error in unread:
                     raise
@@ -121,12 +183,13 @@ class TableEngine:
         question: SavedComparison,
         pairing: Pairing,
         sides: tuple[SideRows, SideRows],
-        wanted: _Wanted,
+        progress: Progress | None,
+        keep: Keep | None,
     ) -> TableResult:
         best: tuple[TableResult, DifferingRows] | None = None
         tried: list[set[str]] = []
         async with AsyncExitStack() as comparisons:
-            for key in await _keys(question, pairing, sides):
+            for key in await keys_of(question, pairing, sides):
                 if any(columns < {*key.columns} for columns in tried):
                     continue
                 first = key_pairs(pairing, key.columns)
@@ -136,11 +199,11 @@ class TableEngine:
                     pairs,
                     len(first),
                     sides,
-                    wanted.progress,
-                    whole=wanted.keep is not None,
+                    progress,
+                    whole=keep is not None,
                 )
                 comparisons.push_async_callback(comparison.drop)
-                compared = await self._run(question, pairing, key, comparison, wanted.listed)
+                compared = await self._run(question, pairing, key, comparison)
                 if compared is None:
                     continue
                 tried.append({*key.columns})
@@ -152,16 +215,20 @@ class TableEngine:
             if best is None:
                 raise unidentified(pairing)
             result, rows = best
-            if wanted.keep is not None:
-                await wanted.keep(rows)
+            if keep is not None:
+                await keep(rows)
             return result
+
+    async def check(self, question: SavedComparison) -> None:
+        """Check that both sources are there; raises as `compare` does."""
+        await self._bound(question)
 
     async def preview(self, question: SavedComparison) -> TablePreview:
         """Which columns would be compared, and by which key; raises as `compare` does."""
-        pairing, sides = await _paired(question, await self._bound(question))
+        pairing, sides = await paired_sides(question, await self._bound(question))
         key, refusal = None, ""
         try:
-            key = (await _keys(question, pairing, sides))[0]
+            key = (await keys_of(question, pairing, sides))[0]
         except InvalidInputError as error:
             refusal = str(error)
         return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
@@ -176,7 +243,6 @@ class TableEngine:
         pairing: Pairing,
         key: TableKey,
         comparison: RowComparison,
-        listed: int,
     ) -> tuple[TableResult, DifferingRows] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
@@ -205,11 +271,10 @@ class TableEngine:
             columns=tuple(columns),
             coverage=_coverage(question, comparison),
             not_compared=pairing.not_compared,
-            schema=_schema(question, sides, pairing).where_values_fit(
+            schema=schema_of(question, sides, pairing).where_values_fit(
                 [pair.a for pair in comparison.pairs if counts.are_equal and pair.is_exact]
             ),
             samples=await findings.samples(self._top, counts, mismatches),
-            listed=await findings.samples(listed, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
@@ -218,167 +283,8 @@ class TableEngine:
         rows = DifferingRows(self._workspace, table, plan)
         return replace(result, sentences=in_words(result)), rows
 
-    async def aclose(self) -> None:
-        """Drop everything that is staged."""
-        await self._workspace.aclose()
-
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:
     a, b = (side.source.columns for side in comparison.sides)
     others = left_out(comparison.pairs, a, b, question.names_in_b)
     return ColumnCoverage(len(comparison.pairs), others)
-
-
-async def _paired(
-    question: SavedComparison, sources: Sequence[BoundSource]
-) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
-    return await _pairing(question, _sides(question, sources, names))
-
-
-def _sides(
-    question: SavedComparison, sources: Sequence[BoundSource], names: Mapping[str, str]
-) -> tuple[SideRows, SideRows]:
-    """The rows that the filters keep; b's columns may have other names."""
-    translated = {
-        name if name in sources[1].definition.dimensions else names.get(name, name): test
-        for name, test in question.filters.items()
-    }
-    a, b = sources[0].with_columns(question.filters), sources[1].with_columns(translated)
-    values = sql.BoundValues()
-    return (
-        SideRows(a, conditions(a, question.filters), values),
-        SideRows(b, conditions(b, translated), values),
-    )
-
-
-async def _pairing(
-    question: SavedComparison, sides: tuple[SideRows, SideRows]
-) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-    """The pairs of columns; a column without any value fits every type."""
-    columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
-    dialects = sides[0].connector.dialect, sides[1].connector.dialect
-    partners = pair_columns([*columns[0]], [*columns[1]], question.names_in_b)
-    missing: list[dict[str, exp.Expr]] = [{}, {}]
-    pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
-    for refused in pairing.not_compared:
-        names = refused.column, partners[refused.column]
-        for index, side in enumerate(sides):
-            if not await side.has_values(names[index]):
-                kind = columns[1 - index][names[1 - index]]
-                missing[index][names[index]] = null_of(kind, dialects)
-                columns[index][names[index]] = kind
-                break
-    if any(missing):
-        pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
-    for pair in pairing.misplaced:
-        if not await _is_empty_in_a_file(pair, sides):
-            raise misplaced_rule(pair, question.rules)
-    pairing = await _explained(pairing, partners, sides)
-    key = question.key
-    if not key and question.chosen_columns is not None:
-        catalogued = primary_key(pairing, sides)
-        key = catalogued.columns if catalogued else ()
-    pairing.check(name for name in question.accepted_columns if name != "*")
-    pairing = selected(pairing, question.chosen_columns, question.ignore, key)
-    empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
-    if dialects[0] != dialects[1]:
-        pairing = of_two_engines(pairing)
-    return pairing, (empty[0], empty[1])
-
-
-def _without_unread(
-    error: UnreadableColumnError,
-    pairing: Pairing,
-    sides: Sequence[SideRows],
-    key: Sequence[str],
-) -> Pairing:
-    """The columns without one that cannot be read; raises the error if it is needed."""
-    keys = {pairing.find(name) for name in key}
-    for index, side in enumerate(sides):
-        table = side.source.table
-        if error.source == side.name or (table and not error.source and table.name == error.table):
-            for pair in pairing.pairs:
-                if (pair.a, pair.b)[index] != error.column:
-                    continue
-                if pair in keys:
-                    raise error.of_key()
-                brief = f"{side.name} holds a value that is not of its type"
-                return pairing.without(pair, f"{side.name} {error.reason}", brief)
-    raise error
-
-
-async def _explained(
-    pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
-) -> Pairing:
-    """Add to each refused text the values because of which it is not of the other side's type."""
-    refused: list[NotCompared] = []
-    for each in pairing.not_compared:
-        names = each.column, partners[each.column]
-        kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
-        reason = each.reason
-        for index, side in enumerate(sides):
-            if kinds[index].kind == "text":
-                value, kind = side.value(names[index]), kinds[1 - index].kind
-                holds = await what_text_holds(side.source, value, kind)
-                reason += f"; {side.name} holds {holds}" if holds else ""
-        refused.append(replace(each, reason=reason, brief=each.without_values))
-    return replace(pairing, not_compared=tuple(refused))
-
-
-async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
-    """Whether a file has no value in a column, which then fits every rule."""
-    for side, name in zip(sides, (pair.a, pair.b), strict=True):
-        table = side.source.table
-        if table is not None and table.inferred and not await side.has_values(name):
-            return True
-    return False
-
-
-def _schema(
-    question: SavedComparison, sides: tuple[SideRows, SideRows], pairing: Pairing
-) -> SchemaDiff:
-    """The schemas of both sides, as far as the question is about their columns."""
-    tables = [side.source.table for side in sides]
-    if tables[0] is None or tables[1] is None:
-        raise AssertionError("a bound source has a table")
-    ignored = set(question.ignore)
-    if question.chosen_columns is not None:
-        names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
-        ignored |= {name for side in sides for name in side.source.columns if name not in names}
-    return compare_schemas(
-        tables[0],
-        tables[1],
-        {one: other for one, other in question.names_in_b.items() if one not in ignored},
-        ignored,
-        names=distinct_names((question.a, question.b)),
-    ).accepting(question.accepted_columns)
-
-
-async def _keys(
-    question: SavedComparison, pairing: Pairing, sides: tuple[SideRows, SideRows]
-) -> tuple[TableKey, ...]:
-    """The key, or the keys that are proposed, the best first."""
-    if not pairing.pairs:
-        raise InvalidInputError(
-            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
-            " map one to the other"
-        )
-    if question.multiset:
-        if question.key:
-            raise InvalidInputError("a comparison without a key takes no key columns")
-        check_countable(pairing)
-        reason = "Rows are compared without a key, with how often each occurs."
-        return (TableKey((), "none", reason),)
-    if question.key:
-        names = tuple(pair.a for pair in key_pairs(pairing, question.key))
-        return (TableKey(names, "given", ""),)
-    catalogued = primary_key(pairing, sides)
-    if catalogued:
-        return (catalogued,)
-    return await proposed_keys(pairing, sides)
-
-
-def _listed(side: SideRows) -> str:
-    return ", ".join([*side.source.columns][:20]) or "none"

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Literal
+from typing import ClassVar, Literal
 
 from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
@@ -317,12 +317,12 @@ class TableResult:
         not_compared: Those that could not be.
         schema: The columns of both sides next to each other.
         samples: Some rows of each class.
-        listed: More rows of each class, if the question asks for them; not part of the JSON form.
         proposals: Columns that may have been renamed; they were not compared.
         notes: What else to know about the comparison.
         proof: How it was computed.
         filters: Which rows took part.
         sentences: The result in words, the most important first.
+        cache_key: By which the rows that differ are found, if they are kept.
     """
 
     source_a: str
@@ -339,7 +339,50 @@ class TableResult:
     proof: TableProof
     filters: tuple[Condition, ...] = ()
     sentences: tuple[str, ...] = ()
-    listed: Samples = Samples()
+    cache_key: str = ""
+    kind: ClassVar = "rows"
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """What identifies a row."""
+        return self.key.columns
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many rows are in each class, and on each side."""
+        return self.rows.to_dict()
+
+    @property
+    def totals(self) -> tuple[tuple[str, object], ...]:
+        """The names and amounts of totals, which rows do not have."""
+        return ()
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither table has rows."""
+        return not self.rows.rows_a and not self.rows.rows_b
+
+    @property
+    def started(self) -> str:
+        """When it was compared, in UTC."""
+        return self.proof.started
+
+    def unmatched(self, *, minor: bool) -> int:
+        """How many rows and keys are findings; no difference of a row is a minor one."""
+        del minor
+        rows = self.rows
+        keys = max(rows.duplicate_keys_a, rows.duplicate_keys_b)
+        return rows.differing + rows.only_in_a + rows.only_in_b + keys
+
+    def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
+        """The classes of the rows that are findings; none stands for all."""
+        del minor
+        return ()
+
+    @property
+    def other_findings(self) -> tuple[tuple[str, str], ...]:
+        """The kind and the subject of each finding about all rows."""
+        return tuple(("not_compared", each.column) for each in self.not_compared)
 
     @property
     def equal(self) -> bool:
@@ -349,7 +392,7 @@ class TableResult:
     def to_dict(self) -> dict[str, object]:
         """The result for JSON."""
         return {
-            "kind": "rows",
+            "kind": self.kind,
             "source_a": self.source_a,
             "source_b": self.source_b,
             "equal": self.equal,
@@ -365,4 +408,5 @@ class TableResult:
             "notes": list(self.notes),
             "filters": [condition.to_dict() for condition in self.filters],
             "proof": self.proof.to_dict(),
+            "cache_key": self.cache_key,
         }

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from skillian.data.tables.results import TableResult
 from skillian.reports.as_html import render_page, write_html
-from skillian.reports.outcome import Outcome, RowsCompared, Verdict, worst
+from skillian.reports.outcome import Compared, Outcome, Verdict, worst
 
 _NOT_IN_FILES = re.compile(r"[^\w.-]+")
 _LONGEST_FILE = 80
@@ -37,7 +38,7 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
     counts: tuple[int | None, ...] = (None,) * len(HEADINGS)
     sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
     scope = ""
-    if isinstance(outcome, RowsCompared):
+    if isinstance(outcome, Compared) and isinstance(outcome.result, TableResult):
         rows = outcome.result.rows
         counts = (
             *(rows.rows_a, rows.rows_b, rows.differing, rows.only_in_a, rows.only_in_b),

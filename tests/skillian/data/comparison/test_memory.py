@@ -10,7 +10,7 @@ from tests.support.asking import measures_asked
 
 from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.services import DataServices
 
 BYTES = 2_000_000  # room for about a dozen
@@ -42,7 +42,7 @@ def parts_of_statements() -> int:
     return sum(isinstance(each, exp.Expression) for each in gc.get_objects())
 
 
-async def compare(engine: ComparisonEngine, count: int) -> AsyncGenerator[str]:
+async def compare(engine: MeasureEngine, count: int) -> AsyncGenerator[str]:
     """Comparisons of a company each, by cache key; some have a table of the workspace."""
     for number in range(count):
         result = await engine.compare(

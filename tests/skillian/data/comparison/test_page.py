@@ -11,7 +11,7 @@ import duckdb
 import pytest
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.engine import ComparisonEngine
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import STATUSES
 from skillian.data.comparison.rows import ComparisonRows
@@ -54,7 +54,7 @@ ROWS = {
 
 
 @pytest.fixture(params=["duckdb", "sqlite"])
-async def engine(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[ComparisonEngine]:
+async def engine(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[MeasureEngine]:
     file = tmp_path / "one.db"
     connection: Any = duckdb.connect(file) if request.param == "duckdb" else sqlite3.connect(file)
     with closing(connection):
@@ -69,7 +69,7 @@ async def engine(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterato
 
 
 @pytest.fixture
-async def key(engine: ComparisonEngine) -> str:
+async def key(engine: MeasureEngine) -> str:
     return (await engine.compare(measures_asked("a", "b", ["amount", "n"]))).cache_key
 
 
@@ -121,7 +121,7 @@ FILTERS: tuple[tuple[ColumnFilter, set[str | None]], ...] = (
 
 @PLACES
 async def test_groups_come_in_the_order_of_a_column(
-    engine: ComparisonEngine, key: str, statuses: Any
+    engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     for order, first in ORDERS:
         rows = names(await engine.rows(key, statuses, order=order))
@@ -130,7 +130,7 @@ async def test_groups_come_in_the_order_of_a_column(
 
 @PLACES
 async def test_only_groups_that_pass_come_and_are_counted(
-    engine: ComparisonEngine, key: str, statuses: Any
+    engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     for test, left in FILTERS:
         first = await engine.rows(key, statuses, limit=1, where=[test])
@@ -138,7 +138,7 @@ async def test_only_groups_that_pass_come_and_are_counted(
         assert (len(first.rows), first.total) == (min(1, len(left)), len(left)), test
 
 
-async def test_tests_and_classes_hold_together(engine: ComparisonEngine, key: str) -> None:
+async def test_tests_and_classes_hold_together(engine: MeasureEngine, key: str) -> None:
     where = [
         ColumnFilter(column="key", of="name", filter={"contains": "only"}),
         ColumnFilter(column="gap", of="amount", filter={"lt": 0}),
@@ -149,7 +149,7 @@ async def test_tests_and_classes_hold_together(engine: ComparisonEngine, key: st
 
 @PLACES
 async def test_all_groups_come_as_they_are_by_pages(
-    engine: ComparisonEngine, key: str, statuses: Any
+    engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     order = Order(column="gap", of="n")
     rows = [row async for batch in engine.all_rows(key, statuses, order=order) for row in batch]
@@ -173,7 +173,7 @@ WRONG: tuple[tuple[Order | None, ColumnFilter | None, str], ...] = (
 )
 
 
-async def test_an_impossible_query_is_reported(engine: ComparisonEngine, key: str) -> None:
+async def test_an_impossible_query_is_reported(engine: MeasureEngine, key: str) -> None:
     for order, test, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
             await engine.rows(key, order=order, where=[test] if test else [])

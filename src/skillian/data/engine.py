@@ -1,0 +1,158 @@
+"""Compares two sources, by their measures or by their rows, and keeps the results."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
+from typing import cast
+from uuid import uuid4
+
+from skillian.connectors.base import ArrowBatch
+from skillian.data.comparison import MAX_PAGE, TOP
+from skillian.data.comparison.cache import Kept, Memory
+from skillian.data.comparison.engine import DIFFERENT, CachedComparison, MeasureEngine
+from skillian.data.comparison.output import group_batches
+from skillian.data.comparison.page import Page
+from skillian.data.comparison.place import Progress
+from skillian.data.comparison.results import STATUSES, ComparisonResult
+from skillian.data.comparison.rows import ComparisonRows
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.binding import Binder
+from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
+from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
+from skillian.data.tables.results import TableResult
+from skillian.errors import InvalidInputError, quoted
+
+Result = ComparisonResult | TableResult
+
+
+class Engine:
+    """Compares, and answers questions about what it has compared.
+
+    Args:
+        registry: The declared sources.
+        binder: Binds them to their databases.
+        memory: Keeps the results.
+        top: How many of the largest differences and of the samples a result has.
+        private: Whether results about rows are known only to those who may read the sources.
+    """
+
+    def __init__(
+        self,
+        registry: SourceRegistry,
+        binder: Binder,
+        memory: Memory,
+        top: int = TOP,
+        *,
+        private: bool = False,
+    ) -> None:
+        self._memory = memory
+        self.measures = MeasureEngine(registry, binder, memory, top)
+        self.tables = TableEngine(binder, memory, top, private=private)
+
+    async def compare(
+        self,
+        question: SavedComparison,
+        progress: Progress | None = None,
+        *,
+        key: str = "",
+    ) -> Result:
+        """Compare, and keep the result under its cache key.
+
+        Args:
+            question: What to compare.
+            progress: Gets the name of a source and how many of its rows or groups have arrived.
+            key: The cache key of a comparison of rows; a new one if it is empty.
+
+        Raises:
+            ToolError: A name is wrong, or a database refuses.
+        """
+        if question.is_of_rows:
+            return await self.tables.remember(question, progress, key)
+        return await self.measures.compare(question, progress)
+
+    @asynccontextmanager
+    async def kept(
+        self, question: SavedComparison, progress: Progress | None = None
+    ) -> AsyncGenerator[Result]:
+        """Compare as `compare` does; what differs stays until the context ends."""
+        if not question.is_of_rows:
+            async with self.measures.kept(question, progress) as result:
+                yield result
+            return
+        key = uuid4().hex
+        with self._memory.cache.holding(key):
+            yield await self.tables.remember(question, progress, key)
+        await self._memory.drop_evicted()
+
+    async def check(self, question: SavedComparison) -> None:
+        """Check a question without running it; raises as `compare` does before its statements."""
+        if question.is_of_rows:
+            await self.tables.check(question)
+        else:
+            await self.measures.check(question)
+
+    async def preview(self, question: SavedComparison) -> TablePreview:
+        """How rows would be compared; raises as `compare` does."""
+        return await self.tables.preview(question)
+
+    def remembered(self, cache_key: str) -> Result:
+        """The result of a comparison that is kept; raises `InvalidInputError`."""
+        kept = self._memory.cache.get(cache_key, Kept)
+        return cast("CachedComparison | KeptRows", kept).result
+
+    def is_public(self, cache_key: str) -> bool:
+        """Whether a comparison is kept that anybody may know."""
+        kept = self._memory.cache.find(cache_key, Kept)
+        return kept is not None and not kept.private
+
+    def question(self, cache_key: str) -> SavedComparison:
+        """The question of a comparison that is kept; raises `InvalidInputError`."""
+        return self._memory.cache.get(cache_key, Kept).question
+
+    async def rows(self, cache_key: str, page: Page) -> ComparisonRows:
+        """A page of the groups or rows of a comparison.
+
+        Without classes in the page, those of all that differ are used. Groups come with the largest
+        difference first, rows in the order of their classes and keys.
+
+        Raises:
+            InvalidInputError: The comparison has expired, or the page is invalid.
+            UnknownNameError: The page names a column that was not compared.
+        """
+        if page.offset < 0 or not 1 <= (page.limit or 0) <= MAX_PAGE:
+            raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
+        kept = self._memory.cache.get(cache_key, Kept)
+        if not isinstance(kept, KeptRows):
+            return await self.measures.rows(cache_key, page.of_classes(STATUSES, DIFFERENT))
+        rows, page = _rows_of(kept), page.of_classes(tuple(ROW_CLASSES))
+        found = await rows.page(page)
+        return ComparisonRows(
+            cache_key, page.statuses, page.offset, await rows.count(page), tuple(found)
+        )
+
+    async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
+        """Yield all groups or rows of a page, or all that differ; raises as `rows`.
+
+        The first batch may be empty, and has the columns.
+        """
+        page = page or Page(())
+        kept = self._memory.cache.get(cache_key, Kept)
+        if isinstance(kept, KeptRows):
+            found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
+        else:
+            groups = self.measures.all_rows(cache_key, page.of_classes(STATUSES, DIFFERENT))
+            found = group_batches(cast("CachedComparison", kept).result, groups)
+        async with aclosing(found):
+            async for batch in found:
+                yield batch
+
+
+def _rows_of(kept: KeptRows) -> DifferingRows:
+    if kept.rows is None:
+        raise InvalidInputError(
+            "more rows differ than are kept; get all of them with `skillian compare`"
+            f" {quoted(kept.question.a)} {quoted(kept.question.b)} and --output diff.parquet"
+        )
+    return kept.rows

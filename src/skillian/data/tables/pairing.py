@@ -1,0 +1,190 @@
+"""How the columns of two tables are paired, and which of them identify a row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.query.binding import BoundSource
+from skillian.data.query.filters import conditions
+from skillian.data.query.unfit import what_text_holds
+from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
+from skillian.data.tables.columns import (
+    ColumnPair,
+    NotCompared,
+    Pairing,
+    check_countable,
+    key_pairs,
+    misplaced_rule,
+    of_two_engines,
+    paired,
+    selected,
+)
+from skillian.data.tables.keys import primary_key, proposed_keys
+from skillian.data.tables.place import SideRows, null_of
+from skillian.data.tables.results import TableKey
+from skillian.errors import InvalidInputError, UnreadableColumnError
+
+
+async def paired_sides(
+    question: SavedComparison, sources: Sequence[BoundSource]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    """The pairs of columns, and the rows of both sides that the filters keep.
+
+    Raises:
+        ToolError: A name is wrong, or columns cannot be compared as the question says.
+    """
+    names = pair_columns([*sources[0].columns], [*sources[1].columns], question.names_in_b)
+    return await _pairing(question, _sides(question, sources, names))
+
+
+def _sides(
+    question: SavedComparison, sources: Sequence[BoundSource], names: Mapping[str, str]
+) -> tuple[SideRows, SideRows]:
+    """The rows that the filters keep; b's columns may have other names."""
+    translated = {
+        name if name in sources[1].definition.dimensions else names.get(name, name): test
+        for name, test in question.filters.items()
+    }
+    a, b = sources[0].with_columns(question.filters), sources[1].with_columns(translated)
+    values = sql.BoundValues()
+    return (
+        SideRows(a, conditions(a, question.filters), values),
+        SideRows(b, conditions(b, translated), values),
+    )
+
+
+async def _pairing(
+    question: SavedComparison, sides: tuple[SideRows, SideRows]
+) -> tuple[Pairing, tuple[SideRows, SideRows]]:
+    """The pairs of columns; a column without any value fits every type."""
+    columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
+    dialects = sides[0].connector.dialect, sides[1].connector.dialect
+    partners = pair_columns([*columns[0]], [*columns[1]], question.names_in_b)
+    missing: list[dict[str, exp.Expr]] = [{}, {}]
+    pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
+    for refused in pairing.not_compared:
+        names = refused.column, partners[refused.column]
+        for index, side in enumerate(sides):
+            if not await side.has_values(names[index]):
+                kind = columns[1 - index][names[1 - index]]
+                missing[index][names[index]] = null_of(kind, dialects)
+                columns[index][names[index]] = kind
+                break
+    if any(missing):
+        pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
+    for pair in pairing.misplaced:
+        if not await _is_empty_in_a_file(pair, sides):
+            raise misplaced_rule(pair, question.rules)
+    pairing = await _explained(pairing, partners, sides)
+    key = question.key
+    if not key and question.chosen_columns is not None:
+        catalogued = primary_key(pairing, sides)
+        key = catalogued.columns if catalogued else ()
+    pairing.check(name for name in question.accepted_columns if name != "*")
+    pairing = selected(pairing, question.chosen_columns, question.ignore, key)
+    empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
+    if dialects[0] != dialects[1]:
+        pairing = of_two_engines(pairing)
+    return pairing, (empty[0], empty[1])
+
+
+def without_unread(
+    error: UnreadableColumnError,
+    pairing: Pairing,
+    sides: Sequence[SideRows],
+    key: Sequence[str],
+) -> Pairing:
+    """The columns without one that cannot be read; raises the error if it is needed."""
+    keys = {pairing.find(name) for name in key}
+    for index, side in enumerate(sides):
+        table = side.source.table
+        if error.source == side.name or (table and not error.source and table.name == error.table):
+            for pair in pairing.pairs:
+                if (pair.a, pair.b)[index] != error.column:
+                    continue
+                if pair in keys:
+                    raise error.of_key()
+                brief = f"{side.name} holds a value that is not of its type"
+                return pairing.without(pair, f"{side.name} {error.reason}", brief)
+    raise error
+
+
+async def _explained(
+    pairing: Pairing, partners: Mapping[str, str], sides: tuple[SideRows, SideRows]
+) -> Pairing:
+    """Add to each refused text the values because of which it is not of the other side's type."""
+    refused: list[NotCompared] = []
+    for each in pairing.not_compared:
+        names = each.column, partners[each.column]
+        kinds = [side.source.columns[name] for side, name in zip(sides, names, strict=True)]
+        reason = each.reason
+        for index, side in enumerate(sides):
+            if kinds[index].kind == "text":
+                value, kind = side.value(names[index]), kinds[1 - index].kind
+                holds = await what_text_holds(side.source, value, kind)
+                reason += f"; {side.name} holds {holds}" if holds else ""
+        refused.append(replace(each, reason=reason, brief=each.without_values))
+    return replace(pairing, not_compared=tuple(refused))
+
+
+async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
+    """Whether a file has no value in a column, which then fits every rule."""
+    for side, name in zip(sides, (pair.a, pair.b), strict=True):
+        table = side.source.table
+        if table is not None and table.inferred and not await side.has_values(name):
+            return True
+    return False
+
+
+def schema_of(
+    question: SavedComparison, sides: tuple[SideRows, SideRows], pairing: Pairing
+) -> SchemaDiff:
+    """The schemas of both sides, as far as the question is about their columns."""
+    tables = [side.source.table for side in sides]
+    if tables[0] is None or tables[1] is None:
+        raise AssertionError("a bound source has a table")
+    ignored = set(question.ignore)
+    if question.chosen_columns is not None:
+        names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
+        ignored |= {name for side in sides for name in side.source.columns if name not in names}
+    return compare_schemas(
+        tables[0],
+        tables[1],
+        {one: other for one, other in question.names_in_b.items() if one not in ignored},
+        ignored,
+        names=distinct_names((question.a, question.b)),
+    ).accepting(question.accepted_columns)
+
+
+async def keys_of(
+    question: SavedComparison, pairing: Pairing, sides: tuple[SideRows, SideRows]
+) -> tuple[TableKey, ...]:
+    """The key, or the keys that are proposed, the best first."""
+    if not pairing.pairs:
+        raise InvalidInputError(
+            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
+            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+            " map one to the other"
+        )
+    if question.multiset:
+        if question.key:
+            raise InvalidInputError("a comparison without a key takes no key columns")
+        check_countable(pairing)
+        reason = "Rows are compared without a key, with how often each occurs."
+        return (TableKey((), "none", reason),)
+    if question.key:
+        names = tuple(pair.a for pair in key_pairs(pairing, question.key))
+        return (TableKey(names, "given", ""),)
+    catalogued = primary_key(pairing, sides)
+    if catalogued:
+        return (catalogued,)
+    return await proposed_keys(pairing, sides)
+
+
+def _listed(side: SideRows) -> str:
+    return ", ".join([*side.source.columns][:20]) or "none"
