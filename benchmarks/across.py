@@ -117,6 +117,7 @@ def servers(folder: Path) -> Generator[dict[str, str]]:
 
 def run(a: str, b: str, key: str, processes: str, way: str) -> None:
     """Compare in this process, and print the figures as JSON."""
+    from skillian.data.comparison.cache import Memory  # noqa: PLC0415 - of a run only
     from skillian.data.declare.saved import SavedComparison  # noqa: PLC0415 - of a run only
     from skillian.data.declare.sources import Connections  # noqa: PLC0415 - of a run only
     from skillian.data.query.binding import Binder  # noqa: PLC0415
@@ -139,14 +140,15 @@ def run(a: str, b: str, key: str, processes: str, way: str) -> None:
     async def compared() -> dict[str, float]:
         registry, (one, other) = await bare_tables([a, b])
         async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
+            memory = Memory()
+            engine = TableEngine(Binder(registry, connections), memory)
             before = time.monotonic(), time.process_time(), _seconds(processes)
             # A UUID is a text in CSV, of which no checksums can be alike.
             ignore = ("uid",) if b.endswith(".csv") else ()
             question = SavedComparison(name="rows", a=one, b=other, key=(key,), ignore=ignore)
             result = await engine.compare(question)
             after = time.monotonic(), time.process_time(), _seconds(processes)
-            await engine.aclose()
+            await memory.aclose()
         wall, client, server = (end - start for start, end in zip(before, after, strict=True))
         figures = {"wall": wall, "client": client, "server": server}
         return figures | {"received": found[0].received, "differing": result.rows.differing}

@@ -93,6 +93,7 @@ def by_skillian_measures(folder: Path) -> Found:
 
 def by_skillian_rows(folder: Path) -> Found:
     """All columns of all rows by the key, with mismatches, pairs of values and samples."""
+    from skillian.data.comparison.cache import Memory
     from skillian.data.declare.saved import SavedComparison
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
@@ -102,11 +103,12 @@ def by_skillian_rows(folder: Path) -> Found:
     async def compare() -> Found:
         registry, names = await bare_tables([str(folder / name) for name in FILES])
         async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
+            memory = Memory()
+            engine = TableEngine(Binder(registry, connections), memory)
             result = await engine.compare(
                 SavedComparison(name="rows", a=names[0], b=names[1], key=KEYS)
             )
-            await engine.aclose()
+            await memory.aclose()
         rows = result.rows
         return {"differing": rows.differing, "missing": rows.only_in_a + rows.only_in_b}
 

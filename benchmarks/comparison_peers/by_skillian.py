@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from skillian.data.comparison.engine import MAX_PAGE
+from skillian.data.comparison.page import Page
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.saved import SavedComparison
@@ -120,7 +121,9 @@ class Compared:
         sums: dict[str, int] = {}
         total, offset = 1, 0
         while offset < total:
-            page = await self._services.comparison.rows(result.cache_key, None, offset, MAX_PAGE)
+            page = await self._services.comparison.rows(
+                result.cache_key, Page((), offset, MAX_PAGE)
+            )
             for row in page.rows:
                 sums[row.status] = sums.get(row.status, 0) + int(str(row.key["doc"]))
             total, offset = page.total, offset + MAX_PAGE

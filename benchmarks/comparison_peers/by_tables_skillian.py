@@ -10,6 +10,7 @@ from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.snapshots import StateConnector
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
@@ -64,11 +65,12 @@ def _case(a: str, b: str) -> Callable[[str, str], Go]:
 async def _compared(names: list[str]) -> TableResult:
     registry, (a, b) = await bare_tables(names)
     async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         try:
             return await engine.compare(SavedComparison(name="rows", a=a, b=b, key=("id",)))
         finally:
-            await engine.aclose()
+            await memory.aclose()
 
 
 def _found(result: TableResult) -> Found:

@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from skillian.data.comparison.engine import MeasureEngine
+from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import SavedComparison
 
@@ -34,3 +35,16 @@ def rows_asked(a: str, b: str, **fields: Any) -> SavedComparison:
 def comparing(engine: MeasureEngine) -> Callable[..., Awaitable[ComparisonResult]]:
     """A function that compares measures and takes the arguments of `measures_asked`."""
     return lambda *given, **fields: engine.compare(measures_asked(*given, **fields))
+
+
+def page_of(
+    status: str | Sequence[str] | None = None,
+    offset: int = 0,
+    limit: int = 100,
+    *,
+    order: Order | None = None,
+    where: Sequence[ColumnFilter] = (),
+) -> Page:
+    """A page of these classes, or of all that differ."""
+    statuses = (status,) if isinstance(status, str) else tuple(status or ())
+    return Page(statuses, offset, limit, order, tuple(where))

@@ -10,12 +10,12 @@ from uuid import uuid4
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.data.comparison.cache import Kept, Memory
-from skillian.data.comparison.engine import DIFFERENT, CachedComparison, MeasureEngine
+from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.comparison.output import group_batches
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
-from skillian.data.comparison.results import STATUSES, ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows
+from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import ComparisonRows, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
@@ -111,7 +111,7 @@ class Engine:
         """The question of a comparison that is kept; raises `InvalidInputError`."""
         return self._memory.cache.get(cache_key, Kept).question
 
-    async def rows(self, cache_key: str, page: Page) -> ComparisonRows:
+    async def rows(self, cache_key: str, page: Page) -> ComparisonRows[PageRow]:
         """A page of the groups or rows of a comparison.
 
         Without classes in the page, those of all that differ are used. Groups come with the largest
@@ -125,7 +125,7 @@ class Engine:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
         kept = self._memory.cache.get(cache_key, Kept)
         if not isinstance(kept, KeptRows):
-            return await self.measures.rows(cache_key, page.of_classes(STATUSES, DIFFERENT))
+            return await self.measures.rows(cache_key, page)
         rows, page = _rows_of(kept), page.of_classes(tuple(ROW_CLASSES))
         found = await rows.page(page)
         return ComparisonRows(
@@ -142,7 +142,7 @@ class Engine:
         if isinstance(kept, KeptRows):
             found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
         else:
-            groups = self.measures.all_rows(cache_key, page.of_classes(STATUSES, DIFFERENT))
+            groups = self.measures.all_rows(cache_key, page)
             found = group_batches(cast("CachedComparison", kept).result, groups)
         async with aclosing(found):
             async for batch in found:

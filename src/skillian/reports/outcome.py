@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.rows import ComparisonRows, DrillDown
+from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import Result
 from skillian.data.schema.diff import SchemaDifference
@@ -35,7 +35,7 @@ class Compared:
     seconds: float
     result: Result
     explanation: Explanation | None = None
-    rows: ComparisonRows | None = None
+    rows: ComparisonRows[GroupRow] | None = None
     drilled: tuple[DrillDown, ...] = ()
     standing: Standing | None = None
 

@@ -12,7 +12,7 @@ from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
-from skillian.data.comparison.rows import ComparisonRows, DrillDown
+from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.engine import Engine, Result
@@ -103,7 +103,7 @@ async def explained(
         return compared
     start, key, measures = monotonic(), result.cache_key, engine.measures
     explanation: Explanation | None = None
-    rows: ComparisonRows | None = None
+    rows: ComparisonRows[GroupRow] | None = None
     drilled: list[DrillDown] = []
     notes: list[str] = []
     try:
@@ -113,7 +113,7 @@ async def explained(
         notes.append(f"The gap could not be explained: {error}")
     try:
         page = Page((), limit=depth.groups)
-        rows = await engine.rows(key, page) if depth.groups else None
+        rows = await measures.rows(key, page) if depth.groups else None
         largest = rows.rows[: depth.drilled] if rows else ()
         for number, group in enumerate(largest, 1):
             report(f"reading the rows of group {number} of {len(largest)}")

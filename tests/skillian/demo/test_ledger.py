@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from tests.support.asking import measures_asked
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
@@ -17,7 +18,7 @@ FILES = ["ledger.duckdb", "questions.yaml", "sources.yaml"]
 async def engine(tmp_path: Path) -> AsyncIterator[MeasureEngine]:
     registry = SourceRegistry.load(write_demo(tmp_path))
     async with Connections(registry) as connections:
-        yield MeasureEngine(registry, Binder(registry, connections))
+        yield MeasureEngine(registry, Binder(registry, connections), Memory())
 
 
 async def test_the_question_of_the_demo_shows_every_fault(engine: MeasureEngine) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 from tests.skillian.oracle.checks import check_json, same, shown, wanted_of
 from tests.skillian.oracle.oracle import STATUSES, Group, Oracle, Row, by_size, exact, key_order
 from tests.skillian.oracle.questions import Question, Side
+from tests.support.asking import page_of
 
 from skillian.data.comparison.explain.explanation import Breakdown, Contribution, Explanation
 from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
@@ -51,8 +52,8 @@ async def check_pages(
 
 async def _page(
     services: DataServices, key: str, statuses: Any, offset: int, limit: int
-) -> ComparisonRows:
-    return await services.comparison.rows(key, statuses, offset, limit)
+) -> ComparisonRows[GroupRow]:
+    return await services.comparison.rows(key, page_of(statuses, offset, limit))
 
 
 def _group(row: GroupRow) -> tuple[Any, ...]:

@@ -20,6 +20,7 @@ from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 from tests.support.asking import rows_asked
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
@@ -81,12 +82,13 @@ def compared(
     async def run() -> TableResult:
         registry, (one, other) = await bare_tables(names)
         async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
+            memory = Memory()
+            engine = TableEngine(Binder(registry, connections), memory)
             try:
                 wanted = rows_asked(one, other, **question)
                 return await engine.compare(wanted, keep=None if kept is None else keep)
             finally:
-                await engine.aclose()
+                await memory.aclose()
 
     return asyncio.run(run())
 

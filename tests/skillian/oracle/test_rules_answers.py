@@ -11,7 +11,7 @@ from tests.skillian.oracle.oracle import STATUSES, Oracle
 from tests.skillian.oracle.questions import Column
 from tests.skillian.oracle.rules import AMOUNT, KEY, compared, keys, only, question, side, statuses
 from tests.skillian.oracle.running import Pair
-from tests.support.asking import comparing, measures_asked
+from tests.support.asking import comparing, measures_asked, page_of
 
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
@@ -241,7 +241,11 @@ def test_a_key_must_name_the_dimensions_compared(one_pair: Pair, key: dict[str, 
 def test_what_is_not_remembered_is_to_be_compared_again(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         engine = services.comparison
-        for call in (engine.rows("0" * 64), engine.explain("x"), engine.drill_down("x", {})):
+        for call in (
+            engine.rows("0" * 64, page_of()),
+            engine.explain("x"),
+            engine.drill_down("x", {}),
+        ):
             with pytest.raises(InvalidInputError, match="compare the sources again"):
                 await call
 
@@ -251,7 +255,9 @@ def test_what_is_not_remembered_is_to_be_compared_again(one_pair: Pair) -> None:
 def test_a_repeated_class_counts_once(one_pair: Pair) -> None:
     async def ask(services: DataServices) -> None:
         result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
-        page = await services.comparison.rows(result.cache_key, ["major_diff", "major_diff"])
+        page = await services.comparison.rows(
+            result.cache_key, page_of(["major_diff", "major_diff"])
+        )
         assert (page.total, len(page.rows)) == (1, 1)
 
     one_pair.asked(question([("x", 1)], [("x", 2)]), ask)
@@ -269,7 +275,10 @@ def test_pages_of_each_class(pair: Pair) -> None:
         result = await services.comparison.compare(
             measures_asked("a", "b", ["amount"], thresholds=limits)
         )
-        pages = {each: await services.comparison.rows(result.cache_key, each) for each in STATUSES}  # type: ignore[arg-type]
+        pages = {
+            each: await services.comparison.rows(result.cache_key, page_of(each))
+            for each in STATUSES
+        }
         return {each: [row.key["key"] for row in page.rows] for each, page in pages.items()}
 
     assert pair.asked(asked, ask) == {

@@ -11,7 +11,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
-from skillian.reports.running import open_engines, run_all
+from skillian.reports.running import open_engine, run_all
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",
@@ -49,8 +49,8 @@ def outcomes_of(sources: Path, *comparisons: SavedComparison) -> tuple[Outcome, 
     """Run the comparisons with as much detail as a report can have."""
 
     async def work() -> tuple[Outcome, ...]:
-        async with open_engines(SourceRegistry.load(sources), 10) as engines:
-            return await run_all(engines, comparisons, Depth(1000, 20), lambda *_: None)
+        async with open_engine(SourceRegistry.load(sources), 10) as engine:
+            return await run_all(engine, comparisons, Depth(1000, 20), lambda *_: None)
 
     # In a thread, because a browser test may run an event loop in this one.
     with ThreadPoolExecutor(1) as thread:

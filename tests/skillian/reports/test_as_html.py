@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 
 from tests.skillian.reports.comparisons import HOSTILE
 
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.display import printable
 from skillian.reports.as_html import write_html
@@ -107,6 +108,7 @@ def test_several_comparisons_have_verdicts_reasons_and_links(
 
 def test_a_limit_that_is_not_set_is_not_shown(close: Outcome) -> None:
     assert isinstance(close, Compared)
+    assert isinstance(close.result, ComparisonResult)
     limits = Thresholds(match=Limits(absolute=Decimal("0.5")))
     proof = replace(close.result.proof, thresholds={"amount": limits})
     page = write_html([replace(close, result=replace(close.result, proof=proof))])

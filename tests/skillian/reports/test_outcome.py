@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from skillian.data.comparison.results import ComparisonResult
 from skillian.reports.outcome import Compared, Outcome, worst
 
 
@@ -14,6 +15,7 @@ def test_findings_are_the_groups_of_the_classes_in_fail_on(close: Outcome) -> No
 
 def test_minor_differences_may_pass(close: Outcome) -> None:
     assert isinstance(close, Compared)
+    assert isinstance(close.result, ComparisonResult)
     summary = close.result.summary
     classes = replace(summary.classes, major_diff=0, missing_in_b=0)
     result = replace(close.result, summary=replace(summary, classes=classes))

@@ -16,7 +16,7 @@ from skillian.reports.as_json import write_json
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
-from skillian.reports.running import AT_ONCE, open_engines, run_all
+from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
 def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
@@ -79,9 +79,9 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
     monkeypatch.setattr(MeasureEngine, "compare", counted)
     names = [str(number) for number in range(9)]
     comparisons = [comparison_of(name=name, filters={"period": f"202400{name}"}) for name in names]
-    async with open_engines(SourceRegistry.load(demo), 10) as engines:
+    async with open_engine(SourceRegistry.load(demo), 10) as engine:
         outcomes = await run_all(
-            engines,
+            engine,
             comparisons,
             Depth(),
             lambda name, activity: progress.setdefault(name, []).append(activity),
@@ -106,9 +106,9 @@ def two_databases(tmp_path: Path) -> Path:
 
 async def test_the_progress_of_two_databases_is_reported(two_databases: Path) -> None:
     progress: list[str] = []
-    async with open_engines(SourceRegistry.load(two_databases), 10) as engines:
+    async with open_engine(SourceRegistry.load(two_databases), 10) as engine:
         [outcome] = await run_all(
-            engines, [comparison_of()], Depth(), lambda _, activity: progress.append(activity)
+            engine, [comparison_of()], Depth(), lambda _, activity: progress.append(activity)
         )
     assert outcome.verdict == "findings"
     assert any("fi_reporting: 36 groups" in each and "bpc" in each for each in progress)
@@ -118,7 +118,7 @@ async def test_a_report_is_complete_without_a_cache(tmp_path: Path) -> None:
     sources = write_demo(tmp_path)
     text = sources.read_text(encoding="utf-8")
     sources.write_text(text.replace("seconds: 3600", "seconds: 0"))
-    async with open_engines(SourceRegistry.load(sources), 10) as engines:
-        [outcome] = await run_all(engines, [comparison_of()], Depth(5, 2), lambda *_: None)
+    async with open_engine(SourceRegistry.load(sources), 10) as engine:
+        [outcome] = await run_all(engine, [comparison_of()], Depth(5, 2), lambda *_: None)
     assert isinstance(outcome, Compared)
     assert len(outcome.drilled) == 2

@@ -10,21 +10,34 @@ from decimal import Decimal
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
+from skillian.data.comparison.output import group_batches
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
+from skillian.reports.every_row import write_all
+from skillian.reports.formats import Format
 from skillian.reports.outcome import Compared, Outcome
-from skillian.reports.spreadsheets import write_csv, write_xlsx
+from skillian.reports.spreadsheets import RowSheets, summary_of
 
 
-async def csv_of(outcome: Outcome, size: int = 3) -> str:
+def groups_of(outcome: Outcome) -> tuple[ComparisonResult, list[GroupRow]]:
     assert isinstance(outcome, Compared)
+    assert isinstance(outcome.result, ComparisonResult)
     assert outcome.rows is not None
-    rows = outcome.rows.rows
+    return outcome.result, [*outcome.rows.rows]
 
+
+async def file_of(form: Format, result: ComparisonResult, rows: Sequence[GroupRow]) -> io.BytesIO:
     async def batches() -> AsyncIterator[Sequence[GroupRow]]:
-        for start in range(0, len(rows), size):
-            yield rows[start : start + size]
+        yield rows[:2]
+        yield rows[2:]
 
-    return b"".join([part async for part in write_csv(outcome.result, batches())]).decode()
+    file = io.BytesIO()
+    await write_all(file, form, group_batches(result, batches()), [*summary_of(result)])
+    return io.BytesIO(file.getvalue())
+
+
+async def csv_of(outcome: Outcome) -> str:
+    return (await file_of(Format.CSV, *groups_of(outcome))).read().decode()
 
 
 async def test_every_group_is_a_csv_line_with_all_digits(close: Outcome) -> None:
@@ -45,18 +58,12 @@ async def test_every_group_is_a_csv_line_with_all_digits(close: Outcome) -> None
 
 
 async def test_no_csv_text_is_a_formula_and_numbers_stay_numbers(hostile: Outcome) -> None:
-    assert isinstance(hostile, Compared)
-    assert hostile.rows is not None
+    result, [group, *_] = groups_of(hostile)
     formulas = ("=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "  =1", "\uff1d1")
-    group = hostile.rows.rows[0]
     rows = [
         GroupRow({"k|<i>": key}, group.status, 1, 1, group.measures) for key in (*formulas, "a=b")
     ]
-
-    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
-        yield rows
-
-    data = b"".join([part async for part in write_csv(hostile.result, batches())]).decode()
+    data = (await file_of(Format.CSV, result, rows)).read().decode()
     lines = list(csv.reader(io.StringIO(data.removeprefix("\ufeff"), newline="")))
     assert [line[0] for line in lines[1:]] == [*(f"'{key}" for key in formulas), "a=b"]
     gaps = [measure.gap for measure in group.measures]
@@ -70,25 +77,14 @@ async def test_csv_values_with_commas_quotes_and_lines_are_read_back(hostile: Ou
     assert keys >= {key for key in HOSTILE if not key.startswith("@")}
 
 
-async def workbook_of(outcome: Outcome, sheet_rows: int = 1_000_000) -> io.BytesIO:
-    assert isinstance(outcome, Compared)
-    assert outcome.rows is not None
-    rows = outcome.rows.rows
-
-    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
-        yield rows[:2]
-        yield rows[2:]
-
-    file = io.BytesIO()
-    await write_xlsx(file, outcome.result, batches(), sheet_rows)
-    file.seek(0)
-    return file
+async def workbook_of(outcome: Outcome) -> io.BytesIO:
+    return await file_of(Format.XLSX, *groups_of(outcome))
 
 
 async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     book = CalamineWorkbook.from_filelike(await workbook_of(close))
-    assert book.sheet_names == ["Summary", "Groups"]
-    head, first, *others = book.get_sheet_by_name("Groups").to_python()
+    assert book.sheet_names == ["Summary", "Rows"]
+    head, first, *others = book.get_sheet_by_name("Rows").to_python()
     assert head[:3] == ["company", "period", "class"]
     assert first == [
         "1001",
@@ -104,15 +100,18 @@ async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     ]
     assert len(others) == 5
     summary = {row[0]: row[1] for row in book.get_sheet_by_name("Summary").to_python()}
-    assert (summary["a"], summary["match"], summary["groups"]) == ("fi_reporting", 30, 36)
+    assert (summary["a"], summary["match"], summary["minor diff"]) == ("fi_reporting", 30, 1)
 
 
-async def test_more_groups_than_a_sheet_holds_continue_on_the_next(close: Outcome) -> None:
-    book = CalamineWorkbook.from_filelike(await workbook_of(close, sheet_rows=3))
-    assert book.sheet_names == ["Summary", "Groups", "Groups 2"]
-    sheets = [book.get_sheet_by_name(name).to_python() for name in book.sheet_names[1:]]
-    assert [len(rows) for rows in sheets] == [4, 4]
-    assert all(rows[0] == sheets[0][0] for rows in sheets)
+def test_more_rows_than_a_sheet_holds_continue_on_the_next() -> None:
+    file = io.BytesIO()
+    sheets = RowSheets(file, ["n"], sheet_rows=3)
+    sheets.write([n] for n in range(6))
+    sheets.close()
+    book = CalamineWorkbook.from_filelike(io.BytesIO(file.getvalue()))
+    assert book.sheet_names == ["Rows", "Rows 2"]
+    found = [book.get_sheet_by_name(name).to_python() for name in book.sheet_names]
+    assert found == [[["n"], [0.0], [1.0], [2.0]], [["n"], [3.0], [4.0], [5.0]]]
 
 
 async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
@@ -123,7 +122,7 @@ async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
         sheets = [parts.read(name).decode() for name in parts.namelist() if "sheets/" in name]
     assert not any(re.search(r"<f\b|<hyperlink", sheet) for sheet in sheets)
     file.seek(0)
-    rows = CalamineWorkbook.from_filelike(file).get_sheet_by_name("Groups").to_python()
+    rows = CalamineWorkbook.from_filelike(file).get_sheet_by_name("Rows").to_python()
     cells = {cell for row in rows for cell in row}
     assert "123456789012345678.12" in cells
     assert (

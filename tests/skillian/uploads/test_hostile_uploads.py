@@ -23,6 +23,7 @@ from tests.support.processes import descendants, is_running
 from tests.support.waits import until
 
 from skillian.data.declare.sources import registry_of
+from skillian.data.services import DataServices
 from skillian.uploads.folders import Upload
 from skillian.uploads.limits import UploadError
 from skillian.uploads.store import UploadStore
@@ -188,7 +189,10 @@ async def test_a_parquet_file_is_stored_as_the_reader_wrote_it(files: UploadStor
     assert not {b"skillian.inferred", b"other"} & {*(stored.schema.metadata or {})}
     again = await sent(files, "a.parquet", content)
     names = [f"upload:{each.id}" for each in (upload, again)]
-    async with opened(files, "", names, registry_of({}, {}, Path())) as over:
+    async with (
+        DataServices(registry_of({}, {}, Path())) as data,
+        opened(files, "", names, data) as over,
+    ):
         question = rows_asked(over.names[0], over.names[1], key=("id",))
         assert (await over.data.tables.compare(question)).rows.matched == 2
 

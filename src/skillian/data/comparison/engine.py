@@ -135,12 +135,13 @@ class MeasureEngine:
         """Check a question without running it; raises as `compare` does before its statements."""
         await self._planner.plan(question, await self._planner.bind(question))
 
-    async def rows(self, cache_key: str, page: Page) -> ComparisonRows:
+    async def rows(self, cache_key: str, page: Page) -> ComparisonRows[GroupRow]:
         """A page of a comparison's groups; without an order, the largest difference first.
 
         Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
         `UnknownNameError` for a name in it.
         """
+        page = page.of_classes(STATUSES, DIFFERENT)
         comparison = self._get(cache_key)
         groups = self._groups(comparison, page)
         rows = await groups.page(page)
@@ -153,6 +154,7 @@ class MeasureEngine:
 
     async def all_rows(self, cache_key: str, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield all groups of a page in batches; raises as `rows`."""
+        page = page.of_classes(STATUSES, DIFFERENT)
         groups = self._groups(self._get(cache_key), page)
         async with aclosing(groups.batches(page)) as batches:
             async for batch in batches:

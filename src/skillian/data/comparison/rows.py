@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Generic, Protocol, TypeVar
 
 from sqlglot import exp
 
@@ -89,15 +89,18 @@ class PageRow(Protocol):
         ...
 
 
+RowT_co = TypeVar("RowT_co", bound=PageRow, covariant=True)
+
+
 @dataclass(frozen=True, slots=True)
-class ComparisonRows:
+class ComparisonRows(Generic[RowT_co]):
     """A page of groups or rows; `total` is how many there are on all pages."""
 
     cache_key: str
     statuses: tuple[str, ...]
     offset: int
     total: int
-    rows: Sequence[PageRow]
+    rows: Sequence[RowT_co]
 
     def to_dict(self) -> dict[str, object]:
         """The page for JSON."""

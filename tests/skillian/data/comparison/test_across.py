@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.asking import comparing, measures_asked
+from tests.support.asking import comparing, measures_asked, page_of
 
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import SourceRegistry
@@ -126,7 +126,9 @@ async def test_progress_is_reported(services: DataServices) -> None:
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_every_differing_group_is_on_one_page(services: DataServices, other: str) -> None:
     result = await services.comparison.compare(measures_asked("a", other, ["amount", "postings"]))
-    pages = [await services.comparison.rows(result.cache_key, None, at, 2) for at in (0, 2, 4)]
+    pages = [
+        await services.comparison.rows(result.cache_key, page_of(None, at, 2)) for at in (0, 2, 4)
+    ]
     rows = [row for page in pages for row in page.rows]
     assert [page.total for page in pages] == [5, 5, 5]
     keys = [tuple(row.key.values()) for row in rows]
@@ -146,10 +148,10 @@ async def test_every_differing_group_is_on_one_page(services: DataServices, othe
 @pytest.mark.parametrize("other", ["b", "c", "d"])
 async def test_rows_of_one_class(services: DataServices, other: str) -> None:
     result = await services.comparison.compare(measures_asked("a", other, ["amount"]))
-    missing = await services.comparison.rows(result.cache_key, "missing_in_a")
+    missing = await services.comparison.rows(result.cache_key, page_of("missing_in_a"))
     assert [row.key["company"] for row in missing.rows] == [4]
     assert missing.total == 1
-    matches = await services.comparison.rows(result.cache_key, ["match"])
+    matches = await services.comparison.rows(result.cache_key, page_of(["match"]))
     assert [(row.key["company"], row.measures[0].gap) for row in matches.rows] == [
         (1, Decimal("0.01"))
     ]
@@ -176,12 +178,12 @@ async def test_rows_of_one_class(services: DataServices, other: str) -> None:
 
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
     with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
-        await services.comparison.rows("nothing")
+        await services.comparison.rows("nothing", page_of())
     key = (await services.comparison.compare(measures_asked("a", "b", ["amount"]))).cache_key
     with pytest.raises(InvalidInputError, match="limit from 1 to 1000"):
-        await services.comparison.rows(key, limit=0)
+        await services.comparison.rows(key, page_of(limit=0))
     with pytest.raises(InvalidInputError, match="unknown class 'different'; use: match"):
-        await services.comparison.rows(key, "different")  # type: ignore[arg-type]
+        await services.comparison.rows(key, page_of("different"))
 
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])
@@ -272,7 +274,7 @@ async def test_fifty_at_once_ask_the_databases_once(
 async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) -> None:
     engine = services.comparison
     result = await engine.compare(measures_asked("a", "b", ["amount"]))
-    await engine.rows(result.cache_key)
+    await engine.rows(result.cache_key, page_of())
     count = "SELECT COUNT(*) AS n FROM duckdb_tables()"
     assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 3}]
     engine._cache.clear()

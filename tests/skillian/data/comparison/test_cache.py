@@ -1,24 +1,20 @@
-from typing import Any
-
 import pytest
 
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.cache import CachedComparison, ComparisonCache
+from skillian.data.comparison.cache import ComparisonCache, Kept
 from skillian.errors import InvalidInputError
 
 
-class Kept:
-    """What the cache looks at of a `CachedComparison`."""
+class Sized(Kept):
+    """What the cache looks at of a comparison."""
 
     def __init__(self, name: str, size: int) -> None:
         self.tables = (name,)
         self.size = size
 
 
-def kept(name: str, size: int) -> CachedComparison:
-    made: Any = Kept(name, size)
-    found: CachedComparison = made
-    return found
+def kept(name: str, size: int) -> Kept:
+    return Sized(name, size)
 
 
 def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,9 +22,9 @@ def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> 
     cache = ComparisonCache(3600)
     for name in "abc":
         cache.store(name, kept(name, 30))
-    assert cache.find("a") is not None
+    assert cache.find("a", Kept) is not None
     cache.store("d", kept("d", 30))
-    assert cache.find("b") is None
+    assert cache.find("b", Kept) is None
     assert cache.evicted() == ("b",)
     assert cache.evicted() == ()
 
@@ -38,8 +34,8 @@ def test_what_is_larger_than_all_room_is_not_kept(monkeypatch: pytest.MonkeyPatc
     cache = ComparisonCache(3600)
     cache.store("a", kept("a", 10))
     cache.store("large", kept("large", 101))
-    assert cache.find("large") is None
-    assert cache.find("a") is not None
+    assert cache.find("large", Kept) is None
+    assert cache.find("a", Kept) is not None
     assert cache.evicted() == ("large",)
 
 
@@ -49,10 +45,10 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = ComparisonCache(3600)
     cache.store("a", kept("a", 1))
     now[0] = 3599
-    assert cache.get("a").size == 1
+    assert cache.get("a", Kept).size == 1
     now[0] = 3601
     with pytest.raises(InvalidInputError, match=r"'a' is unknown .*compare the sources again"):
-        cache.get("a")
+        cache.get("a", Kept)
     assert cache.evicted() == ("a",)
 
 

@@ -9,9 +9,10 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.support.asking import measures_asked
+from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison import differences, place
+from skillian.data.comparison.engine import CachedComparison
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -111,7 +112,7 @@ async def everything(services: DataServices) -> tuple[bool, Mapping[str, Any]]:
     answers = result.to_dict()
     del answers["proof"]
     for status in (None, "match"):
-        page = await comparison.rows(result.cache_key, status)
+        page = await comparison.rows(result.cache_key, page_of(status))
         answers[f"rows {status}"] = page.to_dict()
     answers["why"] = (await comparison.explain(result.cache_key)).to_dict()
     heat_map = await comparison.heat_map(result.cache_key, ("k", "text"), "total")
@@ -240,5 +241,5 @@ async def test_the_keys_of_the_first_rows_show_how_many_are_repeated(
     with duckdb.connect(services.registry.folder / "other.duckdb") as connection:
         connection.execute(f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608 - ours
     question = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    remembered = services.comparison._cache.get(question.cache_key)
+    remembered = services.comparison._cache.get(question.cache_key, CachedComparison)
     assert least <= await differences._repeated_share(remembered.place) <= most

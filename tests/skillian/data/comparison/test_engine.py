@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from tests.support.asking import comparing, measures_asked
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import Connections, SourceRegistry
@@ -329,7 +330,7 @@ async def test_fewer_top_differences_can_be_requested(
     make_services(TABLES + rows("a", "('x', 1)", "('y', 2)"), SOURCES)
     registry = SourceRegistry.load(tmp_path / "0" / "sources.yaml")
     async with Connections(registry) as connections:
-        engine = MeasureEngine(registry, Binder(registry, connections), top=1)
+        engine = MeasureEngine(registry, Binder(registry, connections), Memory(), top=1)
         result = await engine.compare(measures_asked("a", "b", ["amount"]))
     assert [item.key["key"] for item in result.top_differences] == ["y"]
 

@@ -6,11 +6,11 @@ from collections.abc import AsyncGenerator, Callable
 import duckdb
 import pytest
 from sqlglot import exp
-from tests.support.asking import measures_asked
+from tests.support.asking import measures_asked, page_of
 
 from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.engine import MeasureEngine
+from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.services import DataServices
 
 BYTES = 2_000_000  # room for about a dozen
@@ -59,9 +59,9 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
     engine = make_services(SCRIPT, SOURCES).comparison
     keys = [key async for key in compare(engine, 40)]
-    kept = [key for key in keys if engine._cache.find(key) is not None]
-    held = sum(engine._cache.get(key).size for key in kept)
-    tables = {name for key in kept for name in engine._cache.get(key).tables}
+    kept = [key for key in keys if engine._cache.find(key, CachedComparison) is not None]
+    held = sum(engine._cache.get(key, CachedComparison).size for key in kept)
+    tables = {name for key in kept for name in engine._cache.get(key, CachedComparison).tables}
     stored = await engine._workspace.run("SELECT table_name FROM duckdb_tables()", {})
     assert kept == keys[-len(kept) :]
     assert len(kept) < len(keys)
@@ -81,7 +81,7 @@ async def test_engines_over_two_databases_do_not_all_stay_open(
     before = {*joint._open}
     keys = [key async for key in compare(services.comparison, 10)]
     assert len({*joint._open} - before) == joint.MAX_IDLE
-    pages = [await services.comparison.rows(key, ["major_diff"]) for key in keys]
+    pages = [await services.comparison.rows(key, page_of(["major_diff"])) for key in keys]
     assert all(page.rows for page in pages)
 
 
@@ -94,5 +94,5 @@ async def test_no_statement_is_remembered(
         keys.append(key)
         if len(keys) == WARM:
             warm = parts_of_statements()
-    assert all(engine._cache.find(key) is not None for key in keys)
+    assert all(engine._cache.find(key, CachedComparison) is not None for key in keys)
     assert parts_of_statements() - warm < PARTS * (COMPARISONS - WARM)

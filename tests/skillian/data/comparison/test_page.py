@@ -9,12 +9,12 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.support.asking import measures_asked
+from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, Order
 from skillian.data.comparison.results import STATUSES
-from skillian.data.comparison.rows import ComparisonRows
+from skillian.data.comparison.rows import ComparisonRows, GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
@@ -73,7 +73,7 @@ async def key(engine: MeasureEngine) -> str:
     return (await engine.compare(measures_asked("a", "b", ["amount", "n"]))).cache_key
 
 
-def names(found: ComparisonRows) -> list[object]:
+def names(found: ComparisonRows[GroupRow]) -> list[object]:
     return [row.key["name"] for row in found.rows]
 
 
@@ -124,7 +124,7 @@ async def test_groups_come_in_the_order_of_a_column(
     engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     for order, first in ORDERS:
-        rows = names(await engine.rows(key, statuses, order=order))
+        rows = names(await engine.rows(key, page_of(statuses, order=order)))
         assert [name for name in rows if name != "same"][: len(first)] == first, order
 
 
@@ -133,8 +133,8 @@ async def test_only_groups_that_pass_come_and_are_counted(
     engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     for test, left in FILTERS:
-        first = await engine.rows(key, statuses, limit=1, where=[test])
-        assert set(names(await engine.rows(key, statuses, where=[test]))) == left, test
+        first = await engine.rows(key, page_of(statuses, limit=1, where=[test]))
+        assert set(names(await engine.rows(key, page_of(statuses, where=[test])))) == left, test
         assert (len(first.rows), first.total) == (min(1, len(left)), len(left)), test
 
 
@@ -143,8 +143,8 @@ async def test_tests_and_classes_hold_together(engine: MeasureEngine, key: str) 
         ColumnFilter(column="key", of="name", filter={"contains": "only"}),
         ColumnFilter(column="gap", of="amount", filter={"lt": 0}),
     ]
-    assert names(await engine.rows(key, where=where)) == ["only a"]
-    assert names(await engine.rows(key, ["missing_in_a"], where=where)) == []
+    assert names(await engine.rows(key, page_of(where=where))) == ["only a"]
+    assert names(await engine.rows(key, page_of(["missing_in_a"], where=where))) == []
 
 
 @PLACES
@@ -152,9 +152,12 @@ async def test_all_groups_come_as_they_are_by_pages(
     engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     order = Order(column="gap", of="n")
-    rows = [row async for batch in engine.all_rows(key, statuses, order=order) for row in batch]
+    rows = [
+        row async for batch in engine.all_rows(key, page_of(statuses, order=order)) for row in batch
+    ]
     paged = [
-        (await engine.rows(key, statuses, at, 1, order=order)).rows[0] for at in range(len(rows))
+        (await engine.rows(key, page_of(statuses, at, 1, order=order))).rows[0]
+        for at in range(len(rows))
     ]
     assert rows == paged
     assert sum(row.measures[0].gap for row in rows) == Decimal("-35.50")
@@ -176,4 +179,4 @@ WRONG: tuple[tuple[Order | None, ColumnFilter | None, str], ...] = (
 async def test_an_impossible_query_is_reported(engine: MeasureEngine, key: str) -> None:
     for order, test, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
-            await engine.rows(key, order=order, where=[test] if test else [])
+            await engine.rows(key, page_of(order=order, where=[test] if test else []))

@@ -10,7 +10,7 @@ import duckdb
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.asking import measures_asked
+from tests.support.asking import measures_asked, page_of
 from tests.support.postgres import Database
 
 from skillian.data.declare.sources import SourceRegistry
@@ -127,7 +127,7 @@ async def _comparison(services: DataServices, *given: Any, **named: Any) -> dict
 
 async def _explained(services: DataServices, align_on: list[str]) -> list[Any]:
     result = await services.comparison.compare(measures_asked("a", "b", ["amount"], align_on))
-    groups = await services.comparison.rows(result.cache_key)
+    groups = await services.comparison.rows(result.cache_key, page_of())
     explanation = await services.comparison.explain(result.cache_key)
     rows = await services.comparison.drill_down(result.cache_key, groups.rows[0].key)
     assert (rows.a.row_count, rows.b.row_count) == (1, 0)

@@ -7,6 +7,7 @@ from typing import Any
 
 from tests.support.asking import rows_asked
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
@@ -23,8 +24,9 @@ async def compare(a: str, b: str, **question: Any) -> TableResult:
     """The same in a running loop."""
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         try:
             return await engine.compare(rows_asked(one, other, **question))
         finally:
-            await engine.aclose()
+            await memory.aclose()

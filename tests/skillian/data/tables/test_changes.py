@@ -22,6 +22,7 @@ from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
 from skillian.connectors.postgres import copy_rows
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
@@ -175,11 +176,12 @@ def in_sqlite(path: Path, script: tuple[str, ...]) -> None:
 async def compared(names: list[str]) -> dict[str, int]:
     registry, (one, other) = await bare_tables(names)
     async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         try:
             rows = (await engine.compare(rows_asked(one, other, key=("id",)))).rows.to_dict()
         finally:
-            await engine.aclose()
+            await memory.aclose()
     return {name: rows[name] for name in BEFORE}
 
 

@@ -15,6 +15,7 @@ from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
 from skillian.connectors.snapshots import StateConnector
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
@@ -134,14 +135,15 @@ async def compared_with_statements(names: list[str]) -> tuple[TableResult, list[
         kinds: set[Any] = {
             type(connections.get(registry.get(each).connection)) for each in (one, other)
         }
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         with pytest.MonkeyPatch.context() as patch:
             for kind in (*kinds, StateConnector):
                 patch.setattr(kind, "stream", _recorded(kind.stream, statements))
             try:
                 return await engine.compare(rows_asked(one, other)), statements
             finally:
-                await engine.aclose()
+                await memory.aclose()
 
 
 def _recorded(stream: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:

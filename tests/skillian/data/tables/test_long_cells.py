@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from tests.support.asking import rows_asked
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
@@ -25,10 +26,11 @@ async def test_long_cells_are_compared_whole_and_shown_cut(
         (tmp_path / f"{name}.csv").write_text(f"id,note\n1,{LONG}{end}\n2,{'y' * MAX_SHOWN}\n")
     registry, (a, b) = await bare_tables([f"{tmp_path}/{name}.csv" for name in "ab"])
     async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         question = rows_asked(a, b, key=() if multiset else ("id",), multiset=multiset)
         result = await engine.compare(question)
-        await engine.aclose()
+        await memory.aclose()
     shown = f"{LONG[:MAX_SHOWN]}… (4001 more characters)"
     assert result.rows.matched == 1
     if multiset:

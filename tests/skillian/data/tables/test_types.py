@@ -13,6 +13,7 @@ from tests.support.asking import rows_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database as PostgresDatabase
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
@@ -241,13 +242,14 @@ def compared(
     async def run() -> TableResult:
         registry, (one, other) = await bare_tables([a, b])
         async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
+            memory = Memory()
+            engine = TableEngine(Binder(registry, connections), memory)
             try:
                 rules = Rules(all=Rule.model_validate(rule))
                 question = rows_asked(one, other, key=("k",), rules=rules, filters=filters or {})
                 return await engine.compare(question)
             finally:
-                await engine.aclose()
+                await memory.aclose()
 
     return asyncio.run(run())
 

@@ -13,6 +13,7 @@ from tests.support.clickhouse import needs_clickhouse, write_clickhouse
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database as PostgresDatabase
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
@@ -27,11 +28,12 @@ async def compared(
 ) -> TableResult:
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
-        engine = TableEngine(Binder(registry, connections))
+        memory = Memory()
+        engine = TableEngine(Binder(registry, connections), memory)
         try:
             return await engine.compare(rows_asked(one, other, key=key, filters=filters or {}))
         finally:
-            await engine.aclose()
+            await memory.aclose()
 
 
 def duckdb_table(folder: Path, columns: str, rows: str) -> str:

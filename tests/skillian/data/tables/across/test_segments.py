@@ -13,6 +13,7 @@ from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 from tests.support.postgres import Server as PostgresServer
 
+from skillian.data.comparison.cache import Memory
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
@@ -123,10 +124,11 @@ async def compare(
     with monkeypatch.context() as patched:
         patched.setattr(RowComparison, "_narrow", noted)
         async with Connections(registry) as connections:
-            engine = TableEngine(Binder(registry, connections))
+            memory = Memory()
+            engine = TableEngine(Binder(registry, connections), memory)
             question = rows_asked(one, other, key=key, rules=rules or Rules())
             result = await engine.compare(question)
-            await engine.aclose()
+            await memory.aclose()
     data = json.loads(json.dumps(result.to_dict()))
     seen[0].queries += result.proof.queries.values()
     del data["proof"]

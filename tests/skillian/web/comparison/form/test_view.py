@@ -330,6 +330,7 @@ class Endless(Comparisons):
         question: SavedComparison,
         owner: str,  # noqa: ARG002 - of the protocol
         progress: Progress | None = None,
+        key: str = "",  # noqa: ARG002 - of the protocol
     ) -> dict[str, Any]:
         if progress is not None:
             progress(question.a, 7)
