@@ -33,21 +33,12 @@ from skillian.data.tables.results import map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
 from skillian.history.findings import MAX_FINDINGS
-from skillian.reports.as_html import write_html
-from skillian.reports.as_json import write_json
-from skillian.reports.as_junit import write_junit
-from skillian.reports.as_markdown import write_markdown
 from skillian.reports.every_row import group_batches, write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, RowsCompared, worst
 from skillian.reports.running import OnProgress, open_engines, run_all
+from skillian.reports.writers import WRITERS
 
-_WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
-    Format.JSON: write_json,
-    Format.MARKDOWN: write_markdown,
-    Format.HTML: write_html,
-    Format.JUNIT: write_junit,
-}
 _LISTED = 5
 _COLLECTED = 50_000, 20, 20
 INTERRUPTED = "Interrupted. The statement was stopped."
@@ -206,7 +197,7 @@ def check_target(output: ReportTarget) -> None:
 def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
     """The report in a format."""
     if form is not Format.TABLE:
-        return _WRITERS[form](outcomes)
+        return WRITERS[form](outcomes)
     written = StringIO()
     show_table(Console(file=written, highlight=False, color_system=None), outcomes)
     return written.getvalue()

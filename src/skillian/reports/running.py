@@ -7,8 +7,10 @@ from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from time import monotonic
+from types import MappingProxyType
 from typing import Protocol
 
+from skillian.connectors.base import Connector
 from skillian.data.comparison.engine import ComparisonEngine
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.place import Progress
@@ -50,14 +52,17 @@ class _OpenEngines:
 
 
 @asynccontextmanager
-async def open_engines(registry: SourceRegistry, top: int) -> AsyncGenerator[Engines, None]:
+async def open_engines(
+    registry: SourceRegistry, top: int, given: Mapping[str, Connector] = MappingProxyType({})
+) -> AsyncGenerator[Engines, None]:
     """Open the engines over these sources; closing them closes their connections.
 
     Args:
         registry: The sources.
         top: How many of the largest differences a result lists.
+        given: Connectors of connections that have no URL to open, by name.
     """
-    async with Connections(registry) as connections:
+    async with Connections(registry, given) as connections:
         binder = Binder(registry, connections)
         # The report asks about its comparisons until the end, so none may expire.
         engine = ComparisonEngine(registry, binder, top, keep_seconds=math.inf)
@@ -91,11 +96,12 @@ async def run_all(
 
     async def one(comparison: SavedComparison) -> Outcome:
         async with slots:
+            start = monotonic()
             try:
                 report = partial(on_progress, comparison.name)
-                if comparison.is_of_rows:
-                    return await _run_rows(engines.tables, comparison, depth, report, keep)
-                return await _run(engines.comparison, comparison, depth, report)
+                return await run_one(engines, comparison, depth, report, keep)
+            except ToolError as error:
+                return Failed(comparison, monotonic() - start, str(error))
             finally:
                 on_progress(comparison.name, "")
 
@@ -104,31 +110,52 @@ async def run_all(
     return tuple(task.result() for task in tasks)
 
 
+async def run_one(
+    engines: Engines,
+    comparison: SavedComparison,
+    depth: Depth,
+    report: Callable[[str], None],
+    keep: Keep | None = None,
+) -> Compared | RowsCompared:
+    """Run one comparison.
+
+    Args:
+        engines: Compare.
+        comparison: What to compare.
+        depth: How much detail the report needs.
+        report: Gets the current activity.
+        keep: Gets all rows that differ of a comparison of rows.
+
+    Raises:
+        ToolError: It cannot be computed.
+    """
+    if comparison.is_of_rows:
+        return await _run_rows(engines.tables, comparison, depth, report, keep)
+    return await _run(engines.comparison, comparison, depth, report)
+
+
 async def _run(
     engine: ComparisonEngine,
     comparison: SavedComparison,
     depth: Depth,
     report: Callable[[str], None],
-) -> Outcome:
+) -> Compared:
     start = monotonic()
-    try:
-        report("comparing")
-        result = await engine.compare(
-            comparison.a,
-            comparison.b,
-            comparison.measures,
-            comparison.align_on,
-            comparison.filters,
-            thresholds=comparison.thresholds,
-            progress=_progress(report),
-        )
-        classes = result.summary.classes
-        if classes.match == classes.groups:
-            return Compared(comparison, monotonic() - start, result)
-        compared = Compared(comparison, monotonic() - start, result)
-        return await _explain(engine, compared, depth, report)
-    except ToolError as error:
-        return Failed(comparison, monotonic() - start, str(error))
+    report("comparing")
+    result = await engine.compare(
+        comparison.a,
+        comparison.b,
+        comparison.measures,
+        comparison.align_on,
+        comparison.filters,
+        thresholds=comparison.thresholds,
+        progress=_progress(report),
+    )
+    compared = Compared(comparison, monotonic() - start, result)
+    classes = result.summary.classes
+    if classes.match == classes.groups:
+        return compared
+    return await _explain(engine, compared, depth, report)
 
 
 async def _run_rows(
@@ -137,15 +164,12 @@ async def _run_rows(
     depth: Depth,
     report: Callable[[str], None],
     keep: Keep | None,
-) -> Outcome:
+) -> RowsCompared:
     start = monotonic()
-    try:
-        report("comparing")
-        question = replace(question_of(comparison), listed=depth.listed)
-        result = await engine.compare(question, _progress(report, "rows"), keep)
-        return RowsCompared(comparison, monotonic() - start, result)
-    except ToolError as error:
-        return Failed(comparison, monotonic() - start, str(error))
+    report("comparing")
+    question = replace(question_of(comparison), listed=depth.listed)
+    result = await engine.compare(question, _progress(report, "rows"), keep)
+    return RowsCompared(comparison, monotonic() - start, result)
 
 
 def question_of(comparison: SavedComparison) -> TableQuestion:

@@ -18,12 +18,15 @@ from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A,
 from skillian.data.tables.types import CellType
 
 _arrow: Any = pa  # pyarrow carries no types
-_CLASSES = {
+
+CLASSES = {
     DIFFERING: "differs",
     ONLY_A: "only in a",
     ONLY_B: "only in b",
     DUPLICATE: "duplicate key",
 }
+"""What the classes of rows are called."""
+
 _TYPES = {
     "integer": "BIGINT",
     "float": "DOUBLE",
@@ -138,7 +141,7 @@ class DifferingRows:
             text = "CASE WHEN a > b THEN 'only in a' ELSE 'only in b' END"
             return filled(text, "duckdb", a=self._cell("rows_a"), b=self._cell("rows_b"))
         case = exp.case()
-        for number, name in _CLASSES.items():
+        for number, name in CLASSES.items():
             case = case.when(sql.equals(self._cell("class"), number), sql.text(name), copy=False)
         return case
 
