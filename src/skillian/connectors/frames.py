@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from skillian.connectors.base import Table
+from skillian.connectors.base import FRAMES, Table
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
 from skillian.connectors.duckdb.types import column_type
@@ -81,4 +81,4 @@ def _created(cursor: Cursor, name: str, frame: Frame) -> Table:
     rows.create_view(name)
     types = (column_type(str(kind)) for kind in rows.types)
     columns = dict(zip(rows.columns, types, strict=True))
-    return Table(_SCHEMA, name, columns, engine="duckdb", inferred=frame.inferred)
+    return Table(_SCHEMA, name, columns, engine=FRAMES, inferred=frame.inferred)

@@ -26,7 +26,8 @@ def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
         return SavedComparison.model_validate(content)
     except ValidationError as error:
         faults = (
-            f"{'.'.join(map(str, each['loc']))}: {reason_of(each)}" for each in error.errors()
+            ": ".join(filter(None, (".".join(map(str, each["loc"])), reason_of(each))))
+            for each in error.errors()
         )
         raise InvalidInputError("; ".join(faults)) from None
 

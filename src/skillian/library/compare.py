@@ -10,7 +10,8 @@ from typing import Any, TypedDict, Unpack, cast
 
 from skillian.data.comparison import TOP
 from skillian.data.declare.definitions import Thresholds
-from skillian.data.declare.rules import Rules
+from skillian.data.declare.rules import Rule, Rules
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.named import saved_comparison, with_known_names
 from skillian.data.tables.differing import DifferingRows
 from skillian.errors import InvalidInputError, nearest, quoted
@@ -104,7 +105,7 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
     stated = {name: value for name, value in options.items() if value is not None}
     fields = _fields(stated)
     names = _names(stated.get("names", _NAMES))
-    saved_comparison({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
+    _checked({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
     measured = None
     if fields.get("measures"):
         keys = (*fields.get("align_on", ()), *fields.get("filters", {}))
@@ -115,7 +116,7 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
     fields |= {"name": f"{one} and {other}", "a": one, "b": other}
     if measured is not None:
         fields = with_known_names({"align_on": None, "filters": {}, **fields}, sides.registry)
-    comparison = saved_comparison(fields)
+    comparison = _checked(fields)
     kept = KeptRows()
 
     async def keep(rows: DifferingRows) -> None:
@@ -152,6 +153,17 @@ def _fields(stated: Mapping[str, object]) -> dict[str, Any]:
     return fields
 
 
+def _checked(fields: Mapping[str, Any]) -> SavedComparison:
+    """The comparison of these fields; raises `InvalidInputError` in the words of the options."""
+    try:
+        return saved_comparison(fields)
+    except InvalidInputError as error:
+        text = str(error)
+        for option, field in _FIELDS.items():
+            text = text.replace(f"`{field}`", f"`{option}`").replace(f"{field}.", f"{option}.")
+        raise InvalidInputError(text) from None
+
+
 def _rules(stated: Mapping[str, object]) -> object:
     """The rules, in which `absolute` and `relative` are those of all columns."""
     rules = stated.get("rules", {})
@@ -162,8 +174,9 @@ def _rules(stated: Mapping[str, object]) -> object:
         return rules
     content = cast("Mapping[str, Any]", rules)
     common = content.get("all", {})
-    common = common.model_dump(exclude_unset=True) if hasattr(common, "model_dump") else common
-    return {**content, "all": {**common, **limits}}
+    if isinstance(common, Rule):
+        common = common.model_dump(exclude_unset=True)
+    return {**content, "all": {**common, **limits}} if isinstance(common, Mapping) else content
 
 
 def _names(value: object) -> tuple[str, str]:

@@ -38,12 +38,12 @@ def frame_of(value: Any, name: str) -> Frame:
             return _of_pandas(value, name)
         collected = value.collect() if _is_lazy(value) else value
         rows = _arrow.RecordBatchReader.from_stream(collected).read_all()
+        return _readable(rows, name)
     except _arrow.ArrowException as error:
+        reason = str(error).partition("\n")[0].rstrip(".")
         raise InvalidInputError(
-            f"{name}: it cannot be read as Arrow data: {_first_line(error)}; convert the column"
-            " to one type first"
+            f"{name}: it cannot be read as a table: {reason}; convert the column first"
         ) from None
-    return Frame(_readable(rows, name))
 
 
 def _room(value: object) -> str:
@@ -62,18 +62,21 @@ def _of_pandas(frame: Any, name: str) -> Frame:
     is_guessed = any(str(kind) == "object" for kind in frame.dtypes)
     whole = frame.reset_index(level=levels) if levels else frame
     rows = _arrow.Table.from_pandas(whole, preserve_index=False)
-    return Frame(_readable(rows, name), inferred=is_guessed)
+    return _readable(rows, name, is_guessed=is_guessed)
 
 
-def _readable(rows: Any, name: str) -> Any:
-    """The rows in types that DuckDB reads."""
+def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
+    """The rows in types that DuckDB reads; a column without any value has the type of text."""
     _check_names(rows.column_names, name)
-    fields = [field.with_type(_type_read(field.type)) for field in rows.schema]
-    schema = _arrow.schema(fields)
-    return rows if schema.equals(rows.schema) else rows.cast(schema)
+    schema = _arrow.schema([field.with_type(_type_read(field.type)) for field in rows.schema])
+    has_untyped = any(_arrow.types.is_null(field.type) for field in rows.schema)
+    read = rows if schema.equals(rows.schema) else rows.cast(schema)
+    return Frame(read, inferred=is_guessed or has_untyped)
 
 
 def _type_read(kind: Any) -> Any:
+    if _arrow.types.is_null(kind):
+        return _arrow.string()
     if _arrow.types.is_float16(kind):
         return _arrow.float32()
     if _arrow.types.is_decimal256(kind):
@@ -90,7 +93,3 @@ def _check_names(names: Sequence[str], name: str) -> None:
                 f"{name}: columns {other!r} and {each!r} have the same name; rename one"
             )
         seen[each.casefold()] = each
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0].rstrip(".")
