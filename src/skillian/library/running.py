@@ -16,11 +16,15 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 
     In a notebook an event loop runs in this thread already: then it has a thread of its own.
     """
+    return _in_thread(work) if _is_in_loop() else asyncio.run(work)
+
+
+def _is_in_loop() -> bool:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work)
-    return _in_thread(work)
+        return False
+    return True
 
 
 def _in_thread(work: Coroutine[Any, Any, T]) -> T:

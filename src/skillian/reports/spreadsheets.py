@@ -12,8 +12,6 @@ from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Se
 from decimal import Decimal
 from typing import IO, Any
 
-import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
-
 from skillian.data.comparison.results import STATUSES, ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.sql.values import jsonable
@@ -119,6 +117,8 @@ async def write_xlsx(
 
 
 def _workbook(file: IO[bytes]) -> Book:
+    import xlsxwriter  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs] - another extra
+
     return xlsxwriter.Workbook(file, {"constant_memory": True})
 
 

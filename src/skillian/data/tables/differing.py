@@ -86,8 +86,8 @@ class DifferingRows:
                 count += 1
                 yield batch
         if not count:
-            fields = [(each.name, _arrow.string()) for each in columns]
-            yield _arrow.RecordBatch.from_pylist([], schema=_arrow.schema(fields))
+            nothing = [_arrow.nulls(0, _arrow.string()) for _ in columns]  # loads no pandas
+            yield _arrow.RecordBatch.from_arrays(nothing, names=[each.name for each in columns])
 
     async def _unfit(self, columns: list[_ResultColumn]) -> set[str]:
         """The columns with a value that is not of their type."""
