@@ -128,10 +128,15 @@ class Comparison:
         return self._outcome.result.summary.classes.to_dict()
 
     @property
-    def columns(self) -> tuple[ColumnResult, ...] | tuple[MeasureSummary, ...]:
-        """The columns that were compared with their mismatches, or the measures."""
+    def columns(self) -> tuple[ColumnResult, ...]:
+        """The columns of whole rows that were compared, with their mismatches."""
+        return self._outcome.result.columns if isinstance(self._outcome, RowsCompared) else ()
+
+    @property
+    def measures(self) -> tuple[MeasureSummary, ...]:
+        """The measures that were compared, over all groups."""
         if isinstance(self._outcome, RowsCompared):
-            return self._outcome.result.columns
+            return ()
         return self._outcome.result.summary.measures
 
     @property
@@ -239,9 +244,8 @@ class Comparison:
         self, names: Sequence[str], keys: int
     ) -> Iterator[tuple[ColumnResult, tuple[str, str]]]:
         """Each compared column with the names of its two columns among the rows."""
-        columns = self._outcome.result.columns if isinstance(self._outcome, RowsCompared) else ()
         cells = iter(names[4 + keys :])
-        for column in columns:
+        for column in self.columns:
             a, b = islice(cells, 2)
             yield column, (a, b)
 

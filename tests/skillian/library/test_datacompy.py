@@ -46,7 +46,7 @@ def pairs(draw: st.DrawFn) -> tuple[pl.DataFrame, pl.DataFrame]:
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")  # it uses names that polars has renamed
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(pair=pairs())
 def test_both_find_the_same_cells_and_rows(pair: tuple[pl.DataFrame, pl.DataFrame]) -> None:
     a, b = pair

@@ -125,7 +125,7 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
         ([1, 2], "cannot be compared; compare a path"),
     ],
 )
-def test_a_frame_that_is_no_table_is_refused(frame: Any, words: str) -> None:
+def test_a_frame_that_is_not_a_table_is_refused(frame: Any, words: str) -> None:
     with pytest.raises(InvalidInputError, match=words) as caught:
         skillian.compare(pd.DataFrame({"id": [1]}), frame, names=("old", "new"))
     assert "new" in str(caught.value)
