@@ -20,8 +20,9 @@ MODULES = ["tinyagent", *(f"tinyagent.{room}" for room in ROOMS)]
 PUBLIC = [
     *MODULES,
     *(f"tinyagent.{room}" for room in ("prompts", "provenance", "durable", "mcp", "testing")),
+    "skillian",
 ]
-_ROW = re.compile(r"\| `(tinyagent[.\w]*)` \| (stable|provisional) \| (.+) \|")
+_ROW = re.compile(r"\| `((?:tinyagent|skillian)[.\w]*)` \| (stable|provisional) \| (.+) \|")
 
 
 def _table() -> dict[str, dict[str, str]]:

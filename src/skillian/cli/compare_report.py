@@ -29,22 +29,13 @@ from skillian.data.engine import Engine, Result
 from skillian.data.tables.results import TableResult, map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
-from skillian.reports.as_html import write_html
-from skillian.reports.as_json import write_json
-from skillian.reports.as_junit import write_junit
-from skillian.reports.as_markdown import write_markdown
 from skillian.reports.every_row import write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
 from skillian.reports.running import OnProgress, open_engine, run_all
 from skillian.reports.spreadsheets import summary_of
+from skillian.reports.writers import WRITERS
 
-_WRITERS: dict[Format, Callable[[Sequence[Outcome]], str]] = {
-    Format.JSON: write_json,
-    Format.MARKDOWN: write_markdown,
-    Format.HTML: write_html,
-    Format.JUNIT: write_junit,
-}
 _LISTED = 5
 _COLLECTED = 50_000, 20, 20
 INTERRUPTED = "Interrupted. The statement was stopped."
@@ -195,7 +186,7 @@ def check_target(output: ReportTarget) -> None:
 def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
     """The report in a format."""
     if form is not Format.TABLE:
-        return _WRITERS[form](outcomes)
+        return WRITERS[form](outcomes)
     written = StringIO()
     show_table(Console(file=written, highlight=False, color_system=None), outcomes)
     return written.getvalue()
@@ -238,8 +229,7 @@ def _(result: TableResult, console: Console, _outcome: Compared) -> Iterator[str
 @_shown.register
 def _(result: ComparisonResult, console: Console, outcome: Compared) -> Iterator[str]:
     show_differences(console, result.to_dict())
-    yield from (*result.sentences, *outcome.schema_sentences)
-    yield from outcome.explanation.sentences if outcome.explanation else ()
+    yield from outcome.sentences
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

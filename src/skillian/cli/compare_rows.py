@@ -117,10 +117,11 @@ async def load_rows(
         ToolError: A name or an option is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    from skillian.cli.compare_input import named_tables, saved_comparison
+    from skillian.cli.compare_input import named_by_command
     from skillian.data.declare.saved import Saved
+    from skillian.data.named import saved_comparison
 
-    registry, (a, b) = await named_tables(names, sources)
+    registry, (a, b) = await named_by_command(names, sources)
     saved = {"name": f"{a} and {b}", "a": a, "b": b, "filters": filters, **options.to_saved()}
     if fail_on is not None:
         saved["fail_on"] = fail_on

@@ -18,6 +18,8 @@ Kind = Literal[
     "timestamptz",
     "other",
 ]
+FRAMES = "frames"
+"""The engine of the types of data frames, which have the names that DuckDB gives them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,11 +47,8 @@ def _result(result: Result, outcome: Compared) -> Iterator[str]:
 
 @_result.register
 def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
-    for sentence in (*result.sentences, *outcome.schema_sentences):
+    for sentence in outcome.sentences:
         yield f"- {_plain(sentence)}"
-    if outcome.explanation is not None:
-        for sentence in outcome.explanation.sentences:
-            yield f"- {_plain(sentence)}"
     yield ""
     counts = result.counts
     rate = result.summary.classes.match_rate or ""

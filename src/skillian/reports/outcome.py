@@ -64,6 +64,14 @@ class Compared:
         return tuple(f"Schema: {each.sentence}." for each in self.schema_findings)
 
     @property
+    def sentences(self) -> tuple[str, ...]:
+        """All that is known, in words, the most important first."""
+        found = self.result.sentences
+        schema = self.schema_sentences if self.result.measures else ()  # rows tell of them
+        explanation = self.explanation.sentences if self.explanation else ()
+        return (*found, *schema, *explanation)
+
+    @property
     def verdict(self) -> Verdict:
         """Whether there are findings; `failed` if the filters left no rows to compare.
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import math
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from functools import partial
 from time import monotonic
+from types import MappingProxyType
 
+from skillian.connectors.base import Connector
 from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.page import Page
@@ -35,7 +37,11 @@ OnResult = Callable[[Engine, Result], Awaitable[None]]
 
 @asynccontextmanager
 async def open_engine(
-    registry: SourceRegistry, top: int, *, keep_rows: bool = False
+    registry: SourceRegistry,
+    top: int,
+    *,
+    keep_rows: bool = False,
+    given: Mapping[str, Connector] = MappingProxyType({}),
 ) -> AsyncGenerator[Engine]:
     """Open the engine over these sources; closing it closes their connections.
 
@@ -43,9 +49,10 @@ async def open_engine(
         registry: The sources.
         top: How many of the largest differences a result lists.
         keep_rows: Whether all rows that differ can be read from it.
+        given: Connectors of connections that have no URL to open, by name.
     """
     memory = Memory(most_rows=math.inf if keep_rows else 0)
-    async with Connections(registry) as connections, aclosing(memory):
+    async with Connections(registry, given) as connections, aclosing(memory):
         yield Engine(registry, Binder(registry, connections), memory, top)
 
 
@@ -75,15 +82,9 @@ async def run_all(
     async def one(comparison: SavedComparison) -> Outcome:
         async with slots:
             start = monotonic()
-            report = partial(on_progress, comparison.name)
             try:
-                report("comparing")
-                unit = "rows" if comparison.is_of_rows else "groups"
-                async with engine.kept(comparison, _progress(report, unit)) as result:
-                    compared = Compared(comparison, monotonic() - start, result)
-                    if on_result is not None:
-                        await on_result(engine, result)
-                    return await explained(engine, compared, depth, report)
+                report = partial(on_progress, comparison.name)
+                return await run_one(engine, comparison, depth, report, on_result)
             except ToolError as error:
                 return Failed(comparison, monotonic() - start, str(error))
             finally:
@@ -92,6 +93,35 @@ async def run_all(
     async with asyncio.TaskGroup() as group:
         tasks = [group.create_task(one(comparison)) for comparison in comparisons]
     return tuple(task.result() for task in tasks)
+
+
+async def run_one(
+    engine: Engine,
+    comparison: SavedComparison,
+    depth: Depth,
+    report: Callable[[str], None],
+    on_result: OnResult | None = None,
+) -> Compared:
+    """Run one comparison.
+
+    Args:
+        engine: Compares.
+        comparison: What to compare.
+        depth: How much detail the report needs.
+        report: Gets the current activity.
+        on_result: Gets the result.
+
+    Raises:
+        ToolError: It cannot be computed.
+    """
+    start = monotonic()
+    report("comparing")
+    unit = "rows" if comparison.is_of_rows else "groups"
+    async with engine.kept(comparison, _progress(report, unit)) as result:
+        compared = Compared(comparison, monotonic() - start, result)
+        if on_result is not None:
+            await on_result(engine, result)
+        return await explained(engine, compared, depth, report)
 
 
 async def explained(

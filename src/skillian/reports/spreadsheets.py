@@ -11,8 +11,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import IO, Any
 
-import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
-
 from skillian.data.engine import Result
 from skillian.data.sql.values import jsonable
 
@@ -80,6 +78,8 @@ class RowSheets:
         sheet_rows: int = SHEET_ROWS,
     ) -> None:
         # Rows go to disk as they arrive, so memory does not grow with them.
+        import xlsxwriter  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs] - another extra
+
         self._book: Book = xlsxwriter.Workbook(file, {"constant_memory": True})
         self._names = names
         self._amounts = _Amounts(self._book)

@@ -142,7 +142,7 @@ async def _compared(
     sources: Path | None,
 ) -> tuple[SchemaDiff, tuple[Proposal, ...]]:
     """The difference of two tables' schemas, and proposals of renamed columns."""
-    from skillian.cli.compare_input import named_tables
+    from skillian.cli.compare_input import named_by_command
     from skillian.data import sql
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
@@ -152,7 +152,7 @@ async def _compared(
     from skillian.data.tables.proposals import proposed_renames
     from skillian.errors import UnknownNameError
 
-    registry, (a, b) = await named_tables(names, sources)
+    registry, (a, b) = await named_by_command(names, sources)
     async with Connections(registry) as connections:
         binder = Binder(registry, connections)
         bound = await binder.bind(a), await binder.bind(b)

@@ -18,7 +18,6 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from skillian.cli.compare_input import saved_comparison
 from skillian.cli.compare_report import (
     INTERRUPTED,
     ReportTarget,
@@ -29,6 +28,7 @@ from skillian.cli.compare_report import (
 from skillian.cli.compare_rows import RowOptions
 from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.named import saved_comparison
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
 from skillian.reports.formats import ROWS, Depth, Format

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Never
 
 from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.declare.definitions import Thresholds
@@ -348,6 +348,16 @@ class ComparisonResult:
     def started(self) -> str:
         """When it was compared, in UTC."""
         return self.proof.snapshot
+
+    @property
+    def columns(self) -> tuple[Never, ...]:
+        """Of whole rows only: the columns that were compared."""
+        return ()
+
+    @property
+    def measures(self) -> tuple[MeasureSummary, ...]:
+        """The measures that were compared, over all groups."""
+        return self.summary.measures
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
+from types import MappingProxyType, TracebackType
 from typing import Self
 
 from pydantic import SecretStr
@@ -185,6 +185,29 @@ class SourceRegistry:
             raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
+    def with_tables(
+        self, urls: Mapping[str, str], sources: Mapping[str, Source]
+    ) -> "SourceRegistry":
+        """These sources and others, which nobody has declared.
+
+        Args:
+            urls: The URLs of the others' connections, by name.
+            sources: The others.
+        """
+        known = self._definitions
+        added = {name: SecretStr(url) for name, url in urls.items()}
+        update = {
+            "connections": {**known.connections, **added},
+            "sources": {**known.sources, **sources},
+        }
+        definitions = known.model_copy(update=update)
+        return SourceRegistry(definitions, self.folder, {*self.undeclared, *sources})
+
+    @property
+    def connections(self) -> tuple[str, ...]:
+        """The names of all connections, in file order."""
+        return tuple(self._definitions.connections)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The names of all sources, in file order."""
@@ -262,11 +285,14 @@ class Connections:
 
     Args:
         registry: The declared connections.
+        given: Connectors of connections that have no URL to open, by name.
     """
 
-    def __init__(self, registry: SourceRegistry) -> None:
+    def __init__(
+        self, registry: SourceRegistry, given: Mapping[str, Connector] = MappingProxyType({})
+    ) -> None:
         self._registry = registry
-        self._open: dict[str, Connector] = {}
+        self._open: dict[str, Connector] = dict(given)
 
     def get(self, name: str) -> Connector:
         """The connector of a connection; raises `UnavailableError` as `connect` does."""

@@ -116,7 +116,7 @@ class _NamedTables:
         address = address_of(name)
         if name in self.sources or address is None:
             return name
-        url = _from_here(address.url)
+        url = from_here(address.url)
         connection = next((known for known, each in self.urls.items() if each == url), None)
         connection = connection or free_name(connection_name(url), self.urls)
         async with Connections(registry_of({connection: url}, {}, Path())) as connections:
@@ -128,7 +128,7 @@ class _NamedTables:
         return source
 
 
-def _from_here(url: str) -> str:
+def from_here(url: str) -> str:
     """A URL whose path, if it is that of a file or a folder, is absolute."""
     if scheme(url) not in PATHS:
         return url

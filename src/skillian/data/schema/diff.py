@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from skillian.connectors.base import Declaration, Table
+from skillian.connectors.base import FRAMES, Declaration, Table
 from skillian.data.schema.engines import UNSIZED, LogicalType
 from skillian.data.schema.matrix import LOSSES, TELLING, Relation, relation
 from skillian.data.schema.types import logical_type
@@ -313,7 +313,8 @@ def _of_pair(
         is_finding = not pair.is_guessed and _is_type_finding(pair, tables[0].engine)
         may_fit = (
             is_finding
-            and tables[0].engine != tables[1].engine
+            # The types of a data frame say what it holds, and promise nothing of other values.
+            and (tables[0].engine != tables[1].engine or tables[0].engine == FRAMES)
             and pair.relation.kind == "loses"
             and TELLING.issuperset(pair.relation.losses)
         )

@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from skillian.connectors.base import FRAMES
+
 Family = Literal[
     "boolean",
     "integer",
@@ -232,6 +234,7 @@ TYPES: Mapping[str, Mapping[str, LogicalType]] = {
         "json": _JSON,
     },
     "files": _DUCKDB,  # which reads them
+    FRAMES: _DUCKDB,
     "spark": {
         "boolean": _BOOLEAN,
         "tinyint": _integer(8),
@@ -282,5 +285,5 @@ Numbers in brackets replace digits, scale or length here. Years before 1 and aft
 the infinities are left out: not all engines hold them, and hardly a column needs them.
 """
 
-UNSIZED = frozenset({"duckdb", "sqlite", "files", "spark", "clickhouse"})
+UNSIZED = frozenset({"duckdb", "sqlite", "files", FRAMES, "spark", "clickhouse"})
 """The engines whose texts usually have no stated length."""

@@ -170,8 +170,9 @@ class DifferingRows:
                 count += 1
                 yield batch
         if not count:
-            fields = [(each.alias, _arrow.string()) for each in self._output()]
-            yield _arrow.RecordBatch.from_pylist([], schema=_arrow.schema(fields))
+            names = [each.alias for each in self._output()]
+            nothing = [_arrow.nulls(0, _arrow.string()) for _ in names]  # loads no pandas
+            yield _arrow.RecordBatch.from_arrays(nothing, names=names)
 
     async def columns(self) -> PageColumns:
         """What pages can be ordered and filtered by."""

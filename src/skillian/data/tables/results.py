@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Never
 
 from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
@@ -341,6 +341,11 @@ class TableResult:
     sentences: tuple[str, ...] = ()
     cache_key: str = ""
     kind: ClassVar = "rows"
+
+    @property
+    def measures(self) -> tuple[Never, ...]:
+        """Of groups only: the measures that were compared."""
+        return ()
 
     @property
     def key_columns(self) -> tuple[str, ...]:

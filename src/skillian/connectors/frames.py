@@ -1,0 +1,84 @@
+"""Data frames of this process as tables: Arrow data that a private DuckDB reads where it is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from skillian.connectors.base import FRAMES, Table
+from skillian.connectors.duckdb.connector import EngineConnector
+from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
+from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
+from skillian.errors import UnavailableError
+
+_SCHEMA = "main"
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """A data frame.
+
+    Attributes:
+        rows: Its rows, a `pyarrow.Table`.
+        inferred: Whether types were guessed from values, as those of Python objects.
+    """
+
+    rows: Any
+    inferred: bool = False
+
+
+class FramesConnector(EngineConnector):
+    """A `Connector` to data frames.
+
+    Args:
+        frames: The data frames, by the names of their tables.
+    """
+
+    keeps_catalog = True
+
+    def __init__(self, frames: Mapping[str, Frame]) -> None:
+        self._frames = dict(frames)
+        full = "there is not enough space left for the comparison"
+        self._engine = DuckDBEngine("the data frames", Setup({}, full), STREAM_TIMEOUT_SECONDS)
+        self._tables: tuple[Table, ...] = ()
+        self._looking = asyncio.Lock()
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - they have none
+        """Raise `UnavailableError`, because data frames have no URL."""
+        raise UnavailableError(f"connection {name!r}: data frames have no URL")
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """The data frames as tables."""
+        async with self._looking:
+            if not self._tables:
+                self._tables = await self._engine.call(self._created)
+        return self._tables
+
+    @asynccontextmanager
+    async def engine_for(self, statement: str) -> AsyncGenerator[DuckDBEngine]:  # noqa: ARG002 - it reads all of them
+        """The DuckDB that reads the data frames."""
+        await self.catalog()
+        yield self._engine
+
+    async def aclose(self) -> None:
+        """Interrupt running statements and forget the data frames."""
+        await self._engine.aclose()
+        self._tables = ()
+
+    def _created(self, cursor: Cursor) -> tuple[Table, ...]:
+        return tuple(_created(cursor, name, frame) for name, frame in self._frames.items())
+
+
+def _created(cursor: Cursor, name: str, frame: Frame) -> Table:
+    # The view names the Arrow data by its address: the connector holds the data as long as DuckDB.
+    rows = cursor.from_arrow(frame.rows)
+    rows.create_view(name)
+    types = (column_type(str(kind)) for kind in rows.types)
+    columns = dict(zip(rows.columns, types, strict=True))
+    return Table(_SCHEMA, name, columns, engine=FRAMES, inferred=frame.inferred)

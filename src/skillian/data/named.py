@@ -1,0 +1,184 @@
+"""Tables that a command line or a program names, as sources, and what to compare of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlencode
+
+from pydantic import ValidationError
+
+from skillian.connectors import PATHS, scheme
+from skillian.connectors.base import path_of
+from skillian.connectors.files.connector import SUFFIXES, is_table
+from skillian.connectors.files.options import split_name
+from skillian.data.declare.document import reason_of
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.relation import SourceOfTable, address_of, bare_tables, declared_name
+from skillian.errors import InvalidInputError, SourceNotFoundError
+
+
+def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
+    """The comparison of these fields; raises `InvalidInputError` with what is wrong."""
+    try:
+        return SavedComparison.model_validate(content)
+    except ValidationError as error:
+        faults = (
+            ": ".join(filter(None, (".".join(map(str, each["loc"])), reason_of(each))))
+            for each in error.errors()
+        )
+        raise InvalidInputError("; ".join(faults)) from None
+
+
+async def named_tables(
+    names: Sequence[str],
+    path: Path,
+    note: Callable[[str], None],
+    as_source: SourceOfTable | None = None,
+    *,
+    is_stated: bool,
+) -> tuple[SourceRegistry, tuple[str, ...]]:
+    """The named tables as sources, and the names of these sources.
+
+    Args:
+        names: The tables: files, addresses of tables, or declared sources.
+        path: The `sources.yaml`.
+        note: Gets a remark on how a name is read.
+        as_source: Makes a source of a table that nobody has declared.
+        is_stated: Whether somebody has named the `sources.yaml`, which then must exist.
+
+    Raises:
+        ToolError: A name is wrong, or a table cannot be read.
+        ConfigurationError: The `sources.yaml` has faults.
+    """
+    declared = _declared(names, path, is_stated=is_stated)
+    for name in names:
+        source = None if declared is None else declared_name(name, declared)
+        if source is None:
+            _check_name(name, declared, path)
+        elif source != name:
+            note(f"{name} is read as {path} declares it: source {source}")
+    return await bare_tables(names, declared, as_source)
+
+
+def _declared(names: Sequence[str], path: Path, *, is_stated: bool) -> SourceRegistry | None:
+    """The sources that are declared; None if there are none, or no name can mean one."""
+    needed = is_stated or any(address_of(name) is None for name in names)
+    return SourceRegistry.load(path) if needed and (is_stated or path.exists()) else None
+
+
+def with_known_names(options: Mapping[str, Any], registry: SourceRegistry) -> dict[str, Any]:
+    """The options with the names that the first source has, where only their case differs."""
+    source = registry.get(options["a"])
+    names = [*source.dimensions, *source.measures]
+
+    def known(name: str) -> str:
+        alike = [each for each in names if each.casefold() == name.casefold()]
+        return alike[0] if name not in names and len(alike) == 1 else name
+
+    align_on = options["align_on"]
+    return {
+        **options,
+        "measures": [known(name) for name in options["measures"]],
+        "align_on": align_on and [known(name) for name in align_on],
+        "filters": {known(name): test for name, test in options["filters"].items()},
+    }
+
+
+def is_file(name: str) -> bool:
+    """Whether a name is that of a file; `#` separates a workbook from one of its sheets."""
+    file = split_name(name)[0]
+    return any(is_table(Path(part)) for part in (file, file.partition("#")[0]))
+
+
+def with_options(name: str, options: Sequence[str] = ()) -> str:
+    """The name of a table: a database file by its URL, any other file with its options."""
+    file, _, table = name.partition("#")
+    kind = _database(Path(file))
+    if kind and not is_file(name):
+        return f"{kind}:///{Path(file).absolute()}" + (f"#{table}" if table else "")
+    if not options:
+        return name
+    path, query = split_name(name)
+    pairs = (option.partition("=") for option in options)
+    stated = urlencode([(key, value) for key, _, value in pairs], quote_via=quote)
+    named = f"files:///{Path(path).absolute()}" if Path(path).is_dir() else path
+    return f"{named}?{'&'.join(part for part in (query, stated) if part)}"
+
+
+def _database(path: Path) -> str:
+    """The scheme of a database file by how it starts; empty for any other file."""
+    if not path.is_file():  # opening a pipe would wait for its writer
+        return ""
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except OSError:
+        return ""
+    return (
+        "sqlite"
+        if start.startswith(b"SQLite format 3")
+        else ("duckdb" if start[8:12] == b"DUCK" else "")
+    )
+
+
+def check_file(name: str) -> None:
+    """Raise `InvalidInputError` if there is no file of this name."""
+    file = split_name(name)[0]
+    candidates = [Path(file), Path(file.partition("#")[0])]
+    if not any(path.exists() for path in candidates):
+        raise InvalidInputError(f"there is no file {name!r} in {Path.cwd()}")
+    if all(path.is_dir() for path in candidates):
+        raise InvalidInputError(f"{name!r} is a folder; name a file in it")
+
+
+def _check_name(name: str, declared: SourceRegistry | None, path: Path) -> None:
+    """Explain a name that is neither a declared source nor the address of a table that exists.
+
+    Args:
+        name: The name on the command line.
+        declared: The declared sources; None if the file that declares them does not exist.
+        path: The path of that file.
+
+    Raises:
+        InvalidInputError: It is not the name of a file that can be compared.
+        SourceNotFoundError: No such source is declared.
+    """
+    address = address_of(name)
+    if address is not None:
+        _check_path(address.url)
+    elif is_file(name):
+        check_file(name)
+    elif Path(name).exists() or Path(name).suffix:
+        raise InvalidInputError(
+            f"{name!r} is not a file that can be compared; supported suffixes:"
+            f" {', '.join(sorted(SUFFIXES))}; a table of a database is named by its URL, such"
+            " as sqlite:///shop.sqlite#orders"
+        )
+    elif declared is not None:
+        raise SourceNotFoundError(name, declared.names)
+    else:
+        raise InvalidInputError(
+            f"{name!r} is not a file or the URL of a table, and there is no {path} that"
+            " declares it as a source; write a first one with: skillian sources infer URL"
+        )
+
+
+def _check_path(url: str) -> None:
+    """Raise `InvalidInputError` if the path in a URL leads nowhere."""
+    kind = scheme(url)
+    if kind not in PATHS:
+        return
+    path = path_of(url, Path())
+    plain = path_of(url.partition("?")[0], Path())
+    before, mark, table = str(plain).rpartition("#")
+    if mark and Path(before).exists():
+        raise InvalidInputError(
+            f"{table!r} is not the name of a table; write one without slashes and `@` after the"
+            f" `#`, such as {kind}:///{before}#orders"
+        )
+    if not path.exists() and not plain.exists():
+        hint = "" if plain.is_absolute() else f"; for /{plain} write {kind}:////{plain}"
+        raise InvalidInputError(f"there is no {str(plain)!r} in {Path.cwd()}{hint}")

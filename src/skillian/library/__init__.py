@@ -1,0 +1,1 @@
+"""Comparisons in a program, a test or a notebook; `skillian` itself has the public names."""

@@ -1,0 +1,58 @@
+"""The rows that differ, after their comparison: a temporary file of Arrow data."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import AsyncGenerator, AsyncIterable, Sequence
+from pathlib import Path
+from typing import Any
+from weakref import finalize
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+from pyarrow import compute  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ArrowBatch
+from skillian.connectors.scratch import scratch
+
+_arrow: Any = pa  # pyarrow carries no types
+_compute: Any = compute
+
+
+class KeptRows:
+    """The rows of one comparison; their file is removed with this object.
+
+    It is mapped into memory while somebody reads it, so that memory does not grow with the rows.
+    """
+
+    def __init__(self) -> None:
+        with tempfile.NamedTemporaryFile(dir=scratch(), suffix=".arrow", delete=False) as file:
+            self._path = Path(file.name)
+        finalize(self, self._path.unlink, missing_ok=True)
+
+    async def write(self, batches: AsyncIterable[ArrowBatch]) -> None:
+        """Store all rows; the first batch may be empty and has the columns."""
+        writer: Any = None
+        try:
+            async for batch in batches:
+                if writer is None:
+                    writer = _arrow.ipc.new_file(str(self._path), batch.schema)
+                await asyncio.to_thread(writer.write_batch, batch)
+        finally:
+            if writer is not None:
+                await asyncio.to_thread(writer.close)
+
+    def table(self, classes: Sequence[str] | None = None) -> Any:
+        """The rows as a `pyarrow.Table`, all or those of some classes."""
+        with _arrow.memory_map(str(self._path)) as file:
+            table = _arrow.ipc.open_file(file).read_all()
+        if classes is None:
+            return table
+        return table.filter(_compute.is_in(table["class"], value_set=_arrow.array(classes)))
+
+    async def batches(self) -> AsyncGenerator[ArrowBatch]:
+        """Yield the rows in batches; without any, an empty one."""
+        with _arrow.memory_map(str(self._path)) as file:
+            reader = _arrow.ipc.open_file(file)
+            for number in range(reader.num_record_batches):
+                yield reader.get_batch(number)

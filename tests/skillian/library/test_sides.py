@@ -1,0 +1,241 @@
+"""What `skillian.compare` compares: data frames of each kind, files, databases, queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+import pytest
+from tests.support.postgres import Database
+
+import skillian
+from skillian.errors import InvalidInputError, QueryError, SkillianError
+
+_arrow: Any = pa  # pyarrow carries no types
+ROWS: dict[str, list[Any]] = {
+    "id": [1, 2, 3],
+    "name": ["Ann", "Bob", None],
+    "amount": [Decimal("1.10"), Decimal("2.20"), None],
+    "day": [date(2026, 1, 1), None, date(2026, 1, 3)],
+    "at": [datetime(2026, 1, 1, 12, tzinfo=UTC), None, datetime(2026, 1, 3, tzinfo=UTC)],
+    "open": [True, False, None],
+}
+OTHER = ROWS | {"name": ["Ann", "Bobby", None]}
+KINDS: dict[str, Callable[[dict[str, list[Any]]], Any]] = {
+    "arrow": _arrow.table,
+    "reader": lambda rows: _arrow.table(rows).to_reader(),
+    "polars": pl.DataFrame,
+    "lazy": pl.LazyFrame,
+    "pandas": pd.DataFrame,
+    "pandas of Arrow": lambda rows: _arrow.table(rows).to_pandas(types_mapper=pd.ArrowDtype),
+    "relation": lambda rows: _relation(_arrow.table(rows)),
+}
+
+
+def _relation(table: Any) -> Any:
+    return duckdb.connect().from_arrow(table)
+
+
+@pytest.mark.parametrize("other", KINDS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_frames_of_each_kind_are_compared_with_each_other(kind: str, other: str) -> None:
+    a, b = KINDS[kind], KINDS[other]
+    assert skillian.compare(a(ROWS), b(ROWS), key="id").equal
+    found = skillian.compare(a(ROWS), b(OTHER), key="id")
+    assert [row["name b"] for row in found.rows().to_arrow().to_pylist()] == ["Bobby"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (
+            _arrow.array(["x", "y"]).dictionary_encode(),
+            _arrow.array(["x", "z"]).dictionary_encode(),
+        ),
+        (
+            _arrow.array(["x", "y"], _arrow.large_string()),
+            _arrow.array(["x", "z"], _arrow.string_view()),
+        ),
+        (_arrow.array([[1, 2], [3]]), _arrow.array([[1, 2], [4]])),
+        (_arrow.array([{"p": 1}, {"p": 2}]), _arrow.array([{"p": 1}, {"p": 3}])),
+        (_arrow.array([b"x", b"y"]), _arrow.array([b"x", b"z"], _arrow.large_binary())),
+        (_arrow.array([time(1), time(2)]), _arrow.array([time(1), time(3)])),
+        (_arrow.array([1.5, 2.5], _arrow.float16()), _arrow.array([1.5, 2.0], _arrow.float32())),
+        (
+            _arrow.array([Decimal("1.10"), Decimal("2.20")], _arrow.decimal256(40, 2)),
+            _arrow.array([Decimal("1.1"), Decimal("2.3")], _arrow.decimal64(5, 1)),
+        ),
+        (_arrow.array([1, 2], _arrow.uint64()), _arrow.array([1, 3], _arrow.int8())),
+        (
+            _arrow.array([1, 2], _arrow.timestamp("ns")),
+            _arrow.array([1, 3], _arrow.timestamp("ns")),
+        ),
+        (
+            _arrow.array([1, 2], _arrow.timestamp("s", "Europe/Berlin")),
+            _arrow.array([1, 3], _arrow.timestamp("s", "UTC")),
+        ),
+        (_arrow.array([float("nan"), 1.0]), _arrow.array([float("nan"), float("inf")])),
+        (_arrow.nulls(2), _arrow.array([None, "x"])),
+    ],
+    ids=lambda array: str(array.type),
+)
+def test_a_type_of_arrow_is_compared_exactly(one: Any, other: Any) -> None:
+    a, b = (_arrow.table({"id": [1, 2], "v": each}) for each in (one, other))
+    found = skillian.compare(a, b, key="id", accept="schema:*")
+    assert found.rows().to_arrow()["id"].to_pylist() == [2], found.summary
+    again = skillian.compare(a, _arrow.table({"id": [1, 2], "v": one}), key="id")
+    assert again.equal, again.summary
+
+
+def test_the_named_levels_of_an_index_are_columns() -> None:
+    a = pd.DataFrame({"v": [1, 2]}, index=pd.Index([7, 8], name="id"))
+    b = pd.DataFrame({"id": [8, 7], "v": [2, 1]}, index=[5, 6])
+    found = skillian.compare(a, b, key="id", accept="schema:*")
+    assert found.equal, found.summary
+    assert [column.a for column in found.columns] == ["v"]
+    levels = pd.MultiIndex.from_tuples([(7, "x"), (8, "y")], names=["id", None])
+    found = skillian.compare(a.set_axis(levels), b, key="id")
+    assert found.counts["matched"] == 2
+
+
+def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
+    frame = pd.DataFrame({"v": [1, 2]}, index=pd.Index([7, 8], name="id"))
+    skillian.compare(frame, frame)
+    assert list(frame.columns) == ["v"]
+
+
+@pytest.mark.parametrize(
+    ("frame", "words"),
+    [
+        (pd.DataFrame({"id": [1, 2], "v": [1, "x"]}), "'v'|column v"),
+        (pd.DataFrame([[1, 2]], columns=["id", "ID"]), "columns 'id' and 'ID' have the same name"),
+        (pd.DataFrame([[1, 2]], columns=["id", "id"]), "columns 'id' and 'id' have the same name"),
+        (_arrow.table([[1], [2]], names=["v", "v"]), "columns 'v' and 'v' have the same name"),
+        (
+            pd.DataFrame({"id": [1]}, index=pd.Index([1], name="id")),
+            "columns 'id' and 'id' have the same name",
+        ),
+        ([1, 2], "cannot be compared; compare a path"),
+    ],
+)
+def test_a_frame_that_is_not_a_table_is_refused(frame: Any, words: str) -> None:
+    with pytest.raises(InvalidInputError, match=words) as caught:
+        skillian.compare(pd.DataFrame({"id": [1]}), frame, names=("old", "new"))
+    assert "new" in str(caught.value)
+
+
+def test_a_value_that_arrow_holds_and_duckdb_does_not_is_refused() -> None:
+    wide = _arrow.array([Decimal(10**50)], _arrow.decimal256(60, 0))
+    with pytest.raises(SkillianError, match="38"):
+        skillian.compare(_arrow.table({"id": wide}), _arrow.table({"id": wide}))
+
+
+def test_a_frame_is_compared_with_files_and_tables(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame({"id": [1, 2], "name": ["Ann", "Bob"]})
+    frame.write_csv("people.csv")
+    frame.write_parquet("people.parquet")
+    frame.write_ndjson("people.jsonl")
+    with duckdb.connect("shop.duckdb") as shop:
+        shop.execute("CREATE TABLE people AS SELECT * FROM frame")
+    for other in (
+        "people.csv",
+        Path("people.parquet"),
+        tmp_path / "people.jsonl",
+        "shop.duckdb#people",
+        "duckdb:///shop.duckdb#people",
+        skillian.sql("SELECT id, name FROM people", "duckdb:///shop.duckdb"),
+    ):
+        found = skillian.compare(other, frame, key="id", accept="schema:*")
+        assert found.equal, found.summary
+
+
+def test_two_queries_of_one_database_are_compared_in_it(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as shop:
+        shop.execute("CREATE TABLE t AS SELECT 1 AS id, 'x' AS v UNION ALL SELECT 2, 'y'")
+    url = f"duckdb:///{path}"
+    a = skillian.sql("SELECT id, v FROM t", url)
+    b = skillian.sql("SELECT id, v FROM t WHERE id = 1", url)
+    found = skillian.compare(a, b, key="id", names=("all", "one"))
+    assert found.sentences[0] == "1 row is only in all; 1 row matches."
+    assert url not in repr(a)
+    sums = skillian.compare(a, b, measures="id", by="v")
+    assert sums.counts["missing_in_b"] == 1
+
+
+def test_a_query_that_is_not_one_select_is_refused(tmp_path: Path) -> None:
+    url = f"duckdb:///{tmp_path / 'shop.duckdb'}"
+    with pytest.raises(QueryError):
+        skillian.compare(skillian.sql("DROP TABLE t", url), _arrow.table(ROWS))
+
+
+def test_a_frame_is_compared_with_a_table_of_postgresql(postgres_database: Database) -> None:
+    postgres_database.execute(
+        "CREATE TABLE people (id integer PRIMARY KEY, name text, amount numeric(10, 2));"
+        "INSERT INTO people VALUES (1, 'Ann', 1.10), (2, 'Bob', 2.20), (3, NULL, NULL)"
+    )
+    frame = pl.DataFrame({name: ROWS[name] for name in ("id", "name", "amount")})
+    url = postgres_database.url
+    found = skillian.compare(f"{url}#people", frame, key="id", accept="schema:*")
+    assert found.equal, found.summary
+    changed = frame.with_columns(amount=pl.col("amount") + Decimal("0.01"))
+    query = skillian.sql("SELECT id, amount FROM people", url)
+    found = skillian.compare(query, changed, key="id", columns=["amount"])
+    assert found.counts["differing"] == 2, found.summary
+    sums = skillian.compare(f"{url}#people", changed, measures=["amount"], by=["name"])
+    assert [row["amount b - a"] for row in sums.rows().to_arrow().to_pylist()] == [
+        Decimal("0.01"),
+        Decimal("0.01"),
+    ]
+
+
+def test_declared_sources_are_found(tmp_path: Path) -> None:
+    (tmp_path / "old.csv").write_text("Id,Amount\n1,2.50\n2,3.50\n")
+    (tmp_path / "sources.yaml").write_text(
+        "connections: {files: 'files:///.'}\n"
+        "sources:\n"
+        "  old:\n"
+        "    connection: files\n"
+        "    table: old.csv\n"
+        "    dimensions: {id: {column: Id}}\n"
+        "    measures: {amount: {column: Amount, aggregation: sum}}\n"
+    )
+    frame = pl.DataFrame({"id": [1, 2], "amount": [Decimal("2.50"), Decimal("3.51")]})
+    found = skillian.compare(
+        "old", frame, measures="amount", by="id", sources=tmp_path / "sources.yaml"
+    )
+    assert found.counts["match"] == 1
+    with pytest.raises(SkillianError, match="nearest first: old"):
+        skillian.compare("odl", frame, sources=tmp_path / "sources.yaml")
+
+
+def test_a_frame_may_have_the_name_of_another_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    frame = pl.DataFrame({"id": [1]})
+    frame.write_csv("b.csv")
+    assert skillian.compare("b.csv", frame, names=("a", "b.csv")).equal
+
+
+def test_nothing_is_left_open() -> None:
+    def opened() -> int:
+        return len([*Path("/proc/self/fd").iterdir()])
+
+    skillian.compare(_arrow.table(ROWS), _arrow.table(OTHER))
+    before = opened()
+    for _ in range(3):
+        found = skillian.compare(_arrow.table(ROWS), _arrow.table(OTHER))
+        assert len(found.rows()) == 1
+        del found
+    assert opened() == before
