@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import aclosing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypedDict, Unpack, cast
@@ -12,15 +11,14 @@ from skillian.data.comparison import TOP
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.named import saved_comparison, with_known_names
 from skillian.data.engine import Engine, Result
+from skillian.data.named import saved_comparison, with_known_names
 from skillian.errors import InvalidInputError, nearest, quoted
 from skillian.library.comparison import Comparison
 from skillian.library.kept import KeptRows
 from skillian.library.running import run
 from skillian.library.sides import sides_of
 from skillian.reports.formats import GROUPS, Depth
-from skillian.reports.outcome import Compared
 from skillian.reports.running import open_engine, run_one
 
 _DEPTH = Depth(groups=GROUPS)

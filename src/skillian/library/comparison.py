@@ -83,9 +83,7 @@ class Comparison:
         remarks: How the sides were read.
     """
 
-    def __init__(
-        self, outcome: Compared, kept: KeptRows, remarks: Sequence[str] = ()
-    ) -> None:
+    def __init__(self, outcome: Compared, kept: KeptRows, remarks: Sequence[str] = ()) -> None:
         self._outcome = outcome
         self._kept = kept
         self._remarks = tuple(remarks)

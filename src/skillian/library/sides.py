@@ -20,8 +20,8 @@ from skillian.data.declare.files import measured_source
 from skillian.data.declare.infer import connection_name
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.named import named_tables, with_options
-from skillian.data.sql.admission import admit_query
 from skillian.data.query.relation import SourceOfTable, bare_source, free_name, from_here
+from skillian.data.sql.admission import admit_query
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.frames import frame_of, is_frame
 from skillian.settings import Settings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from decimal import Decimal
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 from skillian.bundled.code_results import (
     LONGEST_ERROR,

@@ -9,7 +9,6 @@ from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.data.schema.diff import distinct_names
 from skillian.web.comparison.schema import show_table
 from skillian.web.comparison.verdict import (
-    FILES,
     Conclusion,
     Figure,
     Verdict,
@@ -36,7 +35,6 @@ def verdict_on(result: ComparisonResult) -> Verdict:
         sentence=_sentence(result, names),
         figures=_figures(result, names),
         findings=(*(each.note for each in measures if each.note), *result.findings),
-        files=FILES,
         cache_key=result.cache_key,
     )
 

@@ -17,7 +17,6 @@ from skillian.web.comparison.sql import sql_panel
 from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
 from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.verdict import (
-    REPORTS,
     Conclusion,
     Figure,
     Verdict,
@@ -110,7 +109,6 @@ def _verdict(result: RowsResult) -> Verdict:
             Figure("Rows without an equal one", unequal, note=matched),
         ),
         findings=result["notes"],
-        files=REPORTS,
         cache_key=result["cache_key"],
     )
 

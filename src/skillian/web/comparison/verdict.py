@@ -21,10 +21,13 @@ _OPERATORS: Mapping[str, str] = {
     "lte": "≤",
     "lt": "<",
 }
-REPORTS = (("HTML report", "report.html", "html"), ("JSON", "report.json", "json"))
-"""The name, the path and the suffix of each report on a comparison."""
-FILES = (("CSV", "rows.csv", "csv"), ("XLSX", "rows.xlsx", "xlsx"), *REPORTS)
-"""The same for a comparison of measures, whose groups can be downloaded too."""
+FILES = (
+    ("CSV", "rows.csv", "csv"),
+    ("XLSX", "rows.xlsx", "xlsx"),
+    ("HTML report", "report.html", "html"),
+    ("JSON", "report.json", "json"),
+)
+"""The name, the path and the suffix of each download of a comparison."""
 _NAMED = 3
 
 
@@ -69,7 +72,6 @@ class Verdict:
         sentence: The result in a sentence; its parts are texts, and cells such as amounts.
         figures: The number of each side, and the gap.
         findings: What else stands out, in sentences.
-        files: The downloads.
         cache_key: The key of the comparison.
     """
 
@@ -80,7 +82,6 @@ class Verdict:
     sentence: Sequence[str]
     figures: Sequence[Figure]
     findings: Sequence[str]
-    files: Sequence[tuple[str, str, str]]
     cache_key: str
 
     def show(self, level: Literal[1, 2], said: str = "") -> None:
@@ -95,7 +96,7 @@ class Verdict:
             with ui.element("div").classes("line"):
                 a, b = map(printable, self.names)
                 Heading(f"{a} and {b}", level).classes("grow")
-                _downloads(self.cache_key, self.files)
+                _downloads(self.cache_key)
             with ui.element("ul").classes("scope").props('aria-label="Scope"'):
                 with ui.element("li"), ui.element("span").classes("soft"):
                     ui.label("Compared")
@@ -162,12 +163,12 @@ def _item(sentence: str) -> None:
         ui.label(printable(sentence))
 
 
-def _downloads(cache_key: str, files: Sequence[tuple[str, str, str]]) -> None:
-    """Link to the service's own routes; tables hold the groups that differ."""
+def _downloads(cache_key: str) -> None:
+    """Link to the service's own routes; tables hold all that differs."""
     with ui.element("div").classes("downloads line") as group:
         group.props["role"] = "group"
         group.props["aria-label"] = "Downloads"
-        for name, path, suffix in files:
+        for name, path, suffix in FILES:
             with ui.element("a").classes("download small") as link:
                 link.props["href"] = f"/comparisons/{cache_key}/{path}"
                 link.props["download"] = f"comparison-{cache_key[:12]}.{suffix}"

@@ -42,7 +42,7 @@ async def test_groups_come_as_a_workbook(client: Client) -> None:
     kind, data = await downloaded(client, path, status="match")
     assert kind.endswith("spreadsheetml.sheet")
     book = CalamineWorkbook.from_filelike(io.BytesIO(data))
-    assert len(book.get_sheet_by_name("Groups").to_python()) == 1 + 7
+    assert len(book.get_sheet_by_name("Rows").to_python()) == 1 + 7
 
 
 async def test_the_report_as_json(client: Client) -> None:

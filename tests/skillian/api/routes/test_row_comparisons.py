@@ -62,12 +62,40 @@ async def test_a_result_that_is_too_long_is_stored_without_its_values(
     assert "are not stored" in stored["sentences"][-1]
 
 
-@pytest.mark.parametrize("part", ["rows", "rows.csv", "rows.xlsx"])
-async def test_whole_rows_have_no_groups(client: Client, part: str) -> None:
-    key = (await compared(client))["cache_key"]
-    async with client.get(f"/comparisons/{key}/{part}") as answer:
-        assert answer.status == 409
-        assert (await answer.json())["code"] == "rows_compared"
+async def test_all_rows_that_differ_come_in_pages_and_files_of_another_process_too(
+    serve: Serve,
+) -> None:
+    changes = {"source_b": "bpc_reporting", "map": {"HSL": "signed_data"}}
+    async with serve() as one, serve() as other:
+        body = await compared(one, **changes)
+        total = body["rows"]["only_in_a"] + body["rows"]["only_in_b"]
+        for client in (one, other):
+            path = f"/comparisons/{body['cache_key']}/rows"
+            async with client.get(path, params={"status": "only_in_b", "limit": 2}) as answer:
+                page = await answer.json()
+            rows = sum(row["rows_b"] - row["rows_a"] for row in page["rows"])
+            assert len(page["rows"]) == rows == 2
+            assert {row["status"] for row in page["rows"]} == {"only_in_b"}
+            async with client.get(f"{path}.jsonl") as answer:
+                assert answer.content_type == "application/jsonl"
+                lines = [json.loads(line) for line in (await answer.text()).splitlines()]
+            assert sum(abs(line["rows a"] - line["rows b"]) for line in lines) == total
+            for form, begin in (("csv", b"\xef\xbb\xbf"), ("xlsx", b"PK"), ("parquet", b"PAR1")):
+                async with client.get(f"{path}.{form}", params={"limit": "1"}) as answer:
+                    assert answer.status == 422  # a file has no pages
+                async with client.get(f"{path}.{form}") as answer:
+                    assert (await answer.read()).startswith(begin)
+
+
+async def test_a_page_of_rows_says_what_is_wrong_with_it(client: Client) -> None:
+    path = f"/comparisons/{(await compared(client))['cache_key']}/rows"
+    for query in (
+        {"status": "major_diff"},
+        {"order": json.dumps({"column": "a", "of": "nothing"})},
+        {"where": json.dumps([{"column": "gap", "of": "company", "filter": 1}])},
+    ):
+        async with client.get(path, params=query) as answer:
+            assert answer.status == 422, query
 
 
 async def test_it_runs_in_the_background(client: Client) -> None:

@@ -54,12 +54,14 @@ async def test_two_files_are_compared_and_deleted(serve: Serve, tmp_path: Path) 
         async with server.get(f"{path}/report.html") as report:
             assert "same.csv" in await report.text()
         async with server.get(f"{path}/rows") as rows:
-            assert (rows.status, (await rows.json())["code"]) == (409, "rows_compared")
+            page = await rows.json()
+        assert [row["status"] for row in page["rows"]] == ["differing", "only_in_a", "only_in_b"]
         async with server.get("/uploads") as listed:
             assert [each["id"] for each in await listed.json()] == [a["id"], b["id"]]
         async with server.delete(f"/uploads/{a['id']}") as deleted:
             assert deleted.status == 204
-        for gone in (path, f"{path}/report.html", f"/uploads/{a['id']}"):
+        gone_with_it = path, f"{path}/report.html", f"{path}/rows", f"{path}/rows.csv"
+        for gone in (*gone_with_it, f"/uploads/{a['id']}"):
             async with server.get(gone) as missing:
                 assert missing.status == 404
         assert await server.service.store.comparisons.find(result["cache_key"]) is None
@@ -92,7 +94,8 @@ async def test_another_key_sees_neither_files_nor_results(serve: Serve, tmp_path
         assert (status, refused["code"]) == (404, "upload_not_found")
         key = result["cache_key"]
         paths = [f"/uploads/{a['id']}"] + [
-            f"/comparisons/{key}{end}" for end in ("", "/report.html", "/report.json", "/rows")
+            f"/comparisons/{key}{end}"
+            for end in ("", "/report.html", "/report.json", "/rows", "/rows.parquet")
         ]
         for path in paths:
             async with server.get(path, headers=other) as hidden:

@@ -8,7 +8,7 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd  # type: ignore[import-untyped]
+import pandas as pd
 
 _KINDS: dict[str, Any] = {
     "text": "Zürich",

@@ -1,0 +1,153 @@
+"""Pages of the rows that differ: classes, order, filters and search, against plain Python."""
+
+from __future__ import annotations
+
+import asyncio
+import csv
+from collections.abc import Callable
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.asking import rows_asked
+
+from skillian.data.comparison.cache import Memory
+from skillian.data.comparison.page import ColumnFilter, Order, Page
+from skillian.data.declare.sources import Connections
+from skillian.data.engine import Engine
+from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
+from skillian.data.tables.differing import DifferingRow
+from skillian.errors import InvalidInputError, ToolError
+
+A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
+B = {n: (name, amount + (n % 2), n % 5) for n, (name, amount, _) in A.items() if n % 10}
+B |= {n: ("new", Decimal(1), 1) for n in range(100, 104)}
+
+DIFFERING = {n for n in A if n in B and A[n] != B[n]}
+EXPECTED = [*sorted(DIFFERING), *sorted({*A} - {*B}), *sorted({*B} - {*A})]
+
+
+def _write(path: Path, rows: dict[int, tuple[str, Decimal, int]]) -> str:
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["id", "name", "amount", "code"])
+        writer.writerows([n, *row] for n, row in rows.items())
+    return str(path)
+
+
+def paged(folder: Path, *pages: Page, most_rows: float = 1000) -> list[Any]:
+    """The rows and the total of each page, or the error that it ends with."""
+
+    async def work() -> list[Any]:
+        names = [_write(folder / "a.csv", A), _write(folder / "b.csv", B)]
+        registry, (a, b) = await bare_tables(names)
+        memory = Memory(most_rows=most_rows)
+        async with Connections(registry) as connections:
+            engine = Engine(registry, Binder(registry, connections), memory)
+            try:
+                key = (await engine.compare(rows_asked(a, b, key=("id",)))).cache_key
+                return [await _page(engine, key, page) for page in pages]
+            finally:
+                await memory.aclose()
+
+    return asyncio.run(work())
+
+
+async def _page(engine: Engine, key: str, page: Page) -> Any:
+    try:
+        found = await engine.rows(key, page)
+    except ToolError as error:
+        return error
+    return found.rows, found.total
+
+
+def _ids(page: tuple[tuple[DifferingRow, ...], int]) -> list[object]:
+    return [row.key["id"] for row in page[0]]
+
+
+def test_all_rows_come_once_in_the_order_of_classes_and_keys(tmp_path: Path) -> None:
+    pages = paged(tmp_path, *(Page((), at, 10) for at in range(0, len(EXPECTED) + 10, 10)))
+    assert [each for page in pages for each in _ids(page)] == EXPECTED
+    assert {total for _, total in pages} == {len(EXPECTED)}
+    first = pages[0][0][0]
+    assert first.to_dict() == {
+        "key": {"id": 1},
+        "status": "differing",
+        "rows_a": 1,
+        "rows_b": 1,
+        "cells": {
+            "name": {"a": "same", "b": "same", "differs": False},
+            "amount": {"a": "0.25", "b": "1.25", "differs": True},
+            "code": {"a": 1, "b": 1, "differs": False},
+        },
+    }
+
+
+CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
+    (Page(("only_in_a",)), lambda n: n not in B),
+    (Page(("only_in_b", "only_in_a")), lambda n: n not in B or n not in A),
+    (
+        Page((), where=(ColumnFilter(column="a", of="amount", filter={"gte": 5}),)),
+        lambda n: n in A and A[n][1] >= 5,
+    ),
+    (
+        Page((), where=(ColumnFilter(column="gap", of="amount", filter=1),)),
+        lambda n: n in DIFFERING,
+    ),
+    (
+        Page((), where=(ColumnFilter(column="b", of="name", filter={"contains": "NAME"}),)),
+        lambda n: n in B and "Name" in B[n][0],
+    ),
+    (
+        Page((), where=(ColumnFilter(column="key", of="id", filter={"lt": 20}),)),
+        lambda n: n < 20,
+    ),
+    (Page((), search="ew"), lambda n: n >= 100),
+    (Page((), search="'; DROP"), lambda n: n < 0),
+]
+
+
+def test_conditions_select_as_python_does(tmp_path: Path) -> None:
+    pages = paged(
+        tmp_path,
+        *(Page(p.statuses, 0, 1000, None, p.where, p.search) for p, _ in CONDITIONS),
+    )
+    for page, (asked, selects) in zip(pages, CONDITIONS, strict=True):
+        assert {*_ids(page)} == {n for n in EXPECTED if selects(n)}, asked
+        assert page[1] == len(page[0])
+
+
+def test_an_order_is_that_of_the_values(tmp_path: Path) -> None:
+    descending = Order(column="b", of="amount", descending=True)
+    by_amount, by_size = paged(
+        tmp_path,
+        Page((), 0, 5, descending),
+        Page(("differing",), 0, 1000, Order(column="size", of="amount")),
+    )
+    largest = sorted((n for n in EXPECTED if n in B), key=lambda n: (-B[n][1], n))[:5]
+    assert _ids(by_amount) == largest
+    assert _ids(by_size) == sorted(DIFFERING)
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (Page(("match",), 0, 1), "unknown class 'match'; use: differing"),
+        (Page((), 0, 1, Order(column="gap", of="name")), "'name' has no gap"),
+        (Page((), 0, 1, Order(column="a", of="nothing")), "no measure 'nothing'"),
+        (Page((), -1, 1), "offset must be"),
+        (Page((), 0, 1001), "limit from 1 to 1000"),
+    ],
+)
+def test_a_wrong_page_says_what_is_wrong(tmp_path: Path, page: Page, words: str) -> None:
+    [error] = paged(tmp_path, page)
+    assert words in str(error)
+
+
+def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: Path) -> None:
+    [error] = paged(tmp_path, Page((), 0, 1), most_rows=len(EXPECTED) - 1)
+    assert isinstance(error, InvalidInputError)
+    assert "skillian compare" in str(error)
+    assert "--output diff.parquet" in str(error)
