@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from skillian.reports.outcome import Failed, Outcome, worst
+from skillian.reports.outcome import Compared, Failed, Outcome, worst
 
 VERSION = 1
 
@@ -37,6 +37,12 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         "findings": outcome.findings,
         "history": history,
         **outcome.result.to_dict(),
+        **(_of_groups(outcome) if outcome.result.measures else {}),
+    }
+
+
+def _of_groups(outcome: Compared) -> dict[str, object]:
+    return {
         "explanation": outcome.explanation.to_dict() if outcome.explanation else None,
         "rows": outcome.rows.to_dict() if outcome.rows else None,
     }

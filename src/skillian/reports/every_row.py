@@ -29,7 +29,7 @@ async def write_rows(
         path: The file.
         form: One of `ROWS`.
         batches: The rows; the first batch may be empty and has the columns.
-        summary: The names and values of a workbook's first sheet.
+        summary: The names and values of a workbook's last sheet.
 
     Raises:
         OSError: The file cannot be written; one that was there is unchanged.

@@ -61,12 +61,12 @@ class _Amounts:
 
 
 class RowSheets:
-    """Writes a workbook: a summary, and rows on as many sheets as they need.
+    """Writes a workbook: rows on as many sheets as they need, and a summary.
 
     Args:
         file: Where the workbook goes.
         names: The names of the columns.
-        summary: The names and values of the first sheet; without any there is none.
+        summary: The names and values of the last sheet; without any there is none.
         sheet_rows: How many rows a sheet holds.
     """
 
@@ -86,12 +86,13 @@ class RowSheets:
         self._bold = self._book.add_format({"bold": True})
         self._sheet_rows = sheet_rows
         self._sheets = 0
-        if summary:
-            self._summarise(summary)
+        self._summary = summary
         self._sheet = self._add_sheet()
 
     def close(self) -> None:
         """Write the workbook to its file."""
+        if self._summary:
+            self._summarise(self._summary)
         self._book.close()
 
     def write(self, rows: Iterable[Iterable[object]]) -> None:

@@ -62,7 +62,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     running, most = 0, 0
-    compare = MeasureEngine.compare
+    compare = MeasureEngine._compared
     progress: dict[str, list[str]] = {}
 
     async def counted(*arguments: Any, **options: Any) -> Any:
@@ -76,7 +76,7 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
         finally:
             running -= 1
 
-    monkeypatch.setattr(MeasureEngine, "compare", counted)
+    monkeypatch.setattr(MeasureEngine, "_compared", counted)
     names = [str(number) for number in range(9)]
     comparisons = [comparison_of(name=name, filters={"period": f"202400{name}"}) for name in names]
     async with open_engine(SourceRegistry.load(demo), 10) as engine:

@@ -83,7 +83,7 @@ async def workbook_of(outcome: Outcome) -> io.BytesIO:
 
 async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     book = CalamineWorkbook.from_filelike(await workbook_of(close))
-    assert book.sheet_names == ["Summary", "Rows"]
+    assert book.sheet_names == ["Rows", "Summary"]
     head, first, *others = book.get_sheet_by_name("Rows").to_python()
     assert head[:3] == ["company", "period", "class"]
     assert first == [
