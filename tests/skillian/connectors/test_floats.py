@@ -15,7 +15,7 @@ import duckdb
 import numpy as np
 import pytest
 from sqlglot import exp
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database
 
 from skillian.connectors import Connector, connect
@@ -135,8 +135,7 @@ async def test_clickhouse(tmp_path: Path) -> None:
         load(connection, f"COPY ({{}}) TO '{tmp_path / 'floats.parquet'}'")
     table = f"SELECT * FROM file('{tmp_path / 'floats.parquet'}', 'Parquet')"  # noqa: S608
     order = "ENGINE = MergeTree ORDER BY tuple()"
-    write_clickhouse(tmp_path / "data", [f"CREATE TABLE floats {order} AS {table}"])
-    connector = connect("c", "clickhouse:///data", tmp_path)
+    connector = connect("c", in_clickhouse(f"CREATE TABLE floats {order} AS {table}"), tmp_path)
     try:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width
