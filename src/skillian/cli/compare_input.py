@@ -31,6 +31,9 @@ if TYPE_CHECKING:
     from skillian.data.tables.relation import SourceOfTable
 
 
+_SIDES = ("a.", "b.")
+
+
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
     """Read the comparisons of a saved file.
 
@@ -145,22 +148,30 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
     Args:
         a: A file, a database file such as `shop.sqlite#orders`, or any other name.
         b: The other name.
-        options: The options of `--csv`, such as `decimal=,`; each file gets those that it takes.
+        options: The options of `--csv`, such as `decimal=,`, or `a.decimal=,` for the first of
+            the two; each file gets those that it takes.
 
     Raises:
         BadParameter: Neither of the two takes an option.
     """
-    for option in options:
-        key = option.partition("=")[0]
-        if not (_takes(a, key) or _takes(b, key)):
-            stated = "--sheet goes with Excel files" if key == "sheet" else f"--csv {option}"
-            kinds = "" if key == "sheet" else " does not go with files of these kinds"
-            raise typer.BadParameter(f"{stated}{kinds}: {a}, {b}")
     first, second = (
-        _addressed(name, [each for each in options if _takes(name, each.partition("=")[0])])
-        for name in (a, b)
+        [option for option in _of_side(side, options) if _takes(name, option.partition("=")[0])]
+        for side, name in (("a.", a), ("b.", b))
     )
-    return first, second
+    for option in options:
+        stated = option[2:] if option.startswith(_SIDES) else option
+        if stated not in {*first, *second}:
+            is_sheet = option.startswith("sheet=")
+            said = "--sheet goes with Excel files" if is_sheet else f"--csv {option}"
+            kinds = "" if is_sheet else " does not go with files of these kinds"
+            raise typer.BadParameter(f"{said}{kinds}: {a}, {b}")
+    return _addressed(a, first), _addressed(b, second)
+
+
+def _of_side(side: str, options: Sequence[str]) -> list[str]:
+    """The options for one of the two names: those for both, then its own."""
+    shared = [option for option in options if not option.startswith(_SIDES)]
+    return shared + [option.removeprefix(side) for option in options if option.startswith(side)]
 
 
 def _takes(name: str, option: str) -> bool:
