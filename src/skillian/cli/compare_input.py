@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
 
 
 _SIDES = ("a.", "b.")
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
@@ -134,6 +138,43 @@ def _resolved(options: dict[str, Any], registry: SourceRegistry) -> dict[str, An
         "align_on": align_on and [known(name) for name in align_on],
         "filters": {known(name): test for name, test in options["filters"].items()},
     }
+
+
+def read_filters(entries: Iterable[str]) -> dict[str, Any]:
+    """The filters of `--where`: values of a name match any of them, ranges must all hold.
+
+    Raises:
+        BadParameter: One is not a filter, or two of a name exclude each other.
+    """
+    filters: dict[str, Any] = {}
+    for entry in entries:
+        name, operator, value = _test(entry)
+        known = filters.setdefault(name, [] if operator is None else {})
+        if isinstance(known, list) is not (operator is None):
+            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
+        if operator is None:
+            known.append(value)
+        elif operator == "ne":
+            known.setdefault("ne", []).append(value)
+        elif operator in known:
+            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
+        else:
+            known[operator] = value and value.strip()
+    return filters
+
+
+def _test(entry: str) -> tuple[str, str | None, str | None]:
+    """The name, operator and value of a filter; the value of `name is null` is None."""
+    if test := _TEST.fullmatch(entry):
+        return test["name"].strip(), _OPERATORS.get(test["operator"]), test["value"]
+    for words, operator in _NULL.items():
+        named = entry.rsplit(maxsplit=len(words))
+        if len(named) > len(words) and [word.casefold() for word in named[1:]] == [*words]:
+            return named[0].strip(), operator, None
+    raise typer.BadParameter(
+        f"--where {entry!r} is not of the form name=value, name!=value, name>=value, 'name is null'"
+        " or 'name is not null'"
+    )
 
 
 def is_file(name: str) -> bool:

@@ -159,7 +159,18 @@ def test_rows_are_chosen_by_values_and_ranges(
     assert done.returncode == code, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("where", [("Id",), ("Id=1", "Id>1"), ("Id>1", "Id>2"), (">3",)])
+@pytest.mark.parametrize(
+    "where",
+    [
+        ("Id",),
+        ("is null",),
+        ("Id is nil",),
+        ("Id is null", "Id>1"),
+        ("Id=1", "Id>1"),
+        ("Id>1", "Id>2"),
+        (">3",),
+    ],
+)
 def test_a_filter_that_says_nothing_is_refused(skillian: Run, where: tuple[str, ...]) -> None:
     options = [part for test in where for part in ("--where", test)]
     done = skillian("compare", "old.csv", "new.csv", "--measure", "Amount", *options)

@@ -84,8 +84,9 @@ def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> 
 
 
 def _reads_a_time(node: exp.Expr) -> bool:
-    is_cast = isinstance(node, exp.Cast | exp.TryCast)
-    return isinstance(node, _TIMES) or (is_cast and node.to.is_type(*exp.DataType.TEMPORAL_TYPES))
+    if isinstance(node, exp.Cast):  # or one that gives NULL
+        return node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
+    return isinstance(node, _TIMES)
 
 
 def _present(node: exp.Expr) -> str:

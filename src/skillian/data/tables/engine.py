@@ -14,7 +14,7 @@ from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import Rules
 from skillian.data.query.binding import Binder, BoundSource
-from skillian.data.query.filters import Filters, conditions
+from skillian.data.query.filters import Filters, by_side, filtered_side, stated
 from skillian.data.query.shared import one_state
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
@@ -55,7 +55,8 @@ class TableQuestion:
         accept: Columns whose schema differences are not findings; `*` is all of them.
         mapping: The name in b of columns of a that have another one there.
         rules: How cells are compared.
-        filters: Which rows to compare, in the filter language; names are columns of both.
+        filters: Which rows to compare, in the filter language; names are columns of both,
+            `a.name` is one of a.
         multiset: Whether rows have no key and are compared with their counts.
         listed: How many rows of each class to list besides the samples.
     """
@@ -227,7 +228,7 @@ class TableEngine:
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
-            filters=tuple(sides[0].where),
+            filters=stated(sides[0].where, sides[1].where),
         )
         rows = DifferingRows(self._workspace, table, plan)
         return replace(result, sentences=in_words(result)), rows
@@ -254,16 +255,15 @@ def _sides(
     question: TableQuestion, sources: Sequence[BoundSource], names: Mapping[str, str]
 ) -> tuple[SideRows, SideRows]:
     """The rows that the filters keep; b's columns may have other names."""
+    tests = by_side(question.filters, [*sources[0].columns, *sources[1].columns])
     translated = {
         name if name in sources[1].definition.dimensions else names.get(name, name): test
-        for name, test in question.filters.items()
+        for name, test in tests[""].items()
     }
-    a, b = sources[0].with_columns(question.filters), sources[1].with_columns(translated)
+    a = filtered_side(sources[0], tests[""], tests["a"], "a")
+    b = filtered_side(sources[1], translated, tests["b"], "b")
     values = sql.BoundValues()
-    return (
-        SideRows(a, conditions(a, question.filters), values),
-        SideRows(b, conditions(b, translated), values),
-    )
+    return SideRows(*a, values), SideRows(*b, values)
 
 
 async def _pairing(
