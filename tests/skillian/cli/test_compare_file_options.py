@@ -71,7 +71,7 @@ def test_files_are_called_by_their_names_without_options(skillian: Run) -> None:
     assert "old.csv" in done.stdout
     assert "?" not in done.stdout.replace("'?", "")
     done = skillian("compare", "old.csv", "old.csv", "--csv", "a.decimal=,", "--key", "Id")
-    assert "old.csv?decimal=%2C and old.csv" in done.stdout  # otherwise they are not told apart
+    assert "old.csv?decimal=%2C and old.csv" in done.stdout
     done = skillian("compare", "old.csv", "new.csv", "--csv", "header=99")
     assert "connection 'old.csv': old.csv: header=99" in done.stderr
 

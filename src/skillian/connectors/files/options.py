@@ -28,10 +28,15 @@ _TAKEN = {
     ".parquet": (),
 }
 _SIGN = re.compile(r"%-?.|%", re.DOTALL)
-_PARTS: dict[str, str] = {
-    **dict.fromkeys(("%d", "%-d"), "day"),
-    **dict.fromkeys(("%m", "%-m", "%b", "%B"), "month"),
-    **dict.fromkeys(("%Y", "%y"), "year"),
+_PARTS = {
+    "%d": "day",
+    "%-d": "day",
+    "%m": "month",
+    "%-m": "month",
+    "%b": "month",
+    "%B": "month",
+    "%Y": "year",
+    "%y": "year",
 }
 _TAB = "tab"
 _MAX_HEADER = 1000
@@ -128,9 +133,8 @@ def read_options(values: Mapping[str, list[str]]) -> FileOptions:
 
 def is_date_format(text: str) -> bool:
     """Whether a text has a day, a month and a year with the signs of `strptime`, each once."""
-    signs = _SIGN.findall(text)
-    parts = sorted(_PARTS.get(sign, sign) for sign in signs)
-    return parts == ["day", "month", "year"]
+    signs = (match[0] for match in _SIGN.finditer(text))
+    return sorted(_PARTS.get(sign, sign) for sign in signs) == ["day", "month", "year"]
 
 
 def _value(key: str, text: str) -> str | int:
