@@ -94,15 +94,6 @@ else:
             from importlib.metadata import version  # noqa: PLC0415 - slow to load
 
             return version("tinyagent-skillian")
-        from tinyagent.moved import MOVED  # noqa: PLC0415 - seldom needed
-
-        if name in MOVED:
-            import warnings  # noqa: PLC0415 - as above
-            from importlib import import_module  # noqa: PLC0415 - as above
-
-            place = f"tinyagent.{MOVED[name]}"
-            warnings.warn(f"import {name} from {place}", DeprecationWarning, stacklevel=2)
-            return getattr(import_module(place), name)
         return _load(name)
 
 

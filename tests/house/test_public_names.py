@@ -12,7 +12,6 @@ from types import ModuleType
 import pytest
 
 import tinyagent
-from tinyagent.moved import MOVED
 
 STABILITY = Path(__file__).parents[2] / "docs" / "stability.md"
 ROOMS = ["adapters", "agents", "core", "execution", "memory", "middleware", "models", "tools"]
@@ -123,14 +122,6 @@ def test_each_name_has_a_docstring(module: str, name: str) -> None:
 @pytest.mark.parametrize("name", PUBLIC)
 def test_each_module_says_what_it_is(name: str) -> None:
     assert import_module(name).__doc__
-
-
-def test_a_name_that_has_moved_is_still_found_with_a_warning() -> None:
-    for name, module in MOVED.items():
-        with pytest.warns(DeprecationWarning, match=f"import {name} from tinyagent.{module}"):
-            value = getattr(tinyagent, name)
-        assert value is getattr(import_module(f"tinyagent.{module}"), name)
-        assert name not in tinyagent.__all__
 
 
 @pytest.mark.parametrize(

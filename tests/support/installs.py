@@ -118,7 +118,7 @@ async def main():
 asyncio.run(main())
 """,
     "bigquery": "import google.cloud.bigquery.dbapi",
-    "clickhouse": "import chdb",
+    "clickhouse": "import clickhouse_connect",
     "databricks": "import databricks.sql",
     "mysql": "import pymysql",
     "oracle": "import oracledb",
@@ -129,7 +129,7 @@ asyncio.run(main())
     "spark": "import pyspark.sql.connect.client",
     "sqlserver": "import mssql_python",
     "web": "import nicegui",
-    "clickhouse,skillian": DRIVER.format(url="clickhouse:///nowhere"),
+    "clickhouse,skillian": DRIVER.format(url="clickhouse://u:p@127.0.0.1:9/db"),
     "mysql,skillian": DRIVER.format(url="mysql://u:p@127.0.0.1:9/db"),
     "postgres,skillian": DRIVER.format(url="postgresql://u:p@127.0.0.1:9/db"),
     "service,skillian": SERVE.replace("{path}", "/health"),

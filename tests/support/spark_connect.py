@@ -10,6 +10,7 @@ import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 START_SECONDS = 300
 _STARTED = re.compile(r"service 'org\S*SparkConnectService' on port (\d+)")
@@ -21,6 +22,20 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.sql.shuffle.partitions": "2",
 }
+
+
+def spark_tables(server: str, database: str, folder: Path) -> str:
+    """Make a database of the Parquet files and folders in a folder; returns its URL."""
+    from pyspark.sql.connect.session import SparkSession
+
+    builder: Any = SparkSession.builder
+    session = builder.remote(server).create()
+    session.sql(f"CREATE DATABASE {database}").collect()
+    for path in folder.iterdir():
+        table = f"{database}.{path.stem.replace(' ', '_')}"
+        session.catalog.createTable(table, str(path), "parquet")
+    session.stop()
+    return f"{server}/;database={database}"
 
 
 @contextmanager

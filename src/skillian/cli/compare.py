@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -62,7 +61,10 @@ _Measures = Annotated[list[str] | None, typer.Option(help="A measure to compare;
 _Dimensions = Annotated[list[str] | None, typer.Option(help="What to group by: a,b; repeatable.")]
 _Filters = Annotated[
     list[str] | None,
-    typer.Option(help="A filter name=value, name!=value or name>=value; repeatable."),
+    typer.Option(
+        help="A filter name=value, name!=value, name>=value, 'name is null' or 'name is not null';"
+        " a.name is a column of A alone; repeatable."
+    ),
 ]
 _Format = Annotated[
     Format | None,
@@ -274,7 +276,7 @@ def _names(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | No
 
 def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     """Compare two tables, or what a saved file describes."""
-    from skillian.cli.compare_input import load_measures, load_saved
+    from skillian.cli.compare_input import load_measures, load_saved, read_filters
     from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import load_rows
 
@@ -285,7 +287,7 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
         return report(partial(load_saved, Path(a), chosen.fail_on), targets)
     if chosen.fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
-    filters = _filters(chosen.where or ())
+    filters = read_filters(chosen.where or ())
     if not chosen.measures:
         _check_row_fail_on(chosen.fail_on)
         _check_unused(
@@ -368,31 +370,3 @@ def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
         if "=" not in option.strip("="):
             raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     return options
-
-
-_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
-_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
-
-
-def _filters(entries: Iterable[str]) -> dict[str, Any]:
-    """The filters: values of a name match any of them, ranges must all hold."""
-    filters: dict[str, Any] = {}
-    for entry in entries:
-        test = _TEST.fullmatch(entry)
-        if test is None:
-            raise typer.BadParameter(
-                f"--where {entry!r} is not of the form name=value, name!=value or name>=value"
-            )
-        name, operator = test["name"].strip(), _OPERATORS.get(test["operator"])
-        known = filters.setdefault(name, [] if operator is None else {})
-        if isinstance(known, list) is not (operator is None):
-            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
-        if operator is None:
-            known.append(test["value"])
-        elif operator == "ne":
-            known.setdefault("ne", []).append(test["value"])
-        elif operator in known:
-            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
-        else:
-            known[operator] = test["value"].strip()
-    return filters

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
     from skillian.data.declare.definitions import Source
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.query.relation import SourceOfTable
+
+
+_SIDES = ("a.", "b.")
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
@@ -97,28 +104,73 @@ def _note(text: str) -> None:
     notes.print(printable(text), style="yellow", markup=False, soft_wrap=True)
 
 
+def read_filters(entries: Iterable[str]) -> dict[str, Any]:
+    """The filters of `--where`: values of a name match any of them, ranges must all hold.
+
+    Raises:
+        BadParameter: One is not a filter, or two of a name exclude each other.
+    """
+    filters: dict[str, Any] = {}
+    for entry in entries:
+        name, operator, value = _test(entry)
+        known = filters.setdefault(name, [] if operator is None else {})
+        if isinstance(known, list) is not (operator is None):
+            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
+        if operator is None:
+            known.append(value)
+        elif operator == "ne":
+            known.setdefault("ne", []).append(value)
+        elif operator in known:
+            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
+        else:
+            known[operator] = value and value.strip()
+    return filters
+
+
+def _test(entry: str) -> tuple[str, str | None, str | None]:
+    """The name, operator and value of a filter; the value of `name is null` is None."""
+    if test := _TEST.fullmatch(entry):
+        return test["name"].strip(), _OPERATORS.get(test["operator"]), test["value"]
+    for words, operator in _NULL.items():
+        named = entry.rsplit(maxsplit=len(words))
+        if len(named) > len(words) and [word.casefold() for word in named[1:]] == [*words]:
+            return named[0].strip(), operator, None
+    raise typer.BadParameter(
+        f"--where {entry!r} is not of the form name=value, name!=value, name>=value, 'name is null'"
+        " or 'name is not null'"
+    )
+
+
 def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
     """Names on the command line as the tables are named: files with their options.
 
     Args:
         a: A file, a database file such as `shop.sqlite#orders`, or any other name.
         b: The other name.
-        options: The options of `--csv`, such as `decimal=,`; each file gets those that it takes.
+        options: The options of `--csv`, such as `decimal=,`, or `a.decimal=,` for the first of
+            the two; each file gets those that it takes.
 
     Raises:
         BadParameter: Neither of the two takes an option.
     """
-    for option in options:
-        key = option.partition("=")[0]
-        if not (_takes(a, key) or _takes(b, key)):
-            stated = "--sheet goes with Excel files" if key == "sheet" else f"--csv {option}"
-            kinds = "" if key == "sheet" else " does not go with files of these kinds"
-            raise typer.BadParameter(f"{stated}{kinds}: {a}, {b}")
     first, second = (
-        with_options(name, [each for each in options if _takes(name, each.partition("=")[0])])
-        for name in (a, b)
+        [option for option in _of_side(side, options) if _takes(name, option.partition("=")[0])]
+        for side, name in (("a.", a), ("b.", b))
     )
-    return first, second
+    for option in options:
+        stated = option[2:] if option.startswith(_SIDES) else option
+        if stated not in {*first, *second}:
+            is_sheet = option.startswith("sheet=")
+            said = "--sheet goes with Excel files" if is_sheet else f"--csv {option}"
+            kinds = "" if is_sheet else " does not go with files of these kinds"
+            raise typer.BadParameter(f"{said}{kinds}: {a}, {b}")
+    return with_options(a, first), with_options(b, second)
+
+
+def _of_side(side: str, options: Sequence[str]) -> list[str]:
+    """The options for one of the two names: those for both, then its own."""
+    shared = [option for option in options if not option.startswith(_SIDES)]
+    return shared + [option.removeprefix(side) for option in options if option.startswith(side)]
 
 
 def _takes(name: str, option: str) -> bool:

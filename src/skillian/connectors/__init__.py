@@ -18,7 +18,7 @@ from tinyagent.core import missing_extra
 __all__ = ["PATHS", "Connector", "connect", "dialect_of", "scheme", "schemes"]
 
 _GROUP = "skillian.connectors"
-PATHS = frozenset({"clickhouse", "duckdb", "files", "sqlite"})
+PATHS = frozenset({"duckdb", "files", "sqlite"})
 """The schemes of URLs that have nothing but a path, and options after it."""
 
 

@@ -47,6 +47,35 @@ def test_each_file_can_have_its_own_form(skillian: Run) -> None:
     assert done.returncode == 0, done.stderr
 
 
+def test_an_option_can_be_of_one_side(skillian: Run, tmp_path: Path) -> None:
+    own = [part for name in FORM[1::2] for part in ("--csv", f"a.{name}")]
+    done = skillian("compare", "old.csv", "plain.csv", *own)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (tmp_path / "erp.csv").write_text(
+        "Id;Day;Amount\n1;31.01.2024;1234,50\n2;01.02.2024;\n3;02.02.2024;7,50\n", encoding="utf-8"
+    )
+    form = ("--csv", "b.decimal=,", "--csv", "dates=%d.%m.%Y")
+    done = skillian("compare", "plain.csv", "erp.csv", *form, "--key", "Id")
+    assert done.returncode == 1, done.stderr
+    assert "7 → 7.5" in done.stdout or "7.00 → 7.50" in done.stdout
+    assert "1 row differs; 2 rows match" in done.stdout
+    done = skillian("compare", "plain.csv", "erp.csv", "--csv", "a.sheet=One")
+    assert "--csv a.sheet=One does not go with files of these kinds" in done.stderr
+    done = skillian("compare", "plain.csv", "erp.csv", "--csv", "c.decimal=,")
+    assert "unknown option of files 'c.decimal'" in done.stderr
+
+
+def test_files_are_called_by_their_names_without_options(skillian: Run) -> None:
+    done = skillian("compare", "old.csv", "plain.csv", "--csv", "decimal=,", "--key", "Id")
+    assert done.returncode == 1, done.stderr
+    assert "old.csv" in done.stdout
+    assert "?" not in done.stdout.replace("'?", "")
+    done = skillian("compare", "old.csv", "old.csv", "--csv", "a.decimal=,", "--key", "Id")
+    assert "old.csv?decimal=%2C and old.csv" in done.stdout
+    done = skillian("compare", "old.csv", "new.csv", "--csv", "header=99")
+    assert "connection 'old.csv': old.csv: header=99" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("option", "message"),
     [
@@ -130,7 +159,18 @@ def test_rows_are_chosen_by_values_and_ranges(
     assert done.returncode == code, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("where", [("Id",), ("Id=1", "Id>1"), ("Id>1", "Id>2"), (">3",)])
+@pytest.mark.parametrize(
+    "where",
+    [
+        ("Id",),
+        ("is null",),
+        ("Id is nil",),
+        ("Id is null", "Id>1"),
+        ("Id=1", "Id>1"),
+        ("Id>1", "Id>2"),
+        (">3",),
+    ],
+)
 def test_a_filter_that_says_nothing_is_refused(skillian: Run, where: tuple[str, ...]) -> None:
     options = [part for test in where for part in ("--where", test)]
     done = skillian("compare", "old.csv", "new.csv", "--measure", "Amount", *options)

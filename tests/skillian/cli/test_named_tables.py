@@ -118,7 +118,7 @@ def test_sheets_are_named_by_their_names_also_the_first(skillian: Run, tmp_path:
     assert "it has no sheet 'Plam'; its sheets: Plan & more, Actual" in done.stderr
 
 
-@pytest.mark.parametrize("kind", ["clickhouse", "duckdb", "sqlite"])
+@pytest.mark.parametrize("kind", ["duckdb", "sqlite"])
 def test_a_path_that_does_not_exist_is_named(skillian: Run, tmp_path: Path, kind: str) -> None:
     (tmp_path / "old.csv").write_text(OLD, encoding="utf-8")
     done = skillian("compare", "old.csv", f"{kind}:///tmp/gone#t")

@@ -15,8 +15,9 @@ import duckdb
 import numpy as np
 import pytest
 from sqlglot import exp
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database
+from tests.support.spark_connect import spark_tables
 
 from skillian.connectors import Connector, connect
 from skillian.connectors.dialects import compile_sql
@@ -135,8 +136,7 @@ async def test_clickhouse(tmp_path: Path) -> None:
         load(connection, f"COPY ({{}}) TO '{tmp_path / 'floats.parquet'}'")
     table = f"SELECT * FROM file('{tmp_path / 'floats.parquet'}', 'Parquet')"  # noqa: S608
     order = "ENGINE = MergeTree ORDER BY tuple()"
-    write_clickhouse(tmp_path / "data", [f"CREATE TABLE floats {order} AS {table}"])
-    connector = connect("c", "clickhouse:///data", tmp_path)
+    connector = connect("c", in_clickhouse(f"CREATE TABLE floats {order} AS {table}"), tmp_path)
     try:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width
@@ -145,13 +145,15 @@ async def test_clickhouse(tmp_path: Path) -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.skipif(find_spec("pyspark") is None, reason="there is no Spark: pip install pyspark")
+@pytest.mark.skipif(
+    find_spec("grpc") is None, reason="there is no Spark Connect: pip install 'pyspark[connect]'"
+)
 @pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
-async def test_spark(tmp_path: Path) -> None:
+async def test_spark(spark_server: str, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect() as connection:
         load(connection, f"COPY ({{}}) TO '{tmp_path / 'tables' / 'floats.parquet'}'")
-    connector = connect("s", "spark://local[2]/tables", tmp_path)
+    connector = connect("s", spark_tables(spark_server, "binary", tmp_path / "tables"), tmp_path)
     try:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width

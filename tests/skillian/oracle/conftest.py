@@ -60,11 +60,10 @@ def csv_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
 
 
 @pytest.fixture(scope="session")
-def clickhouse_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+def clickhouse_place() -> Place:
     if find_spec("chdb") is None:
         pytest.skip("there is no ClickHouse; get it with: pip install chdb-core")
-    with closing(ClickHousePlace(tmp_path_factory.mktemp("clickhouse"))) as place:
-        yield place
+    return ClickHousePlace()
 
 
 @pytest.fixture(scope="session")

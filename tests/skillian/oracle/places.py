@@ -15,7 +15,7 @@ import duckdb
 import psycopg
 import pymysql
 from tests.skillian.oracle.questions import Column, Table
-from tests.support.clickhouse import write_clickhouse
+from tests.support.clickhouse import in_clickhouse
 
 from skillian.connectors.mysql.connector import login_of
 
@@ -115,31 +115,28 @@ class CSVPlace(_Folders):
         return f"files:///{folder}"
 
 
-class ClickHousePlace(_Folders):
-    """A data folder of ClickHouse for each set of tables, written by a process of its own."""
+class ClickHousePlace:
+    """A database of ClickHouse for each set of tables."""
+
+    suffix = ""
 
     def put(self, tables: Sequence[Table]) -> str:
-        path = self.renewed() / "clickhouse"
-        write_clickhouse(
-            path,
-            # In its default database chDB takes a name with `?` or `*` for a pattern of files.
-            [
-                "CREATE DATABASE tables",
-                "USE tables",
-                *(
-                    statement
-                    for table in tables
-                    for statement in (
-                        (
-                            f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
-                            " ORDER BY tuple()"
-                        ),
-                        *_inserted(_escaped(table)),
-                    )
-                ),
-            ],
+        return in_clickhouse(
+            *(
+                statement
+                for table in tables
+                for statement in (
+                    (
+                        f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
+                        " ORDER BY tuple()"
+                    ),
+                    *_inserted(_escaped(table)),
+                )
+            )
         )
-        return f"clickhouse:///{path}"
+
+    def close(self) -> None:
+        """The server ends with the tests."""
 
 
 class PostgresPlace:

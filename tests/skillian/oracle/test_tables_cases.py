@@ -9,7 +9,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from typer.testing import CliRunner
 
 from skillian.cli import app
@@ -218,12 +218,10 @@ def test_json_lines(case: Case, folder: Path) -> None:
     check(case, "a.jsonl", "b.jsonl")
 
 
-def in_clickhouse(folder: Path, name: str, table: str) -> str:
+def stored(table: str) -> str:
     columns, _, rows = table.partition(" | ")
-    create = f"CREATE TABLE d.t ({columns}) ENGINE = MergeTree ORDER BY tuple()"
-    insert = f"INSERT INTO d.t VALUES {rows}"  # noqa: S608
-    write_clickhouse(folder / name, ["CREATE DATABASE d", create, insert])
-    return f"clickhouse:///{name}#d.t"
+    create = f"CREATE TABLE t ({columns}) ENGINE = MergeTree ORDER BY tuple()"
+    return in_clickhouse(create, f"INSERT INTO t VALUES {rows}") + "#t"  # noqa: S608
 
 
 @needs_clickhouse
@@ -232,10 +230,10 @@ def test_clickhouse_and_duckdb(case: Case, folder: Path) -> None:
     columns, _, rows = case.b.partition(" | ")
     with duckdb.connect("b.duckdb") as database:
         database.execute(f"CREATE TABLE t ({columns}); INSERT INTO t VALUES {rows}")  # noqa: S608
-    check(case, in_clickhouse(folder, "a", case.a), "duckdb:///b.duckdb#t")
+    check(case, stored(case.a), "duckdb:///b.duckdb#t")
 
 
 @needs_clickhouse
 @pytest.mark.parametrize("case", TWO_CLICKHOUSE, ids=lambda case: case.name)
-def test_two_folders_of_clickhouse(case: Case, folder: Path) -> None:
-    check(case, in_clickhouse(folder, "a", case.a), in_clickhouse(folder, "b", case.b))
+def test_two_databases_of_clickhouse(case: Case) -> None:
+    check(case, stored(case.a), stored(case.b))

@@ -1,4 +1,4 @@
-"""ClickHouse, embedded by chDB."""
+"""ClickHouse servers, over HTTP."""
 
 from skillian.connectors.engines import Engine
 
@@ -10,6 +10,7 @@ ENGINES = (
         connector="clickhouse.connector:ClickHouseConnector",
         rules="clickhouse.dialect",
         extra="clickhouse",
-        drivers=("chdb",),
+        drivers=("clickhouse_connect",),
+        is_tried=False,
     ),
 )

@@ -1,11 +1,13 @@
-"""ClickHouse: one data folder, read only, in a process of its own."""
+"""ClickHouse servers, read only, over HTTP."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
-from importlib.util import find_spec
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
 from zoneinfo import ZoneInfo
+
+from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from skillian.connectors.base import (
     ArrowBatch,
@@ -15,8 +17,8 @@ from skillian.connectors.base import (
     Table,
     tables_of,
 )
-from skillian.connectors.clickhouse.errors import ClickHouseError, explained
-from skillian.connectors.clickhouse.process import ClickHouseProcess, ClickHouseStatement
+from skillian.connectors.clickhouse.errors import StatementError, explained
+from skillian.connectors.clickhouse.session import ClickHouseServer, ClickHouseStatement
 from skillian.connectors.clickhouse.statement import bound, checked
 from skillian.connectors.clickhouse.types import column_type, is_nullable
 from skillian.connectors.limits import (
@@ -25,52 +27,26 @@ from skillian.connectors.limits import (
     table_within_budget,
 )
 from skillian.connectors.threads import BlockingCalls
-from skillian.errors import QueryError, UnavailableError
-
-if find_spec("chdb") is None:  # only its own process loads it
-    raise ModuleNotFoundError(name="chdb")
+from skillian.errors import UnavailableError
 
 T = TypeVar("T")
 
-# Standard SQL where ClickHouse has another default, and a bound on memory, beyond which it spills.
-_SETTINGS: dict[str, str | int] = {
-    "join_use_nulls": 1,
-    "cast_keep_nullable": 1,
-    "aggregate_functions_null_for_empty": 1,
-    "prefer_column_name_to_alias": 1,
-    "enable_positional_arguments": 0,
-    "transform_null_in": 0,
-    "union_default_mode": "DISTINCT",
-    "intersect_default_mode": "DISTINCT",
-    "except_default_mode": "DISTINCT",
-    "enable_materialized_cte": 1,
-    "short_circuit_function_evaluation": "force_enable",
-    "formatdatetime_parsedatetime_m_is_month_name": 0,
-    "output_format_arrow_string_as_string": 0,
-    "output_format_arrow_low_cardinality_as_dictionary": 0,
-    "query_plan_remove_redundant_sorting": 0,
-    "max_memory_usage": 4_000_000_000,
-    "max_bytes_before_external_group_by": 1_000_000_000,
-    "max_bytes_before_external_sort": 1_000_000_000,
-}
 _CATALOG = """
 SELECT "database", "table", "name", "type"
 FROM "system"."columns"
 WHERE "database" NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
 ORDER BY "database" <> currentDatabase(), "database", "table", "position"
 """
-_UNREADABLE = (
-    "its folder is not a ClickHouse data folder; check that it is there, and holds the folders"
-    " `metadata` and `store` or `data` that ClickHouse writes"
-)
+_OPTIONS = ("secure", "ca_cert", "timezone")
+_SECURE = {"true": True, "false": False}
 
 
 class ClickHouseConnector:
-    """A `Connector` to one data folder of ClickHouse.
+    """A `Connector` to one server.
 
     Args:
-        folder: The folder; it is never created.
-        name: The connection's name in the configuration; messages use it in place of the path.
+        login: The driver's arguments for a connection.
+        name: The connection's name in the configuration; messages use it in place of the URL.
         timezone: The zone of a DateTime without one of its own.
         timeout: How many seconds a statement may run.
     """
@@ -79,36 +55,35 @@ class ClickHouseConnector:
     keeps_catalog = False
 
     def __init__(
-        self, folder: Path, name: str, timezone: str = "UTC", timeout: float = TIMEOUT_SECONDS
+        self,
+        login: Mapping[str, Any],
+        name: str,
+        timezone: str = "UTC",
+        timeout: float = TIMEOUT_SECONDS,
     ) -> None:
-        self._folder = folder
         self._name = name
         self._timeout = timeout
-        self._process = ClickHouseProcess(folder, {**_SETTINGS, "session_timezone": timezone})
+        self._server = ClickHouseServer(login, timezone)
         self._calls = BlockingCalls()
         self._streams: set[ClickHouseStatement] = set()
 
     @classmethod
     def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """The connector for `clickhouse:///folder` or `clickhouse:///folder?timezone=…`.
+        """The connector for `clickhouse://user:password@host:8123/database`.
 
-        Raises `UnavailableError` for an unknown option or time zone.
+        Options after a `?` are `secure=true` (TLS), `ca_cert` (a file relative to `folder`) and
+        `timezone`. Raises `UnavailableError` for a malformed URL.
         """
-        parts = urlsplit(url)
-        options = dict(parse_qsl(parts.query, keep_blank_values=True))
-        timezone = options.pop("timezone", "UTC")
         try:
-            ZoneInfo(timezone)
-            known = not options
+            login, timezone = login_of(url, folder)
         except (KeyError, ValueError, OSError):
-            known = False
-        if not known:
             raise UnavailableError(
-                f"connection {name!r}: after a ? its URL may have `timezone=` and the name of a"
+                f"connection {name!r}: its URL is not"
+                " clickhouse://user:password@host:8123/database; after a ? it may have"
+                " secure=true, ca_cert= with the path of a file, and timezone= with the name of a"
                 " zone, such as Europe/Berlin"
-            )
-        path = unquote((parts.netloc + parts.path).removeprefix("/"))
-        return cls(folder / path, name, timezone)
+            ) from None
+        return cls(login, name, timezone)
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default database first."""
@@ -151,37 +126,57 @@ class ClickHouseConnector:
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
         """Run one SELECT and yield its rows in batches, without a limit on their number."""
-        values, running = bound(parameters), ClickHouseStatement(self._process)
+        values = bound(parameters)
         text = checked(statement, values)
+        running = ClickHouseStatement(self._server, STREAM_TIMEOUT_SECONDS)
         self._streams.add(running)
-        seconds = STREAM_TIMEOUT_SECONDS
         try:
-            await self._work(running, lambda: running.start(text, values), seconds)
-            while (batch := await self._work(running, running.batch, seconds)) is not None:
+            await self._work(running, lambda: running.start(text, values))
+            while (batch := await self._work(running, running.batch)) is not None:
                 yield batch
         finally:
             self._streams.discard(running)
-            running.close()
+            await asyncio.to_thread(running.close)
 
     async def aclose(self) -> None:
-        """Stop running statements and the process; the next statement starts it again."""
+        """Stop running statements and disconnect; the next statement connects again."""
         await self._calls.stop()
         while self._streams:
             self._streams.pop().interrupt()
-        await self._calls.run(self._process.stop, lambda: None)
+        await asyncio.to_thread(self._server.close)
 
     async def _read(self, read: Callable[[ClickHouseStatement], T]) -> T:
-        running = ClickHouseStatement(self._process)
+        running = ClickHouseStatement(self._server, self._timeout)
         try:
-            return await self._work(running, lambda: read(running), self._timeout)
+            return await self._work(running, lambda: read(running))
         finally:
-            running.close()
+            await asyncio.to_thread(running.close)
 
-    async def _work(self, running: ClickHouseStatement, work: Callable[[], T], seconds: float) -> T:
-        # ClickHouse would create a missing folder.
-        if not (self._folder / "metadata").is_dir():
-            raise QueryError(f"connection {self._name!r}: {_UNREADABLE}")
+    async def _work(self, running: ClickHouseStatement, work: Callable[[], T]) -> T:
+        # The server enforces the time limit.
         try:
-            return await self._calls.run(work, running.interrupt, seconds)
-        except (ClickHouseError, OSError) as error:
-            raise explained(self._name, error) from None
+            return await self._calls.run(work, running.interrupt)
+        except (ClickHouseError, StatementError, OSError) as error:
+            raise explained(self._name, error, running.seconds) from None
+
+
+def login_of(url: str, folder: Path) -> tuple[dict[str, Any], str]:
+    """The driver's arguments, and a zone; raises an error for a malformed URL."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query, strict_parsing=bool(parts.query)))
+    if not options.keys() <= {*_OPTIONS}:
+        raise ValueError
+    timezone = options.get("timezone", "UTC")
+    ZoneInfo(timezone)
+    secure = _SECURE[options.get("secure", "false")]
+    login: dict[str, Any] = {
+        "host": parts.hostname or "localhost",
+        "port": parts.port or (8443 if secure else 8123),
+        "username": unquote(parts.username or "default"),
+        "password": unquote(parts.password or ""),
+        "database": unquote(parts.path.removeprefix("/")) or None,
+        "secure": secure,
+    }
+    if "ca_cert" in options:
+        login["ca_cert"] = str(folder / options["ca_cert"])
+    return login, timezone

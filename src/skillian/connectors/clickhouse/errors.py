@@ -1,34 +1,49 @@
-"""ClickHouse's errors as messages: never with a path, and without the statement."""
+"""ClickHouse's errors as messages: never with a host, a user or a path, without the statement."""
 
 import re
 
-from skillian.errors import QueryError
+from skillian.errors import QueryError, too_slow
 
 _MESSAGE = re.compile(
     r"Code: (?P<code>\d+)\. DB::Exception: (?P<text>.*?)"
-    r"(?:[:.] In scope |: [Ww]hile |: In block |\. ?Stack trace|\. \(|\(version | ?\([A-Z_]+\)$|$)",
+    r"(?:[:.] In scope |: [Ww]hile |: In block |\. ?Stack trace|\. \(|\(version "
+    r"| ?\([A-Z_]+\)(?= \(version |$)|$)",
     re.DOTALL,
 )
 _PATH = re.compile(r"(?:/[^\s'\"`/:]+){2,}/?")
+_LOGIN = "check user and password of its URL"
+STOPPED = "the statement was stopped"
+LOST = "the server ended the connection; check that it runs and retry"
+_TIMEOUT = "159"
 _REASONS = {
-    "76": (
-        "its folder is open in another process, which ClickHouse does not allow; close that one,"
-        " or compare a copy"
-    ),
+    "81": "there is no such database; check its URL",
     "164": "only a single SELECT of tables is run here; nothing was executed",
+    "192": _LOGIN,
+    "193": _LOGIN,
+    "194": _LOGIN,
+    "202": "the server runs too many statements; try again later",
     "241": "the statement needs more memory than it may take; narrow it with filters",
-    "394": "the statement was stopped",
+    "394": STOPPED,
+    "497": "the user may not read what the statement names; ask for the right to SELECT",
+    "516": _LOGIN,
 }
+_UNREACHABLE = (
+    "the server cannot be reached over HTTP; check that it runs, and host, port (8123, with TLS"
+    " 8443), secure and ca_cert of its URL"
+)
 
 
-class ClickHouseError(Exception):
-    """What ClickHouse refused; the first argument is its message."""
+class StatementError(Exception):
+    """Why a statement failed that the driver had accepted; the first argument is a message."""
 
 
-def explained(name: str, error: Exception) -> QueryError:
-    """What went wrong with a statement on connection `name`."""
-    message = str(error)
-    match = _MESSAGE.search(message)
+def explained(name: str, error: Exception, seconds: float) -> QueryError:
+    """What went wrong with a statement on connection `name`, with this time limit."""
+    match = _MESSAGE.search(str(error))
+    if match is not None and match["code"] == _TIMEOUT:
+        return too_slow(seconds)
     if match is not None:
-        message = _REASONS.get(match["code"]) or match["text"].strip().partition("\n")[0]
-    return QueryError(f"connection {name!r}: {_PATH.sub('…', message)}")
+        text = _REASONS.get(match["code"]) or match["text"].strip().partition("\n")[0]
+    else:
+        text = str(error) if isinstance(error, StatementError) else _UNREACHABLE
+    return QueryError(f"connection {name!r}: {_PATH.sub('…', text)}")

@@ -17,18 +17,16 @@ _MAX_DIGITS = 38
 _REFUSED = frozenset({"file"})
 _PIECES = re.compile(
     r"""'(?:[^'\\]++|\\.|'')*+'? | "(?:[^"\\]++|\\.|"")*+"? | `(?:[^`\\]++|\\.|``)*+`?
-    | \{(?P<parameter>\w+):\s*\}""",
+    | \{(?P<parameter>\w+):\s*\} | \bAS\ (?P<materialized>MATERIALIZED)\ (?=\()""",
     re.DOTALL | re.VERBOSE,
 )
-# A parameter is read as a field of a TSV file.
-_ESCAPES = str.maketrans({"\\": "\\\\", "\t": "\\t", "\n": "\\n", "\r": "\\r", "\0": "\\0"})
 
 
 class Parameter(NamedTuple):
-    """The type of a bound value, and the value as ClickHouse reads it."""
+    """The type of a bound value, and the value as text; None is NULL."""
 
     type: str
-    text: str
+    value: str | None
 
 
 def bound(parameters: Mapping[str, object]) -> dict[str, Parameter]:
@@ -58,6 +56,11 @@ def checked(statement: str, parameters: Mapping[str, Parameter]) -> str:
     return text
 
 
+def without_materialized(text: str) -> str:
+    """A SELECT for a server that does not know this word, and computes a relation at each use."""
+    return _PIECES.sub(lambda match: "AS " if match["materialized"] else match[0], text)
+
+
 def _harmless(tree: exp.Query) -> bool:
     if any(query.args.get("format") for query in tree.find_all(exp.Query)):
         return False
@@ -68,14 +71,14 @@ def _harmless(tree: exp.Query) -> bool:
 
 def _parameter(value: object) -> Parameter:
     if value is None:
-        return Parameter("Nullable(String)", "\\N")
+        return Parameter("Nullable(String)", None)
     if isinstance(value, bool):
         return Parameter("Bool", str(value).lower())
     if isinstance(value, int | Decimal):
         return _number(value)
     if isinstance(value, date):
         return _moment(value)
-    return Parameter("String", str(value).translate(_ESCAPES))
+    return Parameter("String", str(value))
 
 
 def _moment(value: date) -> Parameter:

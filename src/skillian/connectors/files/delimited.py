@@ -36,13 +36,14 @@ _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
 _SCIENTIFIC = r"[0-9](\.[0-9]+)?[eE][+-][0-9]{1,3}|[0-9]\.[0-9]+[eE][0-9]{1,3}"
 # The test for each type, the narrowest type first. Whole numbers and dates are written in one way
 # only: cast to the type and back, they are the same text. A cast that fails takes long, so a text
-# that looks like no time is not cast to one.
+# that looks like no time is not cast to one. A date comes before
+# a number, since `dates=%Y%m%d` writes it as one.
 _TESTS = {
+    "DATE": "CASE WHEN LENGTH(value) = 10"
+    " THEN CAST(TRY_CAST(value AS DATE) AS TEXT) = value ELSE FALSE END",
     "BIGINT": "CAST(TRY_CAST(value AS BIGINT) AS TEXT) = value",
     "DECIMAL": rf"REGEXP_FULL_MATCH(value, ' *-?({_PLAIN}|{_SCIENTIFIC}) *')",
     "BOOLEAN": "value IN ('true', 'false', 'True', 'False', 'TRUE', 'FALSE')",
-    "DATE": "CASE WHEN LENGTH(value) = 10"
-    " THEN CAST(TRY_CAST(value AS DATE) AS TEXT) = value ELSE FALSE END",
     "TIMESTAMP": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}')"
     " THEN YEAR(TRY_CAST(value AS TIMESTAMP)) BETWEEN 1 AND 9999 ELSE FALSE END",
     "TIMESTAMP WITH TIME ZONE": f"CASE WHEN REGEXP_FULL_MATCH(value, '{_DATE}[ T]{_TIME}{_ZONE}')"
@@ -103,8 +104,7 @@ def csv_select(path: Path, form: CsvFormat, types: Mapping[str, ColumnType]) -> 
     goals = {name: exp.DataType.build(name, dialect="duckdb") for name in names}
     columns: list[exp.Expr] = []
     for name, kind in types.items():
-        is_number = kind.kind in {"integer", "decimal"}
-        value = _number(name, form) if is_number else _column(name)
+        value = _written(name, form, kind.sql.partition("(")[0])
         cast = exp.Cast(this=value, to=goals[kind.sql].copy())
         columns.append(exp.alias_(cast, name, quoted=True, copy=False))
     return exp.select(*columns, copy=False).from_(_table(path, form), copy=False)
@@ -146,10 +146,7 @@ def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     counts = [
         f"COUNT_IF(CASE WHEN kinds & {bits[kind]} > 0 THEN {_TESTS[kind]} END)" for kind in tried
     ]
-    values = [
-        _about_cell(count, form if kind in _NUMBERS else None)
-        for kind, count in zip(tried, counts, strict=True)
-    ]
+    values = [_about_cell(count, form, kind) for kind, count in zip(tried, counts, strict=True)]
     columns = {name: sum(bits[kind] for kind in kinds) for name, kinds in types.items()}
     found = _by_column(cursor, rows, columns, [exp.Count(this=exp.Star()), *values])
     matching = dict(types)
@@ -170,7 +167,9 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
         return {}
-    digits = [_about_cell(text, form) for text in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)]
+    digits = [
+        _about_cell(text, form, "DECIMAL") for text in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
+    ]
     found = _by_column(cursor, rows, dict.fromkeys(names, 0), digits)
     # Whole numbers with spaces around them may be codes that differ in the spaces.
     return {
@@ -218,14 +217,34 @@ def _by_column(
     return {names[place]: tuple(values) for place, *values in found}
 
 
-def _about_cell(template: str, form: CsvFormat | None = None) -> exp.Expr:
-    """An expression about a cell; with a format, about the number that is written in it."""
-    value = _column("value") if form is None else _number("value", form)
+def _about_cell(template: str, form: CsvFormat, kind: str) -> exp.Expr:
+    """An expression about the value of a type that is written in a cell."""
+    value = _written("value", form, kind)
+
+    return _filled(template, {"value": value})
+
+
+def _filled(template: str, parts: Mapping[str, exp.Expr]) -> exp.Expr:
+    """A template with these expressions for the columns of these names."""
 
     def named(node: exp.Expr) -> exp.Expr:
-        return value.copy() if isinstance(node, exp.Column) and node.name == "value" else node
+        return (
+            parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
+        )
 
     return _parsed(template).transform(named)
+
+
+def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
+    """A column's text as a value of a type is usually written; any other text as it is."""
+    if kind in _NUMBERS:
+        return _number(name, form)
+    if kind == "DATE" and form.options.dates:
+        template = "CASE WHEN STRFTIME(TRY_STRPTIME(value, how), how) = value"
+        template += " THEN CAST(CAST(TRY_STRPTIME(value, how) AS DATE) AS TEXT) ELSE value END"
+        parts = {"value": _column(name), "how": exp.Literal.string(form.options.dates)}
+        return exp.Paren(this=_filled(template, parts))
+    return _column(name)
 
 
 def _number(name: str, form: CsvFormat) -> exp.Expr:

@@ -93,20 +93,20 @@ def column_names(cells: Iterable[str]) -> tuple[str, ...]:
     """Names that differ in more than case, for a header's cells.
 
     Of two cells `a`, neither is named `a`, so that none is mistaken for the other: they are `a_1`
-    and `a_2`. An empty cell is named by its position, such as `column_3`.
+    and `a_2`. They are numbered by their spelling first, so that `A` and `a` have the same names
+    in two files that have them in another order. An empty cell is named by its position, such as
+    `column_3`.
     """
     labels = [" ".join(cell.split()) or f"column_{place}" for place, cell in enumerate(cells, 1)]
     folded = [name.casefold() for name in labels]
     counts = Counter(folded)
     taken = {name for name in folded if counts[name] == 1}
-    names: list[str] = []
-    for name, key in zip(labels, folded, strict=True):
-        chosen = name
-        if counts[key] > 1:
-            others = (f"{name}_{number}" for number in range(1, 2 * len(labels) + 2))
-            chosen = next(other for other in others if other.casefold() not in taken)
-            taken.add(chosen.casefold())
-        names.append(chosen)
+    names = [*labels]
+    for place in sorted(range(len(labels)), key=labels.__getitem__):
+        if counts[folded[place]] > 1:
+            others = (f"{labels[place]}_{number}" for number in range(1, 2 * len(labels) + 2))
+            names[place] = next(other for other in others if other.casefold() not in taken)
+            taken.add(names[place].casefold())
     return tuple(names)
 
 

@@ -1,6 +1,7 @@
 """How files are written, where their content does not say: options after the `?` of a URL."""
 
 import codecs
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,18 +13,30 @@ from skillian.errors import UnavailableError
 
 _HELP = (
     "they are null=NA (text that means no value; repeatable), decimal=, (decimal sign),"
-    " thousands=. (separator of thousands), delimiter=; (or tab), quote=' (quotation mark),"
+    " thousands=. (separator of thousands), dates=%d.%m.%Y (how dates are written),"
+    " delimiter=; (or tab), quote=' (quotation mark),"
     " encoding=latin-1, header=2 (the line with the names; 0 if there is none), and"
     " sheet=Name (of a workbook)"
 )
 _ONE = frozenset({"decimal", "delimiter", "quote", "thousands"})
-_OF_TEXT = (*sorted(_ONE), "encoding", "header", "null")
+_OF_TEXT = (*sorted({*_ONE, "dates"}), "encoding", "header", "null")
 # Which options a file takes, by its suffix.
 _TAKEN = {
     **dict.fromkeys((".csv", ".tsv"), _OF_TEXT),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("encoding", "null")),
     **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls"), ("header", "null", "sheet")),
     ".parquet": (),
+}
+_SIGN = re.compile(r"%-?.|%", re.DOTALL)
+_PARTS = {
+    "%d": "day",
+    "%-d": "day",
+    "%m": "month",
+    "%-m": "month",
+    "%b": "month",
+    "%B": "month",
+    "%Y": "year",
+    "%y": "year",
 }
 _TAB = "tab"
 _MAX_HEADER = 1000
@@ -37,6 +50,7 @@ class FileOptions:
         null: Texts that mean no value, besides nothing.
         decimal: The decimal sign of numbers.
         thousands: What separates their thousands; empty for nothing.
+        dates: How dates are written besides 2024-01-31, with the signs of `strptime`.
         delimiter: What separates the cells of a line; empty to tell by the header.
         quote: The quotation mark around a cell.
         encoding: The encoding of the text; empty for UTF-8, or UTF-16 with its mark.
@@ -47,6 +61,7 @@ class FileOptions:
     null: tuple[str, ...] = ()
     decimal: str = "."
     thousands: str = ""
+    dates: str = ""
     delimiter: str = ""
     quote: str = '"'
     encoding: str = ""
@@ -116,6 +131,12 @@ def read_options(values: Mapping[str, list[str]]) -> FileOptions:
     return options
 
 
+def is_date_format(text: str) -> bool:
+    """Whether a text has a day, a month and a year with the signs of `strptime`, each once."""
+    signs = (match[0] for match in _SIGN.finditer(text))
+    return sorted(_PARTS.get(sign, sign) for sign in signs) == ["day", "month", "year"]
+
+
 def _value(key: str, text: str) -> str | int:
     if key == "header":
         if not text.isdecimal() or int(text) > _MAX_HEADER:
@@ -126,6 +147,11 @@ def _value(key: str, text: str) -> str | int:
             return codecs.lookup(text).name
         except LookupError:
             raise ValueError(f"encoding={text!r} is not known; for example latin-1") from None
+    if key == "dates" and not is_date_format(text):
+        raise ValueError(
+            f"dates={text!r} is not how a date is written: it needs a day (%d, or %-d without"
+            " zeros), a month (%m, %-m, %b or %B) and a year (%Y or %y), each once"
+        )
     if key in _ONE:
         text = "\t" if key == "delimiter" and text.lower() == _TAB else text
         if len(text) != 1 or text.isalnum() or text in "\r\n":

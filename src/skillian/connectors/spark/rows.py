@@ -4,11 +4,9 @@ import re
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-from pyarrow import parquet  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
@@ -17,7 +15,6 @@ from skillian.connectors.limits import table_within_budget
 from skillian.errors import QueryError
 
 pa: Any = pyarrow  # it carries no types
-_ParquetFile: Any = parquet.ParquetFile
 
 BATCH_ROWS = 8192
 # Spark takes long to start, and its tables are large.
@@ -95,16 +92,6 @@ def column_type(written: str) -> ColumnType:
     return ColumnType(kind, written, int(match["scale"] or 0) if match else 0)
 
 
-def written(frame: Any, folder: Path) -> "SparkRows":
-    """Run a data frame to its end, into files of a folder, and return its rows from there.
-
-    Spark's own exports hold a whole partition in memory, which may be the whole result.
-    """
-    kinds, numbered = renamed(frame)
-    numbered.write.parquet(str(folder / "rows"))
-    return SparkRows(kinds, _read(sorted((folder / "rows").glob("part-*.parquet"))))
-
-
 def renamed(frame: Any) -> tuple[dict[str, ColumnType], Any]:
     """The columns, and the data frame with numbered columns; kind `other` as text."""
     kinds = columns(frame)
@@ -150,12 +137,6 @@ class SparkRows:
                 pairs = zip(batch.slice(start, BATCH_ROWS).columns, self._schema, strict=True)
                 arrays = [array.cast(field.type) for array, field in pairs]
                 yield pa.record_batch(arrays, schema=self._schema)
-
-
-def _read(files: list[Path]) -> Iterator[Any]:
-    for file in files:
-        with _ParquetFile(file) as opened:
-            yield from opened.iter_batches(BATCH_ROWS)
 
 
 def _parameter(value: object) -> object:

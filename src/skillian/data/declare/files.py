@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -40,6 +41,13 @@ def file_url(name: str) -> str:
     return f"files:///{path.absolute()}" + (f"?{'&'.join(options)}" if options else "")
 
 
+def titles_of(names: Sequence[str]) -> dict[str, str]:
+    """What these files are called: without their options, if that tells them apart."""
+    plain = {name: split_name(name)[0] for name in names}
+    counts = Counter([*plain.values(), *(name for name in plain if plain[name] != name)])
+    return {name: title if counts[title] == 1 else name for name, title in plain.items()}
+
+
 async def tables_of(names: Sequence[str]) -> dict[str, Table]:
     """The table of each of these files.
 
@@ -47,9 +55,11 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
     a sheet that does not exist, and `UnknownNameError` for an empty sheet.
     """
     by_name: dict[str, Table] = {}
-    async with Connections(registry_of({n: file_url(n) for n in names}, {}, Path())) as opened:
-        for name in dict.fromkeys(names):
-            tables = {table.name: table for table in await opened.get(name).catalog()}
+    titles = titles_of(names)
+    urls = {title: file_url(name) for name, title in titles.items()}
+    async with Connections(registry_of(urls, {}, Path())) as opened:
+        for name, title in titles.items():
+            tables = {table.name: table for table in await opened.get(title).catalog()}
             wanted = _named(name).path.name
             if wanted not in tables:
                 raise UnknownNameError("sheet", name, tables)

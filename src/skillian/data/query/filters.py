@@ -6,10 +6,12 @@ null                                    NULL
 {"ne": value | null | [value, …]}       the opposite of the above; keeps rows with NULL
 {"gte" | "gt" | "lte" | "lt": value}    ordered; several operators must all hold
 {"between": [low, high]}                from low to high, both inclusive
+
+Of two tables, `a.name` is the column of one side, unless a column of either is called `a.name`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 from sqlglot import exp
@@ -38,11 +40,19 @@ MAX_VALUES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition on one dimension; `values` have the dimension's type."""
+    """One condition on one dimension.
+
+    Attributes:
+        dimension: The dimension.
+        operator: How it is compared.
+        values: What it is compared with, in the dimension's type.
+        side: `a` or `b` if only this side of a comparison has it.
+    """
 
     dimension: str
     operator: Operator
     values: tuple[Value, ...]
+    side: str = ""
 
     def to_dict(self) -> dict[str, object]:
         """The condition for JSON, with its typed values."""
@@ -187,6 +197,50 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
         kind = _term(source, name, sql.BoundValues()).type
         parsed.extend(parse_filter(name, test, kind))
     return tuple(parsed)
+
+
+def by_side(filters: Filters, columns: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """The filters of both sides (under an empty name), of `a` and of `b`.
+
+    Args:
+        filters: The filters.
+        columns: The columns of both sides; one of these names has precedence.
+    """
+    known = {column.casefold() for column in columns}
+    sides: dict[str, dict[str, Any]] = {"": {}, "a": {}, "b": {}}
+    for name, test in filters.items():
+        side, _, column = name.partition(".")
+        is_own = side in {"a", "b"} and column and name.casefold() not in known
+        sides[side if is_own else ""][column if is_own else name] = test
+    return sides
+
+
+def filtered_side(
+    source: BoundSource, shared: Filters, own: Filters, side: str
+) -> tuple[BoundSource, tuple[Condition, ...]]:
+    """A side of a comparison with the columns of its filters, and their conditions.
+
+    Args:
+        source: The source.
+        shared: The filters of both sides, by this source's names.
+        own: The filters of this side alone.
+        side: Its name, `a` or `b`.
+
+    Raises:
+        ToolError: As for `conditions`.
+    """
+    source = source.with_columns([*shared, *own])
+    mine = (replace(each, side=side) for each in conditions(source, own))
+    return source, (*conditions(source, shared), *mine)
+
+
+def stated(a: Iterable[Condition], b: Iterable[Condition]) -> tuple[Condition, ...]:
+    """The conditions of two sides for a reader; those of one side are named `a.name`."""
+    listed = (*a, *(each for each in b if each.side))
+    return tuple(
+        replace(each, dimension=f"{each.side}.{each.dimension}") if each.side else each
+        for each in listed
+    )
 
 
 def filtered_rows(

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from skillian.connectors import PATHS, scheme, schemes
 from skillian.connectors.base import Table, path_of
 from skillian.data.declare.definitions import Dimension, Source
-from skillian.data.declare.files import declared_file, file_url, tables_of
+from skillian.data.declare.files import declared_file, file_url, tables_of, titles_of
 from skillian.data.declare.infer import connection_name
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.query.binding import by_name, find_table
@@ -70,9 +70,10 @@ async def bare_tables(
             named.add_declared(name, declared, source)
         elif address_of(name) is None:
             others.append(name)
+    titles = titles_of(others)
     for name, table in (await tables_of(others)).items():
-        named.add(name, free_name(name, named.urls), file_url(name), table)
-    chosen = [await named.name_of(name) for name in names]
+        named.add(titles[name], free_name(titles[name], named.urls), file_url(name), table)
+    chosen = [await named.name_of(titles.get(name, name)) for name in names]
     folder = Path() if declared is None else declared.folder
     settings = None if declared is None else declared.comparison
     registry = registry_of(named.urls, named.sources, folder, settings, named.undeclared)

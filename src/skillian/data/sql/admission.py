@@ -17,8 +17,15 @@ _VALUES: frozenset[type[exp.Expr]] = frozenset(
         exp.Month, exp.Mul, exp.Neg, exp.NEQ, exp.Not, exp.Null, exp.Nullif, exp.Or, exp.Paren,
         exp.Replace, exp.Round, exp.Sub, exp.Substring, exp.Trim, exp.TryCast, exp.Tuple,
         exp.Upper, exp.Var, exp.Year,
+        exp.Ceil, exp.Day, exp.Floor, exp.Left, exp.Pad, exp.Right, exp.Sign, exp.SplitPart,
+        exp.StrPosition, exp.StrToDate, exp.StrToTime, exp.TimestampTrunc, exp.TimeStrToTime,
+        exp.TimeToStr, exp.TsOrDsToDate, exp.TsOrDsToTimestamp,
     }
 )  # fmt: skip
+# Where some databases read these texts as the time of the statement.
+_TIMES = (exp.StrToTime, exp.TimestampTrunc, exp.TimeStrToTime, exp.TimeToStr, exp.TsOrDsToDate,
+          exp.TsOrDsToTimestamp)  # fmt: skip
+_PRESENT = frozenset({"now", "today", "tomorrow", "yesterday"})
 _QUERY: frozenset[type[exp.Expr]] = _VALUES | {
     exp.Alias, exp.Count, exp.CTE, exp.Distinct, exp.Exists, exp.From, exp.Group, exp.Having,
     exp.Join, exp.Max, exp.Min, exp.Select, exp.Star, exp.Subquery, exp.Sum, exp.Table,
@@ -30,7 +37,8 @@ def admit_expression(text: str, dialect: str) -> exp.Expr:
     """The tree of an expression over one row's columns; raises `QueryError` for others.
 
     Allowed are columns (without a table), literals, arithmetic without `/` (which would return
-    binary floats), comparison, CASE, CAST and a few functions of text and numbers.
+    binary floats), comparison, CASE, CAST and a few functions of text, numbers and dates whose
+    value depends on nothing but the row.
     """
     tree = _parse_one(text, dialect)
     _admit(tree, _VALUES, dialect)
@@ -71,3 +79,17 @@ def _admit(tree: exp.Expr, allowed: frozenset[type[exp.Expr]], dialect: str) -> 
         if type(node) not in allowed:
             what = type(node).__name__ if not isinstance(node, exp.Anonymous) else node.name
             raise QueryError(f"{what} is not allowed in hand-written SQL")
+        if _reads_a_time(node) and (present := _present(node)):
+            raise QueryError(f"{present} is not allowed as a time in hand-written SQL")
+
+
+def _reads_a_time(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Cast):  # or one that gives NULL
+        return node.to.is_type(*exp.DataType.TEMPORAL_TYPES)
+    return isinstance(node, _TIMES)
+
+
+def _present(node: exp.Expr) -> str:
+    """The text in a tree that means the time of the statement; empty if there is none."""
+    texts = (each.sql() for each in node.find_all(exp.Literal) if each.is_string)
+    return next((text for text in texts if text.strip("' ").casefold() in _PRESENT), "")

@@ -13,6 +13,7 @@ from skillian.data.comparison.place import Progress, together
 from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource
+from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
 from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.columns import (
@@ -278,7 +279,7 @@ class TableEngine:
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
             proof=compared_rows.proof,
-            filters=tuple(sides[0].where),
+            filters=stated(sides[0].where, sides[1].where),
         )
         rows = DifferingRows(self._workspace, table, plan)
         return replace(result, sentences=in_words(result)), rows

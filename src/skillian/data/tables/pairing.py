@@ -10,7 +10,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource
-from skillian.data.query.filters import conditions
+from skillian.data.query.filters import by_side, filtered_side
 from skillian.data.query.unfit import what_text_holds
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
@@ -46,16 +46,15 @@ def _sides(
     question: SavedComparison, sources: Sequence[BoundSource], names: Mapping[str, str]
 ) -> tuple[SideRows, SideRows]:
     """The rows that the filters keep; b's columns may have other names."""
+    tests = by_side(question.filters, [*sources[0].columns, *sources[1].columns])
     translated = {
         name if name in sources[1].definition.dimensions else names.get(name, name): test
-        for name, test in question.filters.items()
+        for name, test in tests[""].items()
     }
-    a, b = sources[0].with_columns(question.filters), sources[1].with_columns(translated)
+    a = filtered_side(sources[0], tests[""], tests["a"], "a")
+    b = filtered_side(sources[1], translated, tests["b"], "b")
     values = sql.BoundValues()
-    return (
-        SideRows(a, conditions(a, question.filters), values),
-        SideRows(b, conditions(b, translated), values),
-    )
+    return SideRows(*a, values), SideRows(*b, values)
 
 
 async def _pairing(

@@ -1,6 +1,4 @@
-import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
 from contextlib import aclosing
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
@@ -11,68 +9,17 @@ import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
-from tests.support.waits import SECONDS
+from tests.skillian.connectors.clickhouse.reading import rows
+from tests.support.clickhouse import Server, needs_clickhouse
 
 from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
-from skillian.connectors.clickhouse.errors import ClickHouseError, explained
 from skillian.connectors.dialects import compile_sql
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import QueryError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
-TABLE = """
-CREATE TABLE "a ""b"" table" (
-    "select" Nullable(Decimal(17, 2)), "Größe" UInt64, code LowCardinality(Nullable(String)),
-    fixed FixedString(4), side Enum8('debit' = 1, 'credit' = 2), flag Bool, small Nullable(Int16),
-    huge Int128, ratio Nullable(Float64), day Date32, first Date, moment DateTime64(6),
-    second DateTime, instant DateTime64(3, 'Europe/Berlin'), id UUID, list Array(UInt8),
-    wide Decimal(60, 2)
-) ENGINE = MergeTree ORDER BY tuple()
-"""
-ROW = """
-INSERT INTO "a ""b"" table" VALUES (
-    -0.10, 18446744073709551615, 'Größe ', 'ab', 'credit', true, -7,
-    -12345678901234567890123456789012345678, 0.1, '1950-01-31', '2024-01-31',
-    '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00', '2024-01-31 10:00:00.25',
-    '61f0c404-5cb3-11e7-907b-a6006ad3dba0', [1, 2], 1.50
-), (
-    NULL, 0, NULL, 'abcd', 'debit', false, NULL, 0, nan, '2024-01-31', '1970-01-01',
-    '1900-01-01 00:00:00', '1970-01-01 00:00:00', '2024-07-31 10:00:00',
-    '00000000-0000-0000-0000-000000000000', [], -1.50
-)
-"""
-OTHERS = (
-    "CREATE VIEW v AS SELECT toDate32('2024-01-31') AS d",
-    "CREATE DATABASE other",
-    "CREATE TABLE other.t (x Nullable(String)) ENGINE = MergeTree ORDER BY tuple()",
-    "INSERT INTO other.t VALUES (NULL), ('7'), ('-8')",
-    "CREATE TABLE bytes (x String) ENGINE = MergeTree ORDER BY tuple()",
-    "INSERT INTO bytes SELECT unhex('ff41')",
-)
 ENDLESS = 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"'
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    path = tmp_path_factory.mktemp("clickhouse") / "data"
-    write_clickhouse(path, [TABLE, ROW, *OTHERS])
-    return path
-
-
-@pytest.fixture
-async def connector(folder: Path) -> AsyncIterator[Any]:
-    opened: Any = connect("books", f"clickhouse:///{folder}", Path())
-    yield opened
-    await opened.aclose()
-
-
-async def rows(
-    connector: Any, statement: str, parameters: Mapping[str, object] | None = None
-) -> list[dict[str, Any]]:
-    listed: list[dict[str, Any]] = (await connector.run(statement, parameters or {})).to_pylist()
-    return listed
 
 
 def parsed(text: str) -> exp.Expr:
@@ -250,8 +197,9 @@ async def test_a_text_of_a_decimal_keeps_its_zeros(connector: Any) -> None:
     assert await value(connector, exp.cast(number, "TEXT")) == "1.50"
 
 
-async def test_a_date_and_time_is_read_in_the_zone_of_the_url(folder: Path) -> None:
-    zoned: Any = connect("books", f"clickhouse:///{folder}?timezone=Europe/Berlin", Path())
+async def test_a_date_and_time_is_read_in_the_zone_of_the_url(server: Server) -> None:
+    url = f"clickhouse://{server.address}?timezone=Europe/Berlin"
+    zoned: Any = connect("books", url, Path())
     try:
         [first, _] = await rows(
             zoned, 'SELECT "moment", "second", "instant" FROM "a ""b"" table" ORDER BY "day"'
@@ -270,108 +218,3 @@ async def test_describe_returns_types_without_running(connector: Any) -> None:
     described = await connector.describe(ENDLESS)
     assert time.monotonic() - start < 30
     assert described == {"n": ColumnType("integer", "UInt64")}
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "INSERT INTO other.t VALUES ('x')",
-        "DROP TABLE other.t",
-        "SELECT 1; SELECT 2",
-        "SELECT 1 INTO OUTFILE 'written.csv'",
-        "SELECT 1 FORMAT CSV",
-        "SELECT * FROM file('/etc/passwd', 'LineAsString')",
-        "SELECT * FROM url('http://127.0.0.1:9/', 'CSV', 'a String')",
-        "SELECT file('/etc/passwd')",
-        'SELECT * FROM "/etc/hostname"',
-        'SELECT * FROM "default"."/etc/hostname"',
-        "SELECT FILE('/etc/passwd')",
-        "SELECT * FROM executable('x', 'CSV', 'a Int8')",
-        "SYSTEM SHUTDOWN",
-        "SET readonly = 0",
-        "",
-    ],
-)
-async def test_nothing_but_a_single_select_of_tables_runs(connector: Any, statement: str) -> None:
-    with pytest.raises(QueryError, match="only a single SELECT of tables"):
-        await connector.run(statement, {})
-
-
-async def test_no_statement_changes_the_settings(connector: Any) -> None:
-    with pytest.raises(QueryError, match="only a single SELECT"):
-        await connector.run("SELECT 1 AS x SETTINGS readonly = 0", {})
-
-
-async def test_errors_hold_no_path_and_no_statement(connector: Any, folder: Path) -> None:
-    with pytest.raises(QueryError, match=r"connection 'books': .*nothing_like_it") as refused:
-        await connector.run("SELECT nothing_like_it FROM other.t", {})
-    assert "In scope" not in str(refused.value)
-    assert str(folder) not in str(refused.value)
-    locked = explained("b", ClickHouseError("Code: 76. DB::Exception: Cannot lock /a/b/c (X)"))
-    assert "open in another process" in str(locked)
-    assert str(explained("b", ClickHouseError("no /a/b/c here"))) == "connection 'b': no … here"
-
-
-async def test_a_missing_folder_is_an_error_and_is_not_created(tmp_path: Path) -> None:
-    missing: Any = connect("books", "clickhouse:///nowhere", tmp_path)
-    with pytest.raises(QueryError, match="'books': its folder is not a ClickHouse data folder"):
-        await missing.catalog()
-    await missing.aclose()
-    assert not (tmp_path / "nowhere").exists()
-
-
-@pytest.mark.parametrize("query", ["?timezone=Nowhere/City", "?zone=UTC"])
-def test_an_unknown_option_is_refused(query: str) -> None:
-    with pytest.raises(UnavailableError, match=r"'books': after a .* may have `timezone=`"):
-        connect("books", f"clickhouse:///data{query}", Path())
-
-
-async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -> None:
-    endless = asyncio.create_task(connector.run(ENDLESS, {}))
-    processes = """
-        SELECT COUNT(*) AS n FROM "system"."processes" WHERE "query" LIKE '%sipHash64%'
-            AND "query" NOT LIKE '%processes%'
-    """
-    async with asyncio.timeout(SECONDS):
-        while not (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110 - there is no event
-            await asyncio.sleep(0.05)
-    endless.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await endless
-    async with asyncio.timeout(SECONDS):
-        while (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-
-
-async def test_time_is_limited(folder: Path) -> None:
-    kind: Any = type(connect("x", f"clickhouse:///{folder}", Path()))
-    limited = kind(folder, "books", timeout=1.0)
-    try:
-        with pytest.raises(QueryError, match="longer than 1 s"):
-            await limited.run(ENDLESS, {})
-    finally:
-        await limited.aclose()
-
-
-async def test_results_have_a_budget_and_streams_have_none(connector: Any) -> None:
-    many = 'SELECT "number" AS n FROM "system"."numbers" LIMIT 200000'
-    with pytest.raises(QueryError, match="larger than 100000 rows"):
-        await connector.run(many, {})
-    assert sum([batch.num_rows async for batch in connector.stream(many, {})]) == 200_000
-
-
-async def test_a_stream_can_be_left_and_the_connector_closed_twice(connector: Any) -> None:
-    batches = connector.stream('SELECT "number" AS n FROM "system"."numbers"', {})
-    assert (await anext(batches)).num_rows
-    await batches.aclose()
-    assert await rows(connector, "SELECT 1 AS x WHERE 1 = 0") == []
-    await connector.aclose()
-    await connector.aclose()
-    assert await rows(connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
-async def test_a_process_that_ended_is_started_again(connector: Any) -> None:
-    await rows(connector, "SELECT 1 AS x")
-    connector._process._process.kill()
-    connector._process._process.wait()
-    assert await rows(connector, "SELECT 1 AS x") == [{"x": 1}]

@@ -173,7 +173,7 @@ def file_of(folder: Path, content: bytes | str) -> Path:
         ("id\tamount\n", "\t", ["id", "amount"]),
         ("id|amount\r1|2\r", "|", ["id", "amount"]),
         ('"a;b","c\nd"\n1,2\n', ",", ["a;b", "c d"]),
-        ('\ufeff"a", b ,A,\n', ",", ["a_1", "b", "A_2", "column_4"]),
+        ('\ufeff"a", b ,A,\n', ",", ["a_2", "b", "A_1", "column_4"]),
         ("company,2023,2024\n", ",", ["company", "2023", "2024"]),
         ('$p0,"a;b"', ",", ["$p0", "a;b"]),
         ("lonely", ",", ["lonely"]),
@@ -195,7 +195,7 @@ def test_a_first_line_of_values_is_refused(tmp_path: Path, content: str) -> None
 
 def test_names_differ_in_more_than_case() -> None:
     names = column_names(["a", "A", "a_2", "", "column_4", " a\n b"])
-    assert names == ("a_1", "A_3", "a_2", "column_4_1", "column_4_2", "a b")
+    assert names == ("a_3", "A_1", "a_2", "column_4_1", "column_4_2", "a b")
 
 
 @pytest.mark.parametrize(

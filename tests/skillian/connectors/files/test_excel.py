@@ -82,7 +82,7 @@ def test_sheets_are_tables_and_empty_rows_no_rows(tmp_path: Path) -> None:
         book.add_chartsheet("Chart").set_chart(chart)
     tables = dict(read_workbook(path))
     assert list(tables) == ["book.xlsx", "book.xlsx#Two"]
-    assert tables["book.xlsx"].to_pylist() == [{"a_1": 1, "A_2": 2, "column_3": 3, "2024": 4}]
+    assert tables["book.xlsx"].to_pylist() == [{"a_2": 1, "A_1": 2, "column_3": 3, "2024": 4}]
     assert tables["book.xlsx#Two"].to_pylist() == []
 
 

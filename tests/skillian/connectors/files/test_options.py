@@ -42,6 +42,10 @@ def money(*texts: str) -> list[Decimal]:
     return [Decimal(text) for text in texts]
 
 
+def days(*texts: str) -> list[date]:
+    return [date.fromisoformat(text) for text in texts]
+
+
 @pytest.mark.parametrize(
     ("content", "query", "expected"),
     [
@@ -61,6 +65,25 @@ def money(*texts: str) -> list[Decimal]:
         ("a\tb;c\n1\t2;3\n", "?delimiter=tab", {"a": [1], "b;c": ["2;3"]}),
         ("a,b\n1,'x,''y'\n", "?quote='", {"a": [1], "b": ["x,'y"]}),
         ("Report\n\na,b\n1,2\n", "?header=3", {"a": [1], "b": [2]}),
+        (
+            "d\n25.07.2024\n01.02.1950\n",
+            "?dates=%25d.%25m.%25Y",
+            {"d": days("2024-07-25", "1950-02-01")},
+        ),
+        (
+            "d,e\n7/4/24,2024-01-31\n,\n",
+            "?dates=%25-m/%25-d/%25y",
+            {"d": [*days("2024-07-04"), None], "e": [*days("2024-01-31"), None]},
+        ),
+        (
+            "d,n\n20240725,20241399\n",
+            "?dates=%25Y%25m%25d",
+            {"d": days("2024-07-25"), "n": [20241399]},
+        ),
+        # A day that does not exist, a year of two digits, a day without its zero: a text.
+        ("d\n30.02.2024\n", "?dates=%25d.%25m.%25Y", {"d": ["30.02.2024"]}),
+        ("d\n25.07.24\n", "?dates=%25d.%25m.%25Y", {"d": ["25.07.24"]}),
+        ("d\n25.07.2024\n5.7.2024\n", "?dates=%25d.%25m.%25Y", {"d": ["25.07.2024", "5.7.2024"]}),
         ("1,x\n2,y\n", "?header=0", {"column_1": [1, 2], "column_2": ["x", "y"]}),
     ],
 )
@@ -187,6 +210,10 @@ async def test_a_workbook_is_read_as_stated(tmp_path: Path) -> None:
         ("?encoding=klingon", "encoding='klingon' is not known"),
         ("?header=first", "header='first' is not the number of a line"),
         ("?decimal=,&thousands=,", "are the same"),
+        ("?dates=%25d.%25m", "dates='%d.%m' is not how a date is written: it needs a day"),
+        ("?dates=%25d.%25m.%25Y %25H", "is not how a date is written"),
+        ("?dates=%25d.%25m.%25y %25Y", "is not how a date is written"),
+        ("?dates=%25Y%25m%25d%25", "is not how a date is written"),
     ],
 )
 def test_an_unknown_option_is_refused(tmp_path: Path, query: str, message: str) -> None:

@@ -1,11 +1,9 @@
-"""One Spark Connect server for the whole module, since it takes a while to start."""
+"""Spark by a real Spark Connect server."""
 
 import asyncio
 import shutil
 import time
-from collections.abc import Generator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +12,8 @@ from skillian.errors import QueryError, UnavailableError
 
 pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
-from tests.skillian.connectors.spark import test_local as spark
-from tests.support.spark_connect import running_spark_connect
+from tests.skillian.connectors.spark import promises as spark
+from tests.support.spark_connect import spark_tables
 
 from skillian.connectors import limits
 from skillian.connectors.spark import connect as connect_module
@@ -32,28 +30,12 @@ pytestmark = [
 ]
 
 
-@pytest.fixture(scope="module")
-def warehouse(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
-    """The URL of a server with the database `finance`."""
-    from pyspark.sql.connect.session import SparkSession
-
-    folder = tmp_path_factory.mktemp("spark-connect")
-    tables = folder / "tables"
-    spark.write_tables(tables)
-    with running_spark_connect(folder) as url:
-        builder: Any = SparkSession.builder
-        session = builder.remote(url).create()
-        session.sql("CREATE DATABASE finance").collect()
-        for name, path in {"a_table": "a table.parquet", "parts": "parts"}.items():
-            session.catalog.createTable(f"finance.{name}", str(tables / path), "parquet")
-        session.stop()
-        yield url
-
-
 async def test_it_reads_a_database_elsewhere(
-    warehouse: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    connector = connect("lake", f"{warehouse}/;database=finance", tmp_path)
+    spark.write_tables(tmp_path / "tables")
+    url = spark_tables(spark_server, "finance", tmp_path / "tables")
+    connector = connect("lake", url, tmp_path)
     assert isinstance(connector, SparkConnectConnector)
     try:
         assert [table.schema for table in await connector.catalog()] == ["finance", "finance"]
@@ -73,7 +55,7 @@ async def test_it_reads_a_database_elsewhere(
     assert len(await connector.catalog()) == 2  # it is opened again
     await connector.aclose()
     await connector.aclose()
-    missing = connect("lake", f"{warehouse}/;database=nothing", tmp_path)
+    missing = connect("lake", f"{spark_server}/;database=nothing", tmp_path)
     with pytest.raises(QueryError, match="nothing"):
         await missing.run("SELECT 1", {})
     await missing.aclose()

@@ -6,11 +6,12 @@ from pathlib import Path
 import duckdb
 import pytest
 from tests.support.asking import comparing, measures_asked
+from tests.support.spark_connect import spark_tables
 
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 
-pytest.importorskip("pyspark", reason="there is no Spark; get it with: pip install pyspark")
+pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
 pytestmark = [
     pytest.mark.spark,
@@ -70,14 +71,14 @@ def _services(folder: Path, url: str) -> DataServices:
     return DataServices(SourceRegistry.load(path))
 
 
-async def test_comparisons_are_those_of_duckdb(tmp_path: Path) -> None:
+async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect(tmp_path / "ledger.duckdb") as connection:
         connection.execute(_ROWS)
         for table in "ab":
             target = tmp_path / "tables" / f"{table}.parquet"
             connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
-    urls = "duckdb:///ledger.duckdb", "spark://local[2]/tables"
+    urls = "duckdb:///ledger.duckdb", spark_tables(spark_server, "ledger", tmp_path / "tables")
     async with _services(tmp_path, urls[0]) as one, _services(tmp_path, urls[1]) as other:
         for measures, align_on, filters in (
             (["amount", "mean", "documents"], ["company", "period"], None),
@@ -122,14 +123,15 @@ _FLOAT_SOURCE = (
 )
 
 
-async def test_floats_are_those_of_duckdb(tmp_path: Path) -> None:
+async def test_floats_are_those_of_duckdb(spark_server: str, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     with duckdb.connect(tmp_path / "floats.duckdb") as connection:
         connection.execute(_FLOAT_ROWS.format(doubles=_DOUBLES, floats=_FLOATS))
         for table in "ab":
             target = tmp_path / "tables" / f"{table}.parquet"
             connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
-    text = "connections: {d: 'duckdb:///floats.duckdb', s: 'spark://local[2]/tables'}\nsources:\n"
+    url = spark_tables(spark_server, "floats", tmp_path / "tables")
+    text = f"connections: {{d: 'duckdb:///floats.duckdb', s: '{url}'}}\nsources:\n"
     for place in "ds":
         for table in "ab":
             text += f"  {place}{table}: {_FLOAT_SOURCE.format(place, table)}\n"

@@ -13,7 +13,7 @@ import pytest
 from _pytest.mark import ParameterSet
 from tests.skillian.data.tables.edge_cases import CASES, Case
 from tests.skillian.data.tables.test_types import compared
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 
@@ -68,9 +68,8 @@ def _in_file(engine: str, cell: str, path: Path, columns: str, row: str) -> str:
             path.with_suffix(".csv").write_text(f"k,v\n1,{cell}\n", encoding="utf-8")
             return f"{path}.csv"
         case _:
-            table = f"CREATE TABLE d.t {columns} ENGINE = MergeTree ORDER BY tuple()"
-            write_clickhouse(path, ["CREATE DATABASE d", table, f"INSERT INTO d.t {row}"])
-            return f"clickhouse:///{path}#d.t"
+            table = f"CREATE TABLE t {columns} ENGINE = MergeTree ORDER BY tuple()"
+            return f"{in_clickhouse(table, f'INSERT INTO t {row}')}#t"
 
 
 def marked(case: Case) -> ParameterSet:

@@ -8,7 +8,7 @@ from typing import Any
 import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
@@ -83,15 +83,11 @@ def test_a_column_without_values_fits_each_type_of_postgres(
 
 @needs_clickhouse
 def test_a_column_without_values_fits_nanoseconds_of_clickhouse(tmp_path: Path) -> None:
-    write_clickhouse(
-        tmp_path / "c",
-        [
-            "CREATE DATABASE d",
-            "CREATE TABLE d.t (k Int32, v0 DateTime64(9), v1 Float32) ENGINE = Log",
-            "INSERT INTO d.t VALUES (1, '2024-01-01 00:00:00.000000001', 0.1)",
-        ],
+    url = in_clickhouse(
+        "CREATE TABLE t (k Int32, v0 DateTime64(9), v1 Float32) ENGINE = Log",
+        "INSERT INTO t VALUES (1, '2024-01-01 00:00:00.000000001', 0.1)",
     )
-    tables = f"clickhouse:///{tmp_path / 'c'}#d.t", empty(tmp_path / "e.csv", 2)
+    tables = f"{url}#t", empty(tmp_path / "e.csv", 2)
     for a, b in (tables, tables[::-1]):
         check(compared(a, b, key=("k",)), 2)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from tests.support.asking import rows_asked
-from tests.support.clickhouse import needs_clickhouse, write_clickhouse
+from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database as PostgresDatabase
 
@@ -151,13 +151,9 @@ async def test_an_infinite_date_in_the_key_can_be_left_out_with_a_filter(
 
 @needs_clickhouse
 async def test_clickhouse(tmp_path: Path) -> None:
-    write_clickhouse(
-        tmp_path / "folder",
-        [
-            "CREATE DATABASE d",
-            "CREATE TABLE d.t (id Int32, v String, w String) ENGINE = MergeTree ORDER BY tuple()",
-            "INSERT INTO d.t VALUES (1, unhex('FF'), 'x'), (2, 'a', 'y')",
-        ],
+    url = in_clickhouse(
+        "CREATE TABLE t (id Int32, v String, w String) ENGINE = MergeTree ORDER BY tuple()",
+        "INSERT INTO t VALUES (1, unhex('FF'), 'x'), (2, 'a', 'y')",
     )
     good = duckdb_table(tmp_path, "id INT, v VARCHAR, w VARCHAR", "(1, 'a', 'x'), (2, 'a', 'z')")
-    check(await compared(f"clickhouse:///{tmp_path / 'folder'}#d.t", good), {"v": "UTF8"})
+    check(await compared(f"{url}#t", good), {"v": "UTF8"})

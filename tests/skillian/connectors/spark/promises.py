@@ -1,9 +1,5 @@
-"""One Spark for the whole module, since it takes a while to start."""
+"""What every connector to Spark keeps, over the tables `a_table` and `parts`."""
 
-import asyncio
-import shutil
-import time
-from contextlib import aclosing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -12,22 +8,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from skillian.connectors import Connector, connect
-from skillian.errors import QueryError, UnavailableError
-
-pytest.importorskip("pyspark", reason="there is no Spark; get it with: pip install pyspark")
-
-from skillian.connectors import limits
-from skillian.connectors.spark.local import SparkConnector
+from skillian.connectors import Connector
 from skillian.connectors.spark.rows import BATCH_ROWS
-
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
-    # Nothing here goes through pandas.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
+from skillian.errors import QueryError
 
 ENDLESS = """
 SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000) AS a, RANGE(1000000) AS b
@@ -52,34 +35,6 @@ def write_tables(path: Path) -> None:
         for part in range(2):
             target = path / "parts" / f"{part}.parquet"
             connection.execute(f"COPY (FROM range(10000) AS t (n)) TO '{target}' (FORMAT parquet)")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    write_tables(tmp_path / "tables")
-    return tmp_path
-
-
-async def test_spark_reads_a_folder_of_tables(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    connector = SparkConnector.from_url("lake", "spark://local[2]/tables", folder)
-    try:
-        await tables_have_types(connector)
-        await values_come_out_exact(connector)
-        await parameters_are_values(connector)
-        await errors_name_values_and_no_path(connector, folder)
-        await nothing_but_a_select_runs(connector)
-        await _a_stream_gives_all_rows(connector)
-        await _cancelling_stops_the_statement(connector)
-        await time_is_limited(connector)
-        monkeypatch.setattr(limits, "ROW_BUDGET", 10)
-        with pytest.raises(QueryError, match="larger than 10 rows"):
-            await connector.run("SELECT * FROM parts", {})
-    finally:
-        await connector.aclose()
-    assert [table.name for table in await connector.catalog()] == ["a_table", "parts"]
-    await connector.aclose()
 
 
 async def tables_have_types(connector: Connector) -> None:
@@ -157,14 +112,6 @@ async def nothing_but_a_select_runs(connector: Connector) -> None:
         await connector.run("SELECT * FROM text.`/etc/passwd`", {})
 
 
-async def _a_stream_gives_all_rows(connector: SparkConnector) -> None:
-    await a_stream_gives_its_rows(connector)
-    many = "SELECT id, REPEAT('x', 50) AS x FROM RANGE(0, 3000000, 1, 1) ORDER BY id DESC"
-    async with aclosing(connector.stream(many, {})) as batches:
-        first: Any = await anext(batches)
-    assert first.column("id").to_pylist() == list(range(2999999, 2999999 - BATCH_ROWS, -1))
-
-
 async def a_stream_gives_its_rows(connector: Connector) -> None:
     numbers: list[int] = []
     async for batch in connector.stream("SELECT n FROM parts WHERE n >= :p0", {"p0": 5}):
@@ -174,37 +121,8 @@ async def a_stream_gives_its_rows(connector: Connector) -> None:
     assert sorted(numbers) == sorted([*range(5, 10000)] * 2)
 
 
-async def _cancelling_stops_the_statement(connector: SparkConnector) -> None:
-    task = asyncio.create_task(connector.run(ENDLESS, {}))
-    tracker = connector._session.sparkContext.statusTracker()
-    while not tracker.getActiveJobsIds():
-        await asyncio.wait([task], timeout=0.05)
-        assert not task.done()
-    start = time.monotonic()
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    assert time.monotonic() - start < 60
-    assert not tracker.getActiveJobsIds()
-    assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
-
-
 async def time_is_limited(connector: Any) -> None:
     connector._timeout = 1.0
     with pytest.raises(QueryError, match="longer than 1 s"):
         await connector.run(ENDLESS, {})
     connector._timeout = 100.0
-
-
-@pytest.mark.parametrize("url", ["spark://yarn/x", "spark://local[2]"])
-def test_a_url_that_cannot_be_meant_is_refused(url: str) -> None:
-    with pytest.raises(UnavailableError, match="'lake': its URL is not spark://local"):
-        connect("lake", url, Path())
-
-
-async def test_a_folder_that_is_not_there_is_an_error_without_its_path(tmp_path: Path) -> None:
-    connector = SparkConnector.from_url("lake", "spark://local[2]/gone", tmp_path)
-    with pytest.raises(QueryError, match="'lake': its folder of tables cannot be read") as refused:
-        await connector.run("SELECT 1", {})
-    assert str(tmp_path) not in str(refused.value)
-    await connector.aclose()

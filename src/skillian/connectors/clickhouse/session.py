@@ -1,0 +1,263 @@
+"""A ClickHouse server over HTTP, and the statements that it runs."""
+
+import json
+import logging
+from collections.abc import Mapping
+from contextlib import suppress
+from threading import Lock, Thread
+from typing import Any
+from uuid import uuid4
+
+import clickhouse_connect as driver
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+from clickhouse_connect.driver.exceptions import ClickHouseError
+from urllib3.exceptions import HTTPError
+
+from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.connectors.clickhouse.errors import LOST, STOPPED, StatementError
+from skillian.connectors.clickhouse.statement import Parameter, without_materialized
+from skillian.connectors.clickhouse.types import (
+    arrow_schema,
+    column_type,
+    needs_conversion,
+    readable,
+    typed,
+)
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
+
+arrow: Any = pa  # pyarrow carries no types
+clickhouse_connect: Any = driver  # its functions have parameters without types
+
+# Otherwise its warnings, with the address of the server, would be printed.
+logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
+
+_CONNECT_SECONDS = 10
+# Standard SQL where ClickHouse has another default, and an error at the limits of a user, which
+# may otherwise cut a result.
+_SETTINGS: dict[str, str | int] = {
+    "join_use_nulls": 1,
+    "cast_keep_nullable": 1,
+    "aggregate_functions_null_for_empty": 1,
+    "prefer_column_name_to_alias": 1,
+    "enable_positional_arguments": 0,
+    "transform_null_in": 0,
+    "union_default_mode": "DISTINCT",
+    "intersect_default_mode": "DISTINCT",
+    "except_default_mode": "DISTINCT",
+    "short_circuit_function_evaluation": "force_enable",
+    "formatdatetime_parsedatetime_m_is_month_name": 0,
+    "output_format_arrow_string_as_string": 0,
+    "output_format_arrow_low_cardinality_as_dictionary": 0,
+    "query_plan_remove_redundant_sorting": 0,
+    "distinct_overflow_mode": "throw",
+    "group_by_overflow_mode": "throw",
+    "join_overflow_mode": "throw",
+    "read_overflow_mode": "throw",
+    "read_overflow_mode_leaf": "throw",
+    "result_overflow_mode": "throw",
+    "set_overflow_mode": "throw",
+    "sort_overflow_mode": "throw",
+    "timeout_overflow_mode": "throw",
+    "timeout_overflow_mode_leaf": "throw",
+    "transfer_overflow_mode": "throw",
+}
+_MATERIALIZED = "enable_materialized_cte"
+_NO_SETTINGS = (
+    "the user may not change the settings {names}; its profile needs readonly = 2 instead of 1, and"
+    " no constraints on these"
+)
+_TAIL_BYTES = 1 << 16
+_PIECE_BYTES = 1 << 20
+_END = b"\xff\xff\xff\xff\0\0\0\0"
+_KILL = "KILL QUERY WHERE query_id = '{identity}' ASYNC"
+
+
+class ClickHouseServer:
+    """Connects with the first statement; all methods may be called from any thread.
+
+    Args:
+        login: The driver's arguments for a connection.
+        timezone: The zone of a time without one of its own.
+    """
+
+    def __init__(self, login: Mapping[str, Any], timezone: str) -> None:
+        self._login = login
+        self.timezone = timezone
+        self._lock = Lock()
+        self._client: Any = None
+
+    @property
+    def client(self) -> Any:
+        """The driver's client; raises its errors."""
+        with self._lock:
+            if self._client is None:
+                self._client = clickhouse_connect.get_client(
+                    **self._login,
+                    autogenerate_session_id=False,
+                    compress=False,  # Arrow is compressed itself
+                    connect_timeout=_CONNECT_SECONDS,
+                    send_receive_timeout=int(STREAM_TIMEOUT_SECONDS) + _CONNECT_SECONDS,
+                    dedicated_pool=True,
+                )
+            return self._client
+
+    @property
+    def materializes(self) -> bool:
+        """Whether it knows relations that are computed once for all of their uses."""
+        return _MATERIALIZED in self.client.server_settings
+
+    def settings(self, seconds: float) -> dict[str, str | int | float]:
+        """The settings of a statement; raises `StatementError` if they are not the user's."""
+        known: Mapping[str, Any] = self.client.server_settings
+        wanted: dict[str, str | int | float] = {
+            **_SETTINGS,
+            "session_timezone": self.timezone,
+            "max_execution_time": seconds,
+            **({_MATERIALIZED: 1} if self.materializes else {}),
+            # A user whose profile says 2 cannot write either, and may not change it.
+            **({"readonly": 1} if known["readonly"].value == "0" else {}),
+        }
+        fixed = [
+            name
+            for name, value in wanted.items()
+            if name in known and known[name].readonly and known[name].value != str(value)
+        ]
+        if fixed:
+            raise StatementError(_NO_SETTINGS.format(names=", ".join(fixed)))
+        return wanted
+
+    def kill(self, identity: str) -> None:
+        """Have the server stop a statement, if it can be reached."""
+        with suppress(ClickHouseError):
+            self.client.command(_KILL.format(identity=identity))
+
+    def close(self) -> None:
+        """Disconnect; the next statement connects again."""
+        with self._lock:
+            client, self._client = self._client, None
+        if client is not None:
+            client.close()
+
+
+class ClickHouseStatement:
+    """A SELECT that runs, and its rows; its methods block, `interrupt` stops them.
+
+    Args:
+        server: Where it runs.
+        seconds: How long it may run.
+    """
+
+    def __init__(self, server: ClickHouseServer, seconds: float) -> None:
+        self._server = server
+        self.seconds = seconds
+        self._identity = str(uuid4())
+        self._stopped = False
+        self._killer: Thread | None = None
+        self._answer: Answer | None = None
+        self.columns: dict[str, ColumnType] = {}
+
+    def describe(self, text: str, parameters: Mapping[str, Parameter]) -> None:
+        """Fill `columns`, without running the statement; raises the driver's errors."""
+        answer = self._asked("raw_query", f"DESCRIBE TABLE ({text})", parameters, "JSONCompact")
+        self.columns = {name: column_type(kind) for name, kind, *_ in json.loads(answer)["data"]}
+
+    def start(self, text: str, parameters: Mapping[str, Parameter]) -> None:
+        """Run the statement; raises the driver's errors."""
+        self.describe(text, parameters)
+        if any(needs_conversion(kind) for kind in self.columns.values()):
+            text = readable(text, self.columns)
+        self._answer = Answer(self._asked("raw_stream", text, parameters, "ArrowStream"))
+
+    def batch(self) -> ArrowBatch | None:
+        """The next rows, None after the last; raises `StatementError` or `QueryError`."""
+        self._check()
+        batch = None if self._answer is None else self._answer.batch()
+        return None if batch is None else typed(batch, self.columns, self._server.timezone)
+
+    @property
+    def schema(self) -> Any:
+        """The `pyarrow.Schema` of its rows."""
+        return arrow_schema(self.columns)
+
+    def interrupt(self) -> None:
+        """Stop it, whether it has started or not; returns at once."""
+        self._stopped = True
+        if self._killer is None or not self._killer.is_alive():
+            arguments = (self._identity,)
+            self._killer = Thread(
+                target=self._server.kill, args=arguments, name="skillian-kill", daemon=True
+            )
+            self._killer.start()
+
+    def close(self) -> None:
+        """Stop it, if it still runs; no other thread may be using it."""
+        if self._answer is not None and not self._answer.ended:
+            self._server.kill(self._identity)
+            self._answer.close()
+
+    def _asked(self, call: str, text: str, parameters: Mapping[str, Parameter], form: str) -> Any:
+        self._check()
+        settings = self._server.settings(self.seconds)
+        return getattr(self._server.client, call)(
+            text if self._server.materializes else without_materialized(text),
+            parameters={name: each.value for name, each in parameters.items()},
+            settings={**settings, "query_id": self._identity},
+            fmt=form,
+        )
+
+    def _check(self) -> None:
+        if self._stopped:
+            raise StatementError(STOPPED)
+
+
+class Answer:
+    """The rows of an answer, which a server that fails ends with the text of an error.
+
+    Args:
+        response: The answer of the driver.
+    """
+
+    def __init__(self, response: Any) -> None:
+        self._response = response
+        self._pieces = response.stream(_PIECE_BYTES)
+        self._buffer = bytearray()
+        self._tail = b""
+        self._reader: Any = None
+        self.ended = self.closed = False
+
+    def batch(self) -> Any:
+        """The next rows, None after the last; raises `StatementError`."""
+        try:
+            self._reader = self._reader or arrow.ipc.open_stream(self)
+            batch = next(self._reader, None)
+            if batch is None:
+                self.read(1)  # what comes after the rows
+        except (arrow.ArrowInvalid, OSError, HTTPError):
+            raise self._failure() from None
+        if batch is None and not self._tail.endswith(_END):
+            raise self._failure()
+        self.ended = batch is None
+        return batch
+
+    def read(self, size: int) -> bytes:
+        """So many bytes, fewer at the end; pyarrow calls it."""
+        while len(self._buffer) < size and (piece := next(self._pieces, b"")):
+            self._buffer += piece
+            self._tail = (self._tail + piece)[-_TAIL_BYTES:]
+        read = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return read
+
+    def close(self) -> None:
+        """Disconnect, whatever was not read."""
+        self.closed = True
+        self._response.close()
+
+    def _failure(self) -> StatementError:
+        with suppress(OSError, HTTPError):
+            while self.read(_PIECE_BYTES):
+                pass
+        self.ended = True
+        self.close()
+        text = self._tail.decode(errors="replace")
+        return StatementError(text if "DB::Exception" in text else LOST)
