@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
@@ -143,6 +142,7 @@ _EmptyIsNull = Annotated[bool, _text_option("--empty-is-null", "Treat an empty t
 _Multiset = Annotated[
     bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
 ]
+_Why = Annotated[bool, _text_option("--why", "Look for rules that explain what differs.")]
 _All = Annotated[
     bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
 ]
@@ -202,6 +202,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     collapse_whitespace: _CollapseWhitespace = False,
     empty_is_null: _EmptyIsNull = False,
     multiset: _Multiset = False,
+    why: _Why = False,
     every: _All = False,
     include: _Include = None,
     exclude: _Exclude = None,
@@ -227,7 +228,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     targets = _targets(form, output, top)
     names = _names(source_a, source_b, _file_options(csv or (), sheet))
     limits = match_absolute, match_percent, minor_absolute, minor_percent
-    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
+    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources, why)
     if every:
         raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
     _check_unused(["--include"] * bool(include) + ["--exclude"] * bool(exclude), "goes with --all")
@@ -246,6 +247,7 @@ class _Chosen(NamedTuple):
     limits: tuple[Decimal | None, Decimal | None, Decimal | None, Decimal | None]
     fail_on: FailOn | None
     sources: Path | None
+    why: bool = False
 
     def thresholds(self) -> dict[str, dict[str, Decimal | None]]:
         """The limits as a saved comparison has them."""
@@ -276,23 +278,26 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     """Compare two tables, or what a saved file describes."""
     from skillian.cli.compare_input import load_measures, load_saved
     from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import load_rows
+    from skillian.cli.compare_rows import filters_of, load_rows
 
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
         others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
         _check_saved(a, others)
-        return report(partial(load_saved, Path(a), chosen.fail_on), targets)
+        return report(partial(load_saved, Path(a), chosen.fail_on), targets, why=chosen.why)
     if chosen.fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
-    filters = _filters(chosen.where or ())
+    filters = filters_of(chosen.where or ())
     if not chosen.measures:
         _check_row_fail_on(chosen.fail_on)
         _check_unused(
             chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
         )
-        return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), targets)
-    _check_unused(rows.stated(), "compares whole rows, without --measure")
+        load = partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on)
+        return report(load, targets, why=chosen.why)
+    _check_unused(
+        [*rows.stated(), *["--why"] * chosen.why], "compares whole rows, without --measure"
+    )
     options = {
         "a": a,
         "b": b,
@@ -324,7 +329,7 @@ def _report_all(
     rows = [name for name in chosen.rows.stated() if name in _NOT_OF_ALL]
     others = {"--measure": chosen.measures, "--where": chosen.where, "--sources": chosen.sources}
     stated = [*rows, *chosen.stated(), *(name for name, value in others.items() if value)]
-    _check_unused(stated, "does not go with --all")
+    _check_unused([*stated, *["--why"] * chosen.why], "does not go with --all")
     if chosen.b is None:
         raise typer.BadParameter("--all compares two schemas; name the second one")
     _check_row_fail_on(chosen.fail_on)
@@ -368,31 +373,3 @@ def _file_options(entries: Iterable[str], sheet: str | None) -> list[str]:
         if "=" not in option.strip("="):
             raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     return options
-
-
-_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
-_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
-
-
-def _filters(entries: Iterable[str]) -> dict[str, Any]:
-    """The filters: values of a name match any of them, ranges must all hold."""
-    filters: dict[str, Any] = {}
-    for entry in entries:
-        test = _TEST.fullmatch(entry)
-        if test is None:
-            raise typer.BadParameter(
-                f"--where {entry!r} is not of the form name=value, name!=value or name>=value"
-            )
-        name, operator = test["name"].strip(), _OPERATORS.get(test["operator"])
-        known = filters.setdefault(name, [] if operator is None else {})
-        if isinstance(known, list) is not (operator is None):
-            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
-        if operator is None:
-            known.append(test["value"])
-        elif operator == "ne":
-            known.setdefault("ne", []).append(test["value"])
-        elif operator in known:
-            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
-        else:
-            known[operator] = test["value"].strip()
-    return filters

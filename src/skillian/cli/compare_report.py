@@ -98,13 +98,17 @@ class _RowFiles:
 
 
 def report(
-    load: Callable[[], Coroutine[Any, Any, Saved]], outputs: Sequence[ReportTarget]
+    load: Callable[[], Coroutine[Any, Any, Saved]],
+    outputs: Sequence[ReportTarget],
+    *,
+    why: bool = False,
 ) -> ExitCode:
     """Compare and report.
 
     Args:
         load: Reads what to compare; may raise an error that the user can fix.
         outputs: Where reports and the rows that differ go.
+        why: Whether to look for what explains the rows that differ.
 
     Returns:
         The exit code for the worst outcome.
@@ -114,7 +118,7 @@ def report(
     reports = [each for each in outputs if each.form not in ROWS]
     files = _RowFiles([each for each in outputs if each.form in ROWS])
     with _few_collections():
-        outcomes = run(_compare(load, outputs, files), INTERRUPTED)
+        outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
     if not reports:
         show_table(out, outcomes, notes)
     for output in reports:
@@ -152,6 +156,8 @@ async def _compare(
     load: Callable[[], Coroutine[Any, Any, Saved]],
     outputs: Sequence[ReportTarget],
     files: _RowFiles,
+    *,
+    why: bool,
 ) -> tuple[Outcome, ...]:
     saved = await load()
     forms = {each.form for each in outputs}
@@ -163,7 +169,8 @@ async def _compare(
         )
     with showing_progress(notes) as on_progress:
         async with open_engines(saved.registry, outputs[0].top) as engines:
-            depth = replace(depth_of(forms), listed=MAX_FINDINGS if saved.has_history else 0)
+            listed = MAX_FINDINGS if saved.has_history else 0
+            depth = replace(depth_of(forms), listed=listed, why=why)
             keep = files.keep if wants_rows else None
             outcomes = await run_all(engines, saved.comparisons, depth, on_progress, keep)
             for outcome in outcomes if wants_rows else ():
@@ -229,7 +236,8 @@ def show_table(
         if isinstance(outcome, RowsCompared) and outcome.reason is None:
             show_row_differences(console, outcome.result.to_dict())
             proposals = [(each.a, each.b) for each in outcome.result.proposals]
-            for sentence in (*mapping_advice(proposals), *_standing(outcome)):
+            lines = (*mapping_advice(proposals), *_standing(outcome), *_why(outcome))
+            for sentence in lines:
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         elif isinstance(outcome, Compared):
             show_differences(console, outcome.result.to_dict())
@@ -247,6 +255,13 @@ def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield how to pair columns that may have been renamed, if there are any."""
     if pairs:
         yield f"To compare columns with different names, add {map_options(pairs)}"
+
+
+def _why(outcome: RowsCompared) -> Iterator[str]:
+    """What explains the rows that differ, if that was asked."""
+    if outcome.why is not None and not outcome.result.rows.are_equal:
+        yield "\nWhy\n"
+        yield from outcome.why.sentences or ("No rule that was tried explains the differences.",)
 
 
 def _standing(outcome: Compared | RowsCompared) -> Iterator[str]:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from skillian.cli.shell import column_map, listed
 from skillian.errors import InvalidInputError
@@ -24,6 +26,8 @@ _VALUE = re.compile(
 )
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,3 +146,27 @@ async def load_rows(
         saved["fail_on"] = fail_on
     saved["map"] = column_map(options.map)
     return Saved(registry, (saved_comparison(saved),))
+
+
+def filters_of(entries: Iterable[str]) -> dict[str, Any]:
+    """The filters: values of a name match any of them, ranges must all hold."""
+    filters: dict[str, Any] = {}
+    for entry in entries:
+        test = _TEST.fullmatch(entry)
+        if test is None:
+            raise typer.BadParameter(
+                f"--where {entry!r} is not of the form name=value, name!=value or name>=value"
+            )
+        name, operator = test["name"].strip(), _OPERATORS.get(test["operator"])
+        known = filters.setdefault(name, [] if operator is None else {})
+        if isinstance(known, list) is not (operator is None):
+            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
+        if operator is None:
+            known.append(test["value"])
+        elif operator == "ne":
+            known.setdefault("ne", []).append(test["value"])
+        elif operator in known:
+            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
+        else:
+            known[operator] = test["value"].strip()
+    return filters

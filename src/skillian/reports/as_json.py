@@ -33,7 +33,8 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
     today = datetime.now(UTC).date()
     history = outcome.standing.to_dict(today) if outcome.standing else None
     if isinstance(outcome, RowsCompared):
-        return {**common, "history": history, **outcome.result.to_dict()}
+        why = {} if outcome.why is None else {"why": outcome.why.to_dict()}
+        return {**common, "history": history, **outcome.result.to_dict(), **why}
     return {
         **common,
         "findings": outcome.findings,

@@ -10,6 +10,7 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.schema.diff import SchemaDifference
 from skillian.data.tables.results import TableResult
+from skillian.data.tables.why.results import Why
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -99,12 +100,14 @@ class RowsCompared:
         seconds: How long it took.
         result: The result.
         standing: Which findings are new, known or fixed, if the comparison has a history.
+        why: What explains the rows that differ, if that was asked.
     """
 
     comparison: SavedComparison
     seconds: float
     result: TableResult
     standing: Standing | None = None
+    why: Why | None = None
 
     @property
     def is_accepted(self) -> bool:

@@ -16,8 +16,10 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
-from skillian.data.tables.differing import Keep
+from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.engine import TableEngine, TableQuestion
+from skillian.data.tables.why.causes import why
+from skillian.data.tables.why.results import Why
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome, RowsCompared
@@ -142,8 +144,19 @@ async def _run_rows(
     try:
         report("comparing")
         question = replace(question_of(comparison), listed=depth.listed)
-        result = await engine.compare(question, _progress(report, "rows"), keep)
-        return RowsCompared(comparison, monotonic() - start, result)
+        found: list[Why] = []
+
+        async def explain(rows: DifferingRows) -> None:
+            if keep is not None:
+                await keep(rows)
+            report("looking for what explains the rows that differ")
+            found.append(await why(engine, question, rows.result, rows))
+
+        kept = explain if depth.why else keep
+        result = await engine.compare(question, _progress(report, "rows"), kept)
+        return RowsCompared(
+            comparison, monotonic() - start, result, why=found[0] if found else None
+        )
     except ToolError as error:
         return Failed(comparison, monotonic() - start, str(error))
 

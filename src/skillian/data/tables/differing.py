@@ -14,6 +14,7 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.sql.templates import filled
 from skillian.data.tables.findings import fetch, in_order
+from skillian.data.tables.results import TableResult
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
 
@@ -55,12 +56,16 @@ class DifferingRows:
         workspace: The workspace.
         table: The table in it, with all cells of the rows.
         plan: What was compared.
+        result: The result of the comparison.
     """
 
-    def __init__(self, workspace: Workspace, table: str, plan: TablePlan) -> None:
-        self._workspace = workspace
-        self._table = table
-        self._plan = plan
+    def __init__(
+        self, workspace: Workspace, table: str, plan: TablePlan, result: TableResult
+    ) -> None:
+        self.workspace = workspace
+        self.table = table
+        self.plan = plan
+        self.result = result
 
     async def batches(self) -> AsyncGenerator[ArrowBatch]:
         """Yield the rows in the order of their classes and keys; without any, an empty batch.
@@ -74,11 +79,11 @@ class DifferingRows:
             sql.named(each.value if each.name in unfit or not each.kind else _read(each), each.name)
             for each in columns
         ]
-        select = exp.Select(expressions=values).from_(sql.table(self._table), copy=False)
+        select = exp.Select(expressions=values).from_(sql.table(self.table), copy=False)
         select = select.where(self._is_row(), copy=False).order_by(*self._order(), copy=False)
-        statement = sql.prepare(select, self._workspace.dialect, {})
+        statement = sql.prepare(select, self.workspace.dialect, {})
         count = 0
-        async with aclosing(self._workspace.stream(statement.text, {})) as batches:
+        async with aclosing(self.workspace.stream(statement.text, {})) as batches:
             async for batch in batches:
                 count += 1
                 yield batch
@@ -100,12 +105,12 @@ class DifferingRows:
             )
             for number, each in enumerate(typed)
         ]
-        select = exp.Select(expressions=tests).from_(sql.table(self._table), copy=False)
-        [row] = await fetch(self._workspace, select.where(self._is_row(), copy=False))
+        select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
+        [row] = await fetch(self.workspace, select.where(self._is_row(), copy=False))
         return {each.name for number, each in enumerate(typed) if row[f"n{number}"]}
 
     def _columns(self) -> Iterator[_ResultColumn]:
-        plan = self._plan
+        plan = self.plan
         names = _Names()
         yield _ResultColumn(names.free("class"), self._class())
         if plan.keys:
@@ -134,7 +139,7 @@ class DifferingRows:
                 yield _ResultColumn(names.free(f"{pair.b} b"), self._cell(f"b{index}"), _type((b,)))
 
     def _class(self) -> exp.Expr:
-        if not self._plan.keys:
+        if not self.plan.keys:
             text = "CASE WHEN a > b THEN 'only in a' ELSE 'only in b' END"
             return filled(text, "duckdb", a=self._cell("rows_a"), b=self._cell("rows_b"))
         case = exp.case()
@@ -143,8 +148,8 @@ class DifferingRows:
         return case
 
     def _order(self) -> Iterator[exp.Expr]:
-        yield exp.Ordered(this=self._class() if not self._plan.keys else self._cell("class"))
-        prefix, count = ("k", self._plan.keys) if self._plan.keys else ("a", len(self._plan.pairs))
+        yield exp.Ordered(this=self._class() if not self.plan.keys else self._cell("class"))
+        prefix, count = ("k", self.plan.keys) if self.plan.keys else ("a", len(self.plan.pairs))
         yield from in_order(self._cell(f"{prefix}{index}") for index in range(count))
 
     def _is_row(self) -> exp.Expr:
@@ -152,7 +157,7 @@ class DifferingRows:
 
     def _cell(self, name: str) -> exp.Expr:
         """A column of the table; its own columns may have the names of those of the result."""
-        return sql.column(name, self._table)
+        return sql.column(name, self.table)
 
 
 Keep = Callable[[DifferingRows], Awaitable[None]]

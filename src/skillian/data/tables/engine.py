@@ -229,8 +229,8 @@ class TableEngine:
             proof=compared_rows.proof,
             filters=tuple(sides[0].where),
         )
-        rows = DifferingRows(self._workspace, table, plan)
-        return replace(result, sentences=in_words(result)), rows
+        result = replace(result, sentences=in_words(result))
+        return result, DifferingRows(self._workspace, table, plan, result)
 
     async def aclose(self) -> None:
         """Drop everything that is staged."""

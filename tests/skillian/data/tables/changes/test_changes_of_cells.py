@@ -96,7 +96,8 @@ CASES = [
     ),
     Case("length=3", ("VARCHAR(9)", "VARCHAR(9)"), ["abcd", "äöü!", "ab"], ["abc", "äöü", "abc"]),
 ]
-NANOSECONDS = Case("shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"), [f"{WINTER}.000000001", "infinity", WINTER],
+NANOSECONDS = Case("shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"),
+                   [f"{WINTER}.000000001", "infinity", WINTER],
                    ["2024-01-01 10:00:01.000000001", "infinity", WINTER])  # fmt: skip
 
 
