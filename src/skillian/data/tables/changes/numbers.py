@@ -35,7 +35,8 @@ def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[
     if dialect == "postgres":
         template, goal = f"CAST(v AS DECIMAL) * {factor} + {plus}", "DECIMAL"
     else:
-        goal = f"DECIMAL({max((own.digits or 0) + (own.scale or 0), 1)}, {own.scale})"
+        # The product of two decimals of few digits would have no more digits than they have.
+        goal = f"DECIMAL({_WIDEST}, {own.scale})"
         template = f"CAST(v AS {goal}) * {_exact(factor)} + {_exact(plus)}"
         goal = kinds[side].sql
     if rule.round is not None:

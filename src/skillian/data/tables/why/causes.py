@@ -193,7 +193,7 @@ class _Search:
             if count >= max(LEAST, _HALF * max(one[2], other[2])):
                 a, b = one[1], other[1]
                 mapping = {a.a: b.b, b.a: a.b}
-                about = f"{a.a} and {b.a} have each other's values"
+                about = f"That {a.a} and {b.a} have each other's values"
                 option = map_options(mapping.items())
                 found.append(_Cause((a.a, b.a), about, option, 2 * count, mapping=mapping))
         return found
@@ -212,7 +212,7 @@ class _Search:
         return [
             _Cause(
                 columns,
-                f"{_subject(shared)} have {shared.words}",
+                f"That {_subject(shared)} have {shared.words}",
                 " ".join(f"--where {shlex.quote(each)}" for each in shared.options),
                 filters={shared.column: shared.test},
                 weight=weight,
@@ -240,7 +240,7 @@ class _Search:
             else:
                 is_rare = after.rows.matched >= before.rows.matched
             if is_rare:
-                self._accept(cause, after, gone)
+                self._accept(cause, after, gone, count)
                 return
 
     async def _compared(self, cause: _Cause) -> TableResult | None:
@@ -253,11 +253,12 @@ class _Search:
         except ToolError:
             return None
 
-    def _accept(self, cause: _Cause, after: TableResult, gone: int) -> None:
+    def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
         matched, total = after.rows.matched, after.rows.rows_a
         sentence = (
-            f"{cause.about}: with `{' '.join(self._options)}`, {matched:,} of {total:,} rows match."
+            f"{cause.about} explains {gone:,} of {count:,} differences; with"
+            f" `{' '.join(self._options)}`, {matched:,} of {total:,} rows match."
         )
         self._proved.append(ProvedRule(sentence, cause.option, gone, matched, total))
         self._facts += cause.facts
@@ -267,7 +268,7 @@ class _Search:
 
 def _subject(shared: Shared) -> str:
     is_class = shared.subject in _CLASSES
-    return f"Rows {shared.subject}" if is_class else f"Differences in {shared.subject}"
+    return f"rows {shared.subject}" if is_class else f"differences in {shared.subject}"
 
 
 def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:

@@ -262,8 +262,10 @@ SELECT gap FROM (
 """
 # Codes with anything after them are not texts that were cut.
 _LENGTHS = """
-SELECT CASE WHEN length >= 5 OR longer <= 2 * shorter THEN length END AS length FROM (
-    SELECT MODE(LEAST(LENGTH(a), LENGTH(b))) AS length,
+SELECT CASE WHEN length >= 5 OR (longer <= 2 * shorter AND 4 * longer <= n) THEN length END
+    AS length
+FROM (
+    SELECT COUNT(*) AS n, MODE(LEAST(LENGTH(a), LENGTH(b))) AS length,
         COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN a ELSE b END) AS longer,
         COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN b ELSE a END) AS shorter
     FROM sample

@@ -27,6 +27,12 @@ MONEY, MOMENT = "DECIMAL(12, 2)", "TIMESTAMP"
 WINTER, SUMMER = "2024-01-01 10:00:00", "2024-07-01 10:00:00"
 CASES = [
     Case(
+        "factor=0.840336134454,round=2",
+        ("DECIMAL(18, 4)", "DECIMAL(18, 4)"),
+        ["4936.97", "1"],
+        ["4148.71", "1"],
+    ),
+    Case(
         "factor=100", (MONEY, MONEY), ["1.5", "-2", "0", None, "1"], ["150", "-200", "0", None, "1"]
     ),
     Case(
