@@ -3,7 +3,9 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.why_causes import Pair, explained, is_found, with_cause, without_cause
+from tests.skillian.data.tables.why.pairs import with_cause, without_cause
+from tests.skillian.data.tables.why.running import explained, explained_tables, is_found
+from tests.support.postgres import Database
 
 CAUSES = {pair.name: pair for pair in with_cause()}
 OTHERS = {pair.name: pair for pair in without_cause()}
@@ -23,7 +25,7 @@ OTHERS = {pair.name: pair for pair in without_cause()}
     ],
 )
 async def test_a_planted_cause_is_named_first_and_proved(name: str, tmp_path: Path) -> None:
-    pair: Pair = CAUSES[name]
+    pair = CAUSES[name]
     why = await explained(pair, tmp_path)
     assert is_found(pair, why), why.sentences
     assert all(rule.explained >= 5 for rule in why.rules)
@@ -37,3 +39,13 @@ async def test_a_planted_cause_is_named_first_and_proved(name: str, tmp_path: Pa
 async def test_without_a_cause_nothing_is_named(name: str, tmp_path: Path) -> None:
     why = await explained(OTHERS[name], tmp_path)
     assert why.sentences == ()
+
+
+async def test_comparisons_inside_a_comparison_read_postgres(postgres_database: Database) -> None:
+    for name, factor in (("a", 1), ("b", 100)):
+        postgres_database.execute(
+            f"CREATE TABLE {name} AS SELECT n AS id, n % 7 * {factor} * 1.25 AS net"  # noqa: S608
+            " FROM generate_series(1, 40) AS numbers(n)"
+        )
+    why = await explained_tables(*(f"{postgres_database.url}#{name}" for name in "ab"))
+    assert [rule.option for rule in why.rules] == ["--column net:factor=100"]
