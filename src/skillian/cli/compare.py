@@ -228,11 +228,10 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     targets = _targets(form, output, top)
     names = _names(source_a, source_b, _file_options(csv or (), sheet))
     limits = match_absolute, match_percent, minor_absolute, minor_percent
-    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources, why)
-    if every:
-        raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
-    _check_unused(["--include"] * bool(include) + ["--exclude"] * bool(exclude), "goes with --all")
-    raise typer.Exit(_report_one(chosen, targets))
+    chosen = _Chosen(
+        *(*names, rows, measure, by, where, limits, fail_on, sources, why, include, exclude)
+    )
+    raise typer.Exit((_report_all if every else _report_one)(chosen, targets))
 
 
 class _Chosen(NamedTuple):
@@ -247,7 +246,9 @@ class _Chosen(NamedTuple):
     limits: tuple[Decimal | None, Decimal | None, Decimal | None, Decimal | None]
     fail_on: FailOn | None
     sources: Path | None
-    why: bool = False
+    why: bool
+    include: list[str] | None
+    exclude: list[str] | None
 
     def thresholds(self) -> dict[str, dict[str, Decimal | None]]:
         """The limits as a saved comparison has them."""
@@ -280,6 +281,8 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import filters_of, load_rows
 
+    selections = {"--include": chosen.include, "--exclude": chosen.exclude}
+    _check_unused([name for name, value in selections.items() if value], "goes with --all")
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
         others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
@@ -317,12 +320,7 @@ def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[R
     return [ReportTarget(form or _format_of(path), path, top) for path in paths]
 
 
-def _report_all(
-    chosen: _Chosen,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    targets: Sequence[ReportTarget],
-) -> int:
+def _report_all(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     """Compare all tables of two schemas."""
     from skillian.cli.tables.whole import WholeQuestion, report_whole
 
@@ -334,7 +332,8 @@ def _report_all(
         raise typer.BadParameter("--all compares two schemas; name the second one")
     _check_row_fail_on(chosen.fail_on)
     fail_on = chosen.fail_on or FailOn.MINOR
-    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, include, exclude)
+    selected = chosen.include or (), chosen.exclude or ()
+    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, *selected)
     return report_whole(question, targets)
 
 

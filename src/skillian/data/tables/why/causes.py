@@ -20,7 +20,7 @@ from skillian.data.tables.results import TableResult, map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
 from skillian.data.tables.why.results import Fact, ProvedRule, Why
-from skillian.data.tables.why.shared_values import Shared, SharedValues
+from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
 
 _SAMPLE = 2000
@@ -48,7 +48,7 @@ async def why(
     if not rows.plan.keys:
         return Why()
     asked = replace(question, key=result.key.columns, listed=0)
-    return await _Search(engine, asked, result, rows).run()
+    return await _CauseSearch(engine, asked, result, rows).run()
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class _Cause:
         )
 
 
-class _Search:
+class _CauseSearch:
     def __init__(
         self,
         engine: TableEngine,
@@ -207,7 +207,7 @@ class _Search:
         return self._filters(shared[:3], (name,), rows)
 
     def _filters(
-        self, found: Sequence[Shared], columns: tuple[str, ...], weight: int
+        self, found: Sequence[InCommon], columns: tuple[str, ...], weight: int
     ) -> list[_Cause]:
         return [
             _Cause(
@@ -266,7 +266,7 @@ class _Search:
         self._result = after
 
 
-def _subject(shared: Shared) -> str:
+def _subject(shared: InCommon) -> str:
     is_class = shared.subject in _CLASSES
     return f"rows {shared.subject}" if is_class else f"differences in {shared.subject}"
 

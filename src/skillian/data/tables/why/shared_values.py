@@ -27,7 +27,7 @@ _ORDERED = {"number": "DOUBLE", "date": "DATE", "timestamp": "TIMESTAMP"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class InCommon:
     """Rows of a difference that have values of a column in common.
 
     Attributes:
@@ -58,13 +58,13 @@ class SharedValues:
         self._rows = rows
         self._plan = rows.plan
 
-    async def of_class(self, name: str) -> list[Shared]:
+    async def of_class(self, name: str) -> list[InCommon]:
         """Of the rows of `only in a` or `only in b`, those of the fewest values first."""
         number = ONLY_A if name == "only in a" else ONLY_B
         test = sql.equals(sql.bare("class"), number)
         return await self._of(name, test, "a" if number == ONLY_A else "b", None)
 
-    async def of_column(self, index: int) -> list[Shared]:
+    async def of_column(self, index: int) -> list[InCommon]:
         """The same of the rows in which a column differs."""
         test = exp.And(
             this=sql.equals(sql.bare("class"), DIFFERING), expression=sql.bare(f"d{index}")
@@ -73,8 +73,8 @@ class SharedValues:
 
     async def _of(
         self, subject: str, test: exp.Expr, side: str, differing: int | None
-    ) -> list[Shared]:
-        found: list[tuple[tuple[int, int, float], Shared]] = []
+    ) -> list[InCommon]:
+        found: list[tuple[tuple[int, int, float], InCommon]] = []
         for position, pair in enumerate(self._plan.pairs):
             if position == differing:
                 continue
@@ -86,7 +86,7 @@ class SharedValues:
 
     async def _in(
         self, subject: str, test: exp.Expr, side: str, position: int, pair: ColumnPair
-    ) -> AsyncIterator[tuple[float, Shared]]:
+    ) -> AsyncIterator[tuple[float, InCommon]]:
         """Yield what the rows share in a column, and in which share of the others it occurs."""
         name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
         value = sql.bare(name)
@@ -101,7 +101,7 @@ class SharedValues:
             if rarity is not None:
                 yield (
                     rarity,
-                    Shared(
+                    InCommon(
                         subject,
                         pair.a,
                         {"ne": values},
@@ -125,7 +125,7 @@ class SharedValues:
                     words = ("lt", "<", ">=") if is_low else ("gt", ">", "<=")
                     yield (
                         rarity,
-                        Shared(
+                        InCommon(
                             subject,
                             pair.a,
                             {words[0]: bound},
