@@ -17,7 +17,7 @@ EXTRAS := anthropic,clickhouse,durable,mcp,mysql,openai,otel,packages,postgres,p
 # Programs of the system that tests drive: installed where we may.
 PROGRAMS := chromium mariadb-server fonts-dejavu-core
 
-.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-hostile bench-page bench-injections bench-peers bench-service bench-small bench-tables
+.PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-hostile bench-page bench-injections bench-peers bench-service bench-small bench-tables bench-why
 CHECKS := check-mypy check-pyright check-patterns check-ruff check-layers check-workflows check-docs
 .PHONY: $(CHECKS)
 .PHONY: constraints clean mutation newcomer pictures release walks
@@ -125,6 +125,9 @@ bench-tables: $(VENV)/.dev ## Whole tables and TPC-H lineitem, by SQL and by oth
 	$(BIN)/python benchmarks/tables.py --rows $(or $(ROWS),1000000)
 	$(BIN)/python benchmarks/across.py
 	$(BIN)/python benchmarks/lineitem.py --peers --scale $(or $(SCALE),1)
+
+bench-why: $(VENV)/.dev ## Planted causes of differences: how often `--why` names them, and proves them (5 minutes)
+	$(BIN)/python benchmarks/why_causes.py
 
 bench-durable: $(VENV)/.dev ## Durable runs: what the journal costs, workers side by side; crash campaigns of runs and of the service (90 minutes)
 	$(BIN)/python benchmarks/durable_cost.py

@@ -67,7 +67,8 @@ class _Handler(BaseHTTPRequestHandler):
             str(part.get_param("name", header="content-disposition")): cast(
                 "bytes", part.get_payload(decode=True)
             ).decode()
-            for part in form.get_payload()
+            for part in form.walk()
+            if not part.is_multipart()
         }
 
     def _check_login(self) -> None:

@@ -145,6 +145,7 @@ _EmptyIsNull = Annotated[bool, _text_option("--empty-is-null", "Treat an empty t
 _Multiset = Annotated[
     bool, _text_option("--multiset", "Compare rows without a key, with their counts.")
 ]
+_Why = Annotated[bool, _text_option("--why", "Look for rules that explain what differs.")]
 _All = Annotated[
     bool, typer.Option("--all", help="Compare all tables of two schemas.", rich_help_panel=_ALL)
 ]
@@ -204,6 +205,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     collapse_whitespace: _CollapseWhitespace = False,
     empty_is_null: _EmptyIsNull = False,
     multiset: _Multiset = False,
+    why: _Why = False,
     every: _All = False,
     include: _Include = None,
     exclude: _Exclude = None,
@@ -229,11 +231,10 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     targets = _targets(form, output, top)
     names = _names(source_a, source_b, _file_options(csv or (), sheet))
     limits = match_absolute, match_percent, minor_absolute, minor_percent
-    chosen = _Chosen(*names, rows, measure, by, where, limits, fail_on, sources)
-    if every:
-        raise typer.Exit(_report_all(chosen, include or (), exclude or (), targets))
-    _check_unused(["--include"] * bool(include) + ["--exclude"] * bool(exclude), "goes with --all")
-    raise typer.Exit(_report_one(chosen, targets))
+    chosen = _Chosen(
+        *(*names, rows, measure, by, where, limits, fail_on, sources, why, include, exclude)
+    )
+    raise typer.Exit((_report_all if every else _report_one)(chosen, targets))
 
 
 class _Chosen(NamedTuple):
@@ -248,6 +249,9 @@ class _Chosen(NamedTuple):
     limits: tuple[Decimal | None, Decimal | None, Decimal | None, Decimal | None]
     fail_on: FailOn | None
     sources: Path | None
+    why: bool
+    include: list[str] | None
+    exclude: list[str] | None
 
     def thresholds(self) -> dict[str, dict[str, Decimal | None]]:
         """The limits as a saved comparison has them."""
@@ -280,11 +284,13 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     from skillian.cli.compare_report import report
     from skillian.cli.compare_rows import load_rows
 
+    selections = {"--include": chosen.include, "--exclude": chosen.exclude}
+    _check_unused([name for name, value in selections.items() if value], "goes with --all")
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
         others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
         _check_saved(a, others)
-        return report(partial(load_saved, Path(a), chosen.fail_on), targets)
+        return report(partial(load_saved, Path(a), chosen.fail_on), targets, why=chosen.why)
     if chosen.fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
     filters = read_filters(chosen.where or ())
@@ -293,8 +299,11 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
         _check_unused(
             chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
         )
-        return report(partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on), targets)
-    _check_unused(rows.stated(), "compares whole rows, without --measure")
+        load = partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on)
+        return report(load, targets, why=chosen.why)
+    _check_unused(
+        [*rows.stated(), *["--why"] * chosen.why], "compares whole rows, without --measure"
+    )
     options = {
         "a": a,
         "b": b,
@@ -314,24 +323,20 @@ def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[R
     return [ReportTarget(form or _format_of(path), path, top) for path in paths]
 
 
-def _report_all(
-    chosen: _Chosen,
-    include: Sequence[str],
-    exclude: Sequence[str],
-    targets: Sequence[ReportTarget],
-) -> int:
+def _report_all(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     """Compare all tables of two schemas."""
     from skillian.cli.tables.whole import WholeQuestion, report_whole
 
     rows = [name for name in chosen.rows.stated() if name in _NOT_OF_ALL]
     others = {"--measure": chosen.measures, "--where": chosen.where, "--sources": chosen.sources}
     stated = [*rows, *chosen.stated(), *(name for name, value in others.items() if value)]
-    _check_unused(stated, "does not go with --all")
+    _check_unused([*stated, *["--why"] * chosen.why], "does not go with --all")
     if chosen.b is None:
         raise typer.BadParameter("--all compares two schemas; name the second one")
     _check_row_fail_on(chosen.fail_on)
     fail_on = chosen.fail_on or FailOn.MINOR
-    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, include, exclude)
+    selected = chosen.include or (), chosen.exclude or ()
+    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, *selected)
     return report_whole(question, targets)
 
 

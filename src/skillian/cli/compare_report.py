@@ -13,6 +13,7 @@ from collections.abc import (
     Sequence,
 )
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import singledispatch
 from io import StringIO
 from pathlib import Path
@@ -80,13 +81,17 @@ class _RowFiles:
 
 
 def report(
-    load: Callable[[], Coroutine[Any, Any, Saved]], outputs: Sequence[ReportTarget]
+    load: Callable[[], Coroutine[Any, Any, Saved]],
+    outputs: Sequence[ReportTarget],
+    *,
+    why: bool = False,
 ) -> ExitCode:
     """Compare and report.
 
     Args:
         load: Reads what to compare; may raise an error that the user can fix.
         outputs: Where reports and the rows that differ go.
+        why: Whether to look for what explains the rows that differ.
 
     Returns:
         The exit code for the worst outcome.
@@ -96,7 +101,7 @@ def report(
     reports = [each for each in outputs if each.form not in ROWS]
     files = _RowFiles([each for each in outputs if each.form in ROWS])
     with _few_collections():
-        outcomes = run(_compare(load, outputs, files), INTERRUPTED)
+        outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
     if not reports:
         show_table(out, outcomes, notes)
     for output in reports:
@@ -134,6 +139,8 @@ async def _compare(
     load: Callable[[], Coroutine[Any, Any, Saved]],
     outputs: Sequence[ReportTarget],
     files: _RowFiles,
+    *,
+    why: bool,
 ) -> tuple[Outcome, ...]:
     saved = await load()
     forms = {each.form for each in outputs}
@@ -144,12 +151,12 @@ async def _compare(
             " write a report, such as --output report.html"
         )
     with showing_progress(notes) as on_progress:
-        keep = wants_rows or saved.has_history
+        keep = wants_rows or saved.has_history or why
         async with open_engine(saved.registry, outputs[0].top, keep_rows=keep) as engine:
             outcomes = await run_all(
                 engine,
                 saved.comparisons,
-                depth_of(forms),
+                replace(depth_of(forms), why=why),
                 on_progress,
                 files.write if wants_rows else None,
             )
@@ -207,7 +214,8 @@ def show_table(
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, Compared) and not (outcome.reason and outcome.result.is_empty):
-            for sentence in (*_shown(outcome.result, console, outcome), *_standing(outcome)):
+            shown = _shown(outcome.result, console, outcome)
+            for sentence in (*shown, *_standing(outcome), *_why(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
             text = printable(f"error: {outcome.reason}")
@@ -236,6 +244,13 @@ def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield how to pair columns that may have been renamed, if there are any."""
     if pairs:
         yield f"To compare columns with different names, add {map_options(pairs)}"
+
+
+def _why(outcome: Compared) -> Iterator[str]:
+    """What explains the rows that differ, if that was asked."""
+    if outcome.why is not None and outcome.result.unmatched(minor=True):
+        yield "\nWhy\n"
+        yield from outcome.why.sentences or ("No rule that was tried explains the differences.",)
 
 
 def _standing(outcome: Compared) -> Iterator[str]:

@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 _FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
 _RULES = ("absolute", "relative", "seconds", "precision", "zone", *_FLAGS)
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
+_VALUE = re.compile(
+    r"(?P<name>factor|divisor|plus|round|length|zone|zone-a|zone-b|precision)=(?P<value>[^=]+)"
+    r"|shift=(?P<shift>[+-]?\d+(?:\.\d+)?)(?P<span>[smhd])"
+)
+_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
 
 
@@ -63,7 +68,7 @@ class RowOptions:
             "key": listed(self.key),
             "ignore": listed(self.ignore),
             "accept": listed(self.accept),
-            "rules": {"all": common, "columns": dict(map(_column_rule, self.column))},
+            "rules": {"all": common, "columns": dict(map(column_rule, self.column))},
             "multiset": self.multiset,
         }
         if self.columns:
@@ -71,8 +76,8 @@ class RowOptions:
         return saved
 
 
-def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
-    """The column and the rule of `name:0.01`, `name:1%`, `name:5s` or `name:trim,nfc`."""
+def column_rule(entry: str) -> tuple[str, dict[str, Any]]:
+    """The column and the rule of `name:0.01`, `name:5s`, `name:trim,nfc` or `name:factor=100`."""
     name, colon, text = entry.rpartition(":")
     rule: dict[str, Any] = {}
     for part in text.split(",") if colon and name else ():
@@ -85,6 +90,8 @@ def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
             rule[unit] = value / _PERCENT if unit == "relative" else value
         elif flag in _FLAGS:
             rule[flag] = True
+        elif stated := _VALUE.fullmatch(word):
+            rule |= _stated(stated)
         else:
             rule.clear()
             break
@@ -92,9 +99,18 @@ def _column_rule(entry: str) -> tuple[str, dict[str, Any]]:
         raise InvalidInputError(
             f"--column {entry!r} is not understood; write name:0.01 for the largest difference,"
             " name:1% for a percentage, name:5s for seconds, or name:trim with one of"
-            f" {', '.join(flag.replace('_', '-') for flag in _FLAGS)}"
+            f" {', '.join(flag.replace('_', '-') for flag in _FLAGS)}; what is done with the value"
+            " of a is factor=100, divisor=1.19, plus=5, shift=2h or zone-b=Europe/Berlin, and with"
+            " both round=2, length=20 or precision=day"
         )
     return name, rule
+
+
+def _stated(match: re.Match[str]) -> dict[str, Any]:
+    """The part of a rule that is written as a name and a value."""
+    if match["shift"] is not None:
+        return {"shift": Decimal(match["shift"]) * _SPANS[match["span"]]}
+    return {match["name"].replace("-", "_"): match["value"]}
 
 
 async def load_rows(

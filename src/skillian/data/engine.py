@@ -22,6 +22,8 @@ from skillian.data.query.binding import Binder
 from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
 from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
 from skillian.data.tables.results import TableResult
+from skillian.data.tables.why.causes import why
+from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, quoted
 
 Result = ComparisonResult | TableResult
@@ -131,6 +133,15 @@ class Engine:
         return ComparisonRows(
             cache_key, page.statuses, page.offset, await rows.count(page), tuple(found)
         )
+
+    async def why(self, cache_key: str) -> Why:
+        """What explains the rows that differ, each rule proved by another comparison.
+
+        Raises:
+            ToolError: The comparison has expired or is one of measures, or a database refuses.
+        """
+        kept = self._memory.cache.get(cache_key, KeptRows)
+        return await why(self.tables, kept.question, kept.result, _rows_of(kept))
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.

@@ -13,15 +13,16 @@ from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import Engine, Result
 from skillian.data.named import saved_comparison, with_known_names
+from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, nearest, quoted
 from skillian.library.comparison import Comparison
 from skillian.library.kept import KeptRows
 from skillian.library.running import run
 from skillian.library.sides import sides_of
 from skillian.reports.formats import GROUPS, Depth
-from skillian.reports.running import open_engine, run_one
+from skillian.reports.outcome import Compared
+from skillian.reports.running import OnResult, open_engine, run_one
 
-_DEPTH = Depth(groups=GROUPS)
 _NAMES = ("a", "b")
 
 
@@ -99,6 +100,25 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
         ToolError: A name or an option is wrong, or a side cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
+    kept = KeptRows()
+
+    async def keep(engine: Engine, result: Result) -> None:
+        await kept.write(engine.batches(result.cache_key))
+
+    async def why() -> Why:
+        outcome, _ = await _outcome(a, b, options, Depth(why=True))
+        return outcome.why or Why()
+
+    outcome, remarks = await _outcome(a, b, options, Depth(groups=GROUPS), keep)
+    if outcome.reason is not None:
+        raise InvalidInputError(outcome.reason)
+    return Comparison(outcome, kept, why, remarks)
+
+
+async def _outcome(
+    a: object, b: object, options: Options, depth: Depth, keep: OnResult | None = None
+) -> tuple[Compared, Sequence[str]]:
+    """The outcome of a comparison, and how its sides were read."""
     stated = {name: value for name, value in options.items() if value is not None}
     fields = _fields(stated)
     names = _names(stated.get("names", _NAMES))
@@ -113,17 +133,9 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
     fields |= {"name": f"{one} and {other}", "a": one, "b": other}
     if measured is not None:
         fields = with_known_names({"align_on": None, "filters": {}, **fields}, sides.registry)
-    comparison = _checked(fields)
-    kept = KeptRows()
-
-    async def keep(engine: Engine, result: Result) -> None:
-        await kept.write(engine.batches(result.cache_key))
-
     async with open_engine(sides.registry, TOP, keep_rows=True, given=sides.given) as engine:
-        outcome = await run_one(engine, comparison, _DEPTH, lambda _: None, keep)
-    if outcome.reason is not None:
-        raise InvalidInputError(outcome.reason)
-    return Comparison(outcome, kept, sides.remarks)
+        outcome = await run_one(engine, _checked(fields), depth, lambda _: None, keep)
+    return outcome, sides.remarks
 
 
 def _fields(stated: Mapping[str, object]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from io import StringIO
@@ -25,6 +25,7 @@ from skillian.reports.formats import ROWS, Format
 from skillian.reports.outcome import Compared
 
 if TYPE_CHECKING:
+    from skillian.data.tables.why.results import Why
     from skillian.library.kept import KeptRows
 
 _SHOWN = 10
@@ -80,11 +81,19 @@ class Comparison:
     Args:
         outcome: The result.
         kept: The rows that differ.
+        why: Looks for what explains them.
         remarks: How the sides were read.
     """
 
-    def __init__(self, outcome: Compared, kept: KeptRows, remarks: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        outcome: Compared,
+        kept: KeptRows,
+        why: Callable[[], Coroutine[Any, Any, Why]],
+        remarks: Sequence[str] = (),
+    ) -> None:
         self._outcome = outcome
+        self._why = why
         self._kept = kept
         self._remarks = tuple(remarks)
 
@@ -152,6 +161,21 @@ class Comparison:
                 listed = ", ".join(known)
                 raise InvalidInputError(f"there is no class {quoted(each)}; classes: {listed}")
         return Rows(self._kept.table(wanted))
+
+    def why(self) -> Why:
+        """What explains the rows that differ: each rule is proved by another comparison.
+
+        The sides are read again; a data frame must be as it was. Of measures, and of rows that are
+        compared without a key, nothing is named.
+
+        Raises:
+            ToolError: A side cannot be read any more.
+        """
+        return run(self._why())
+
+    async def why_async(self) -> Why:
+        """As `why`, for callers that await."""
+        return await self._why()
 
     def report(self, path: str | Path) -> None:
         """Write a report (.html, .md, .json, .xml), or all rows that differ to a file.

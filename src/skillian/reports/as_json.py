@@ -38,6 +38,7 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         "history": history,
         **outcome.result.to_dict(),
         **(_of_groups(outcome) if outcome.result.measures else {}),
+        **({} if outcome.why is None else {"why": outcome.why.to_dict()}),
     }
 
 

@@ -16,11 +16,13 @@ class Depth:
     Attributes:
         groups: How many groups that differ a report lists.
         drilled: For how many of them it shows their rows.
+        why: Whether to look for what explains the rows that differ.
     """
 
     groups: int = 0
     drilled: int = 0
     listed: int = 0
+    why: bool = False
 
 
 class Format(StrEnum):

@@ -9,6 +9,7 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import Result
 from skillian.data.schema.diff import SchemaDifference
+from skillian.data.tables.why.results import Why
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -29,6 +30,7 @@ class Compared:
         rows: The groups that differ, if the report lists them.
         drilled: The rows behind the first of these groups, if the report shows them.
         standing: Which findings are new, known or fixed, if the comparison has a history.
+        why: What explains the rows that differ, if that was asked.
     """
 
     comparison: SavedComparison
@@ -38,6 +40,7 @@ class Compared:
     rows: ComparisonRows[GroupRow] | None = None
     drilled: tuple[DrillDown, ...] = ()
     standing: Standing | None = None
+    why: Why | None = None
 
     @property
     def counts_minor(self) -> bool:

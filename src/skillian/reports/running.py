@@ -129,7 +129,12 @@ async def explained(
 ) -> Compared:
     """Add the explanation and the groups; if they fail, the result stands without them."""
     result = compared.result
-    if isinstance(result, TableResult) or not result.unmatched(minor=True):
+    if not result.unmatched(minor=True):
+        return compared
+    if isinstance(result, TableResult):
+        if depth.why:
+            report("looking for what explains the rows that differ")
+            compared = replace(compared, why=await engine.why(result.cache_key))
         return compared
     start, key, measures = monotonic(), result.cache_key, engine.measures
     explanation: Explanation | None = None

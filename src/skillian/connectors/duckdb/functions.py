@@ -6,7 +6,7 @@ statement that calls one.
 
 import json
 from collections.abc import Sequence
-from decimal import Context, Decimal, InvalidOperation
+from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from typing import Any, NoReturn, cast
 
 PREFIX = "skillian_"
@@ -70,10 +70,40 @@ def _written(value: Any) -> str:
     return json.dumps(value)
 
 
+def computed(text: str | None, factor: str, plus: str, places: int) -> str | None:
+    """A number times a factor plus another number, rounded; without superfluous zeros.
+
+    Args:
+        text: The number; what is not one is returned as it is.
+        factor: The factor.
+        plus: What is added.
+        places: To how many places the result is rounded, halves away from zero; -1 not to round.
+    """
+    try:
+        number = Decimal(text or "")
+    except InvalidOperation:
+        return text
+    if not number.is_finite():
+        return str(number)
+    number = _EXACT.add(_EXACT.multiply(number, Decimal(factor)), Decimal(plus))
+    if places >= 0:
+        number = number.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
+    written = f"{number:f}"
+    shortest = written.rstrip("0").rstrip(".") if "." in written else written
+    return "0" if not number else shortest
+
+
 def register(connection: Any) -> None:
     """Create the functions in a DuckDB."""
     texts = ["VARCHAR"] * 4
     connection.create_function("skillian_within", within, texts, "BOOLEAN", null_handling="special")
     connection.create_function(
         "skillian_json", canonical_json, ["VARCHAR"], "VARCHAR", null_handling="special"
+    )
+    connection.create_function(
+        "skillian_computed",
+        computed,
+        ["VARCHAR", "VARCHAR", "VARCHAR", "INTEGER"],
+        "VARCHAR",
+        null_handling="special",
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, available_timezones
@@ -26,6 +26,7 @@ Family = Literal[
     "other",
 ]
 Precision = Literal["day", "hour", "minute", "second", "millisecond", "microsecond"]
+Amount = Annotated[Decimal, Field(max_digits=30, decimal_places=20, allow_inf_nan=False)]
 Limit = Annotated[Decimal, Field(ge=0, max_digits=30, decimal_places=20, allow_inf_nan=False)]
 
 
@@ -42,7 +43,26 @@ def _known_zone(name: str) -> str:
 
 Zone = Annotated[Name, AfterValidator(_known_zone)]
 
-_LIMITED = frozenset({"number", "float"})
+
+def _not_zero(number: Decimal) -> Decimal:
+    if not number:
+        raise ValueError("a number multiplied by 0 equals every other one; name another factor")
+    return number
+
+
+Factor = Annotated[Amount, AfterValidator(_not_zero)]
+Places = Annotated[int, Field(ge=0, le=20)]
+Length = Annotated[int, Field(ge=1, le=1_000_000)]
+
+_ARITHMETIC = ("factor", "divisor", "plus", "round")
+_CLOCKS = ("shift", "zone_a", "zone_b")
+_OF_FAMILY: Mapping[Family, tuple[str, ...]] = {
+    "number": ("absolute", "relative", *_ARITHMETIC),
+    "float": ("absolute", "relative", *_ARITHMETIC),
+    "timestamp": ("seconds", "precision", "zone", *_CLOCKS),
+    "date": ("seconds", "shift"),
+    "text": ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null", "length"),
+}
 _WORDS = {
     "trim": "trimmed",
     "ignore_case": "case ignored",
@@ -67,6 +87,14 @@ class Rule(Definition):
         nfc: Texts are compared in Unicode form NFC.
         collapse_whitespace: Each run of white space counts as one space.
         empty_is_null: An empty text is NULL, after the other steps.
+        factor: What the number in a is multiplied by, before all limits.
+        divisor: What the number in a is divided by; exactly, because that in b is multiplied by it.
+        plus: What is then added to the number in a.
+        round: To how many places both numbers are then rounded, halves away from zero.
+        shift: How many seconds are added to the time in a.
+        zone_a: The time zone of times without one in a, if it is not that of those in b.
+        zone_b: The same of times in b.
+        length: Only so many characters of both texts are compared.
     """
 
     absolute: Limit | None = None
@@ -79,6 +107,14 @@ class Rule(Definition):
     nfc: bool | None = None
     collapse_whitespace: bool | None = None
     empty_is_null: bool | None = None
+    factor: Factor | None = None
+    divisor: Factor | None = None
+    plus: Amount | None = None
+    round: Places | None = None
+    shift: Amount | None = None
+    zone_a: Zone | None = None
+    zone_b: Zone | None = None
+    length: Length | None = None
 
     def over(self, wider: Rule) -> Rule:
         """This rule, completed by a wider one; the two limits of numbers are one part."""
@@ -101,16 +137,26 @@ class Rule(Definition):
         """Whether values that differ may be equal by it, so that it cannot match rows."""
         return self.has_limits or self.seconds is not None
 
+    @property
+    def changes_numbers(self) -> bool:
+        """Whether numbers are computed before they are compared."""
+        return any(getattr(self, name) is not None for name in _ARITHMETIC)
+
+    @property
+    def changes_clocks(self) -> bool:
+        """Whether times are moved before they are compared."""
+        return any(getattr(self, name) is not None for name in _CLOCKS)
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether the same value on both sides may be unequal by it."""
+        return self.changes_clocks or any(
+            each is not None for each in (self.factor, self.divisor, self.plus)
+        )
+
     def within(self, family: Family) -> Rule:
         """The part of the rule that applies to a family of types."""
-        if family in _LIMITED:
-            kept: tuple[str, ...] = ("absolute", "relative")
-        elif family == "timestamp":
-            kept = ("seconds", "precision", "zone")
-        elif family == "date":
-            kept = ("seconds",)
-        else:
-            kept = tuple(_WORDS) if family == "text" else ()
+        kept = _OF_FAMILY.get(family, ())
         return Rule(**{name: getattr(self, name) for name in kept})
 
     def words(self) -> str:
@@ -129,7 +175,26 @@ class Rule(Definition):
             yield f"cut to the {self.precision}{zone}"
         if self.zone is not None:
             yield f"times without a zone are in {self.zone}"
+        yield from self._changes()
         yield from (words for name, words in _WORDS.items() if getattr(self, name))
+
+    def _changes(self) -> Iterator[str]:
+        """What is done with the values before they are compared."""
+        if self.factor is not None:
+            yield f"a multiplied by {self.factor:f}"
+        if self.divisor is not None:
+            yield f"a divided by {self.divisor:f}"
+        if self.plus is not None:
+            yield f"a plus {self.plus:f}"
+        if self.round is not None:
+            yield f"rounded to {self.round} {'place' if self.round == 1 else 'places'}"
+        if self.shift is not None:
+            yield f"a shifted by {self.shift:f} s"
+        for side, zone in (("a", self.zone_a), ("b", self.zone_b)):
+            if zone is not None:
+                yield f"times in {side} without a zone are in {zone}"
+        if self.length is not None:
+            yield f"the first {self.length} characters"
 
 
 EXACT = Rule()

@@ -46,10 +46,10 @@ _SAME: Mapping[CellKind, Family] = {
     "nested": "nested",
     "other": "other",
 }
-_UTC = "UTC"
+UTC = "UTC"
 # Nanoseconds are NULL for NULL and the infinities, and are divided towards zero.
 _MICROSECONDS = "MAKE_TIMESTAMP(EPOCH_NS(v) // 1000 - CAST(EPOCH_NS(v) % 1000 < 0 AS BIGINT))"
-_FLOOR: Mapping[CellKind, str] = {
+FLOOR: Mapping[CellKind, str] = {
     "timestamp": "CASE WHEN EPOCH_NS(v) IS NULL THEN CAST(v AS TIMESTAMP)"
     f" ELSE {_MICROSECONDS} END",
     "timestamptz": "CASE WHEN EPOCH_NS(v) IS NULL THEN CAST(v AS TIMESTAMPTZ)"
@@ -176,7 +176,7 @@ def shown(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
 
 
 def normalised(rule: Rule, value: exp.Expr, dialect: str, *, enum: bool = False) -> exp.Expr:
-    """A text after the steps of a rule, in this order: NFC, white space, case, empty."""
+    """A text after the steps of a rule, in this order: NFC, white space, case, length, empty."""
     text = sql.as_text(value.copy()) if enum or dialect == "postgres" else value.copy()
     if rule.nfc:
         text = exp.Normalize(this=text)
@@ -187,6 +187,8 @@ def normalised(rule: Rule, value: exp.Expr, dialect: str, *, enum: bool = False)
         text = filled(f"TRIM(v, {_WHITE_SPACE})", dialect, v=text)
     if rule.ignore_case:
         text = sql.uppered(text)
+    if rule.length is not None:
+        text = filled(f"LEFT(v, {rule.length})", dialect, v=text)
     if rule.empty_is_null:
         text = filled("NULLIF(v, '')", dialect, v=text)
     return text
@@ -274,23 +276,23 @@ def moment_form(pair: CellPair, own: CellType, value: exp.Expr, dialect: str) ->
     if nanos and pair.a.sql == pair.b.sql:
         return value.copy()
     zoned = "timestamptz" in {pair.a.kind, pair.b.kind}
-    zone = pair.rule.zone or _UTC
-    moment = _moment(own, value, dialect)
+    zone = pair.rule.zone or UTC
+    time = moment(own, value, dialect)
     if zoned and own.kind != "timestamptz":
-        moment = filled(f"v AT TIME ZONE {_literal(zone)}", dialect, v=moment)
+        time = filled(f"v AT TIME ZONE {literal(zone)}", dialect, v=time)
     if nanos:
         rest = filled(_REST, dialect, v=value) if own.nanos else sql.zero()
-        return filled(_NANOSECONDS, dialect, v=moment, rest=rest)
+        return filled(_NANOSECONDS, dialect, v=time, rest=rest)
     if pair.rule.precision is None:
-        return moment
+        return time
     template = _cut(pair.rule.precision, zone if zoned else "", dialect)
-    return filled(template, dialect, v=moment)
+    return filled(template, dialect, v=time)
 
 
-def _moment(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
+def moment(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
     """A time with microseconds; DuckDB would round nanoseconds."""
     if own.nanos:
-        template = _FLOOR[own.kind]
+        template = FLOOR[own.kind]
     elif own.kind == "date" and dialect == "postgres":
         template = "v + TIME '00:00:00'"
     elif own.kind == "timestamptz" or dialect == "postgres":
@@ -303,10 +305,10 @@ def _moment(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
 def _cut(precision: Precision, zone: str, dialect: str) -> str:
     """The template of a time cut to a unit: of an instant by the clocks of a zone."""
     if zone and dialect == "postgres":
-        return f"DATE_TRUNC('{precision}', v, {_literal(zone)})"
-    if zone in {"", _UTC} or precision not in {"day", "hour", "minute"}:
+        return f"DATE_TRUNC('{precision}', v, {literal(zone)})"
+    if zone in {"", UTC} or precision not in {"day", "hour", "minute"}:
         return f"DATE_TRUNC('{precision}', v)"
-    local = f"v AT TIME ZONE {_literal(zone)}"
+    local = f"v AT TIME ZONE {literal(zone)}"
     if precision == "day":
         return f"DATE_TRUNC('day', {local})"
     # Not as a local time: two hours of a year have the same one.
@@ -314,5 +316,6 @@ def _cut(precision: Precision, zone: str, dialect: str) -> str:
     return f"CASE WHEN ISFINITE(v) THEN v - ({since}) ELSE v END"
 
 
-def _literal(text: str) -> str:
+def literal(text: str) -> str:
+    """A text as it is written in a template."""
     return exp.Literal.string(text).sql()

@@ -112,8 +112,8 @@ class DifferingRows:
 
     def __init__(self, workspace: Workspace, table: str, plan: TablePlan) -> None:
         self.table = table
-        self._workspace = workspace
-        self._plan = plan
+        self.workspace = workspace
+        self.plan = plan
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
             (pair.a, _Cells(f"{prefix}{index}", _type(pair.cells.a, pair.cells.b)))
@@ -141,14 +141,14 @@ class DifferingRows:
         columns = await self.columns()
         parameters = sql.BoundValues()
         select = page.of(await self._rows(), columns, parameters, self._order())
-        rows = await fetch(self._workspace, select, parameters.values)
+        rows = await fetch(self.workspace, select, parameters.values)
         return tuple(self._row(row) for row in rows)
 
     async def count(self, page: Page) -> int:
         """The number of rows on all pages of this kind; raises as `page`."""
         parameters = sql.BoundValues()
         select = page.counted(await self._rows(), await self.columns(), parameters)
-        [row] = await fetch(self._workspace, select, parameters.values)
+        [row] = await fetch(self.workspace, select, parameters.values)
         return int(row["total"])
 
     async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
@@ -163,9 +163,9 @@ class DifferingRows:
         parameters = sql.BoundValues()
         select = page.of(await self._rows(), await self.columns(), parameters, self._order())
         select.set("expressions", list(self._output()))
-        statement = sql.prepare(select, self._workspace.dialect, parameters.values)
+        statement = sql.prepare(select, self.workspace.dialect, parameters.values)
         count = 0
-        async with aclosing(self._workspace.stream(statement.text, statement.parameters)) as found:
+        async with aclosing(self.workspace.stream(statement.text, statement.parameters)) as found:
             async for batch in found:
                 count += 1
                 yield batch
@@ -223,7 +223,7 @@ class DifferingRows:
         for status, words in ROW_CLASSES.items():
             case = case.when(sql.is_text(sql.bare("status"), status), sql.text(words), copy=False)
         yield sql.named(case, names.free("class"))
-        if self._plan.keys:
+        if self.plan.keys:
             marked = [
                 exp.case().when(sql.bare(f"d_{number}"), sql.text(each.pair.a), copy=False)
                 for number, each in enumerate(self._values)
@@ -272,11 +272,11 @@ class DifferingRows:
             for each in typed
         ]
         select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
-        [row] = await fetch(self._workspace, select)
+        [row] = await fetch(self.workspace, select)
         return [name for name, count in row.items() if count]
 
     def _class(self) -> exp.Expr:
-        if not self._plan.keys:
+        if not self.plan.keys:
             text = "CASE WHEN a > b THEN 'only_in_a' ELSE 'only_in_b' END"
             return filled(text, "duckdb", a=self._cell("rows_a"), b=self._cell("rows_b"))
         case = exp.case()

@@ -281,8 +281,8 @@ class TableEngine:
             proof=compared_rows.proof,
             filters=stated(sides[0].where, sides[1].where),
         )
-        rows = DifferingRows(self._workspace, table, plan)
-        return replace(result, sentences=in_words(result)), rows
+        result = replace(result, sentences=in_words(result))
+        return result, DifferingRows(self._workspace, table, plan)
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.tables.cells import form, shown
+from skillian.data.tables.changes.cells import changed
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.unequal import differs
 
@@ -171,7 +172,9 @@ def _counts(plan: TablePlan) -> exp.Select:
 
 
 def _key(plan: TablePlan, index: int, side: int) -> exp.Expr:
-    return form(plan.pairs[index].cells, side, plan.sides[side].values[index], plan.dialect)
+    value = plan.sides[side].values[index]
+    pair, value = changed(plan.pairs[index].cells, side, value, plan.dialect)
+    return form(pair, side, value, plan.dialect)
 
 
 def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:

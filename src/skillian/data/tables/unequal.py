@@ -17,6 +17,7 @@ from skillian.data.tables.cells import (
     in_one_width,
     moment_form,
 )
+from skillian.data.tables.changes.cells import changed
 from skillian.data.tables.types import CellType
 
 _WIDEST = 38
@@ -25,6 +26,8 @@ _MICROSECONDS, _NANOSECONDS = 1_000_000, 1_000_000_000
 
 def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
     """The test whether two cells differ; it is never NULL."""
+    (after, a), (_, b) = changed(pair, 0, a, dialect), changed(pair, 1, b, dialect)
+    pair = after
     if pair.family == "json":
         stored = {pair.a.sql.lower(), pair.b.sql.lower()} == {"jsonb"}
         return filled(

@@ -199,6 +199,8 @@ class SegmentSearch:
             if pair.cells.rule != EXACT:  # by which keys of other texts may be repeated
                 return f"{pair.a} of the key is compared by a rule"
         for pair in self._pairs:
+            if pair.cells.rule.is_one_sided:  # by which equal texts may be unequal
+                return f"{pair.a} is changed by a rule"
             reason = no_common_text(pair, dialects)
             if reason:
                 return f"{reason}, which both databases do not write alike"

@@ -1,0 +1,1 @@
+"""What a rule computes of cells before they are compared."""

@@ -1,0 +1,66 @@
+"""Numbers that a rule multiplies, adds to or rounds, exactly."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from sqlglot import exp
+
+from skillian.data.declare.rules import Rule
+from skillian.data.sql.templates import filled
+from skillian.data.tables.cells import CellPair, exact_text
+from skillian.data.tables.types import CellType
+
+_WIDEST = 38
+_DIGITS = CellType("decimal", "VARCHAR", None, None)
+
+
+def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:
+    """A number times its factor, plus what is added, rounded: as a decimal, or as its text."""
+    rule, own = pair.rule, (pair.a, pair.b)[side]
+    one, divisor = Decimal(1), rule.divisor or Decimal(1)
+    terms = (rule.factor or one, (rule.plus or Decimal(0)) * divisor), (divisor, Decimal(0))
+    kinds = [_result(kind, *term) for kind, term in zip((pair.a, pair.b), terms, strict=True)]
+    if dialect == "postgres" or _DIGITS in kinds:
+        kinds = [_DIGITS, _DIGITS]
+    rest = Rule(absolute=rule.absolute, relative=rule.relative)
+    result = CellPair(kinds[0], kinds[1], "number", rest)
+    factor, plus = (f"{term:f}" for term in terms[side])
+    if dialect != "postgres" and kinds[side] == _DIGITS:
+        places = -1 if rule.round is None else rule.round
+        template = f"SKILLIAN_COMPUTED(v, '{factor}', '{plus}', {places})"
+        return result, filled(template, dialect, v=exact_text(own, value, dialect))
+    if own.kind in {"boolean", "float"}:
+        value = exact_text(own, value, dialect)
+    if dialect == "postgres":
+        template, goal = f"CAST(v AS DECIMAL) * {factor} + {plus}", "DECIMAL"
+    else:
+        # The product of two decimals of few digits would have no more digits than they have.
+        goal = f"DECIMAL({_WIDEST}, {own.scale})"
+        template = f"CAST(v AS {goal}) * {_exact(factor)} + {_exact(plus)}"
+        goal = kinds[side].sql
+    if rule.round is not None:
+        template = f"ROUND({template}, {rule.round})"
+    return result, filled(f"CAST({template} AS {goal})", dialect, v=value)
+
+
+def _result(kind: CellType, factor: Decimal, plus: Decimal) -> CellType:
+    """The decimal that holds a number times a factor plus another number; otherwise its text."""
+    if kind.kind == "float" or kind.digits is None or kind.scale is None:
+        return _DIGITS
+    (whole, scale), (more, places) = _width(factor), _width(plus)
+    whole, scale = max(kind.digits + whole, more) + 1, max(kind.scale + scale, places)
+    if whole + scale > _WIDEST:
+        return _DIGITS
+    return CellType("decimal", f"DECIMAL({whole + scale}, {scale})", whole, scale)
+
+
+def _width(number: Decimal) -> tuple[int, int]:
+    """The number of digits before and after the point."""
+    whole, _, fraction = f"{abs(number):f}".partition(".")
+    return len(whole), len(fraction)
+
+
+def _exact(number: str) -> str:
+    whole, scale = _width(Decimal(number))
+    return f"CAST('{number}' AS DECIMAL({whole + scale}, {scale}))"

@@ -1,0 +1,1 @@
+"""Why rows differ: rules and filters that explain it, each proved by a comparison."""

@@ -1,0 +1,275 @@
+"""Which rule may explain the differences of a column: constants that many of its rows share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import combinations
+from typing import Any
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.declare.rules import Precision, Rule
+from skillian.data.sql.templates import filled
+from skillian.data.tables.cells import CellPair
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.findings import fetch
+from skillian.data.tables.types import CellKind, CellType
+from skillian.data.tables.unequal import differs
+from skillian.data.tables.why.zones import ZONES
+
+LEAST = 5
+"""How many rows a cause explains at least."""
+_SHARE = 0.5
+_AS_GOOD = 0.97
+_TRIED = 2
+_DIGITS = CellType("decimal", "VARCHAR", None, None)
+_TYPES: dict[CellKind, CellType] = {
+    "date": CellType("date", "DATE"),
+    "timestamp": CellType("timestamp", "TIMESTAMP"),
+    "timestamptz": CellType("timestamptz", "TIMESTAMP WITH TIME ZONE"),
+    "text": CellType("text", "VARCHAR"),
+}
+_TEXT = ("trim", "collapse_whitespace", "ignore_case", "nfc", "empty_is_null")
+_UNITS: tuple[Precision, ...] = ("day", "hour", "minute", "second")
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A rule, the option that states it, and how many rows of a sample it explains.
+
+    Attributes:
+        rule: The rule.
+        written: How the command line states it, without the column.
+        test: Which rows it is about, besides those that are equal by it.
+        explained: The rows that it explains.
+        of: The rows of the sample.
+    """
+
+    rule: Rule
+    written: str
+    test: str = ""
+    explained: int = 0
+    of: int = 0
+
+
+def _number(written: Decimal) -> str:
+    return f"{written.normalize():f}"
+
+
+async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
+    """The rules that explain most of a column's differences, the simplest first.
+
+    Args:
+        workspace: The workspace.
+        table: Its table of cells that differ, `a` and `b`, as texts.
+        pair: The column.
+    """
+    family = pair.cells.family
+    guesses: list[Guess] = []
+    if family in {"number", "float"}:
+        guesses = [*await _of_numbers(workspace, table)]
+    elif family in {"date", "timestamp"}:
+        guesses = [*await _of_times(workspace, table, pair.cells)]
+    elif family == "text":
+        guesses = [*await _of_texts(workspace, table)]
+    if not guesses:
+        return []
+    return await _best(workspace, table, pair.cells, guesses)
+
+
+async def _best(
+    workspace: Workspace, table: str, cells: CellPair, guesses: list[Guess]
+) -> list[Guess]:
+    columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
+    for index, guess in enumerate(guesses):
+        pair, a, b = _read(cells, guess.rule)
+        test = filled(guess.test or "TRUE", "duckdb", a=a, b=b)
+        equal = exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+        both = exp.and_(test, equal, copy=False)
+        columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
+    [row] = await fetch(workspace, _from(table, columns))
+    total = int(row["n"])
+    counts = [int(row[f"c{index}"]) for index in range(len(guesses))]
+    most = max(counts)
+    if most < max(LEAST, _SHARE * total):
+        return []
+    return [
+        replace(guess, explained=count, of=total)
+        for guess, count in zip(guesses, counts, strict=True)
+        if count >= _AS_GOOD * most
+    ][:_TRIED]
+
+
+def _read(cells: CellPair, rule: Rule) -> tuple[CellPair, exp.Expr, exp.Expr]:
+    """The texts of two cells in types by which a rule applies."""
+    a, b = sql.bare("a"), sql.bare("b")
+    if cells.family in {"number", "float"}:
+        return CellPair(_DIGITS, _DIGITS, "number", rule), a, b
+    kinds = [_TYPES[kind.kind] for kind in (cells.a, cells.b)]
+    read = [
+        exp.TryCast(this=value, to=exp.DataType.build(kind.sql, dialect="duckdb"))
+        for kind, value in zip(kinds, (a, b), strict=True)
+    ]
+    return CellPair(kinds[0], kinds[1], cells.family, rule), read[0], read[1]
+
+
+def _from(table: str, columns: Iterable[exp.Expr]) -> exp.Select:
+    return exp.Select(expressions=list(columns)).from_(sql.table(table), copy=False)
+
+
+async def _rows(workspace: Workspace, table: str, template: str) -> list[dict[str, Any]]:
+    """The rows of a statement over the sample, which it calls `sample`."""
+
+    def named(node: exp.Expr) -> exp.Expr:
+        is_sample = isinstance(node, exp.Table) and node.name == "sample"
+        return sql.table(table) if is_sample else node
+
+    return await fetch(workspace, filled(template, "duckdb").this.transform(named))
+
+
+async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:
+    """Factors, sums and roundings."""
+    [facts] = await _rows(workspace, table, _NUMBERS)
+    gaps = await _rows(workspace, table, _GAPS)
+    ratios = await _rows(workspace, table, _RATIOS)
+    scales = [int(facts[name] or 0) for name in ("scale_a", "scale_b")]
+    factors = list(
+        dict.fromkeys(
+            factor
+            for ratio in (facts["ratio"], *(row["ratio"] for row in ratios))
+            if ratio
+            for factor in _plain_factors(float(ratio))
+        )
+    )
+    return _number_guesses(factors, [Decimal(row["gap"]) for row in gaps], scales)
+
+
+def _number_guesses(
+    factors: list[Decimal], gaps: list[Decimal], scales: list[int]
+) -> Iterator[Guess]:
+    for factor in factors:
+        yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
+    for gap in gaps:
+        yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
+    for places in range(max(scales)):
+        sides = (
+            f"SKILLIAN_COMPUTED({side}, '1', '0', {places})"
+            f" = SKILLIAN_COMPUTED({side}, '1', '0', -1)"
+            for side in "ab"
+        )
+        yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
+    for factor in factors:
+        if factor != 1 and abs(factor) != 1:
+            written = _number(factor)
+            yield Guess(Rule(factor=factor, round=scales[1]), f"factor={written},round={scales[1]}")
+            inverse = round(1 / factor, 12).normalize()
+            if inverse and len(_number(inverse)) < len(written):
+                places = scales[0]
+                yield Guess(
+                    Rule(divisor=inverse, round=places),
+                    f"divisor={_number(inverse)},round={places}",
+                )
+
+
+def _plain_factors(ratio: float) -> Iterator[Decimal]:
+    """Numbers near a ratio, the shortest first, and those whose inverse is short."""
+    exact = Decimal(repr(ratio))
+    for places in range(7):
+        near = round(exact, places).normalize()
+        if near and near != 1 and abs(near / exact - 1) < Decimal("0.002"):
+            yield near
+        inverse = round(1 / exact, places)
+        if inverse and inverse != 1 and abs(inverse * exact - 1) < Decimal("0.002"):
+            yield round(1 / inverse, 12).normalize()
+
+
+async def _of_times(workspace: Workspace, table: str, cells: CellPair) -> Iterator[Guess]:
+    gaps = await _rows(workspace, table, _SECONDS)
+    return _time_guesses([Decimal(row["gap"]) / 1_000_000 for row in gaps], cells)
+
+
+def _time_guesses(gaps: list[Decimal], cells: CellPair) -> Iterator[Guess]:
+    kinds = {cells.a.kind, cells.b.kind}
+    for gap in gaps:
+        if kinds != {"date"} or gap % 86_400 == 0:
+            yield Guess(Rule(shift=gap.normalize()), f"shift={_span(gap)}")
+    if kinds == {"date"}:
+        return
+    for unit in _UNITS:
+        cut = " OR ".join(f"DATE_TRUNC('{unit}', {side}) = {side}" for side in "ab")
+        yield Guess(Rule(precision=unit), f"precision={unit}", f"({cut})")
+    for zone in ZONES:
+        if kinds == {"timestamptz", "timestamp"}:
+            yield Guess(Rule(zone=zone), f"zone={zone}")
+        elif kinds == {"timestamp"}:
+            yield Guess(Rule(zone_b=zone), f"zone-b={zone}")
+            yield Guess(Rule(zone_a=zone), f"zone-a={zone}")
+
+
+def _span(seconds: Decimal) -> str:
+    """A time as the command line states it, in the largest unit that divides it."""
+    for unit, length in (("d", 86_400), ("h", 3600), ("m", 60)):
+        if seconds % length == 0:
+            return f"{_number(seconds / length)}{unit}"
+    return f"{_number(seconds)}s"
+
+
+async def _of_texts(workspace: Workspace, table: str) -> Iterator[Guess]:
+    [facts] = await _rows(workspace, table, _LENGTHS)
+    return _text_guesses(facts["length"])
+
+
+def _text_guesses(length: int | None) -> Iterator[Guess]:
+    for count in (1, 2):
+        for names in combinations(_TEXT, count):
+            written = ",".join(name.replace("_", "-") for name in names)
+            yield Guess(Rule.model_validate(dict.fromkeys(names, True)), written)
+            if count == 1 and length and names == _TEXT[-1:]:
+                yield Guess(Rule(length=length), f"length={length}")
+
+
+_NUMBERS = """
+SELECT MEDIAN(y / x) FILTER (x <> 0 AND ABS(x) >= middle) AS ratio,
+    QUANTILE_DISC(LENGTH(SPLIT_PART(RTRIM(a, '0'), '.', 2)), 0.98) FILTER (CONTAINS(a, '.'))
+        AS scale_a,
+    QUANTILE_DISC(LENGTH(SPLIT_PART(RTRIM(b, '0'), '.', 2)), 0.98) FILTER (CONTAINS(b, '.'))
+        AS scale_b
+FROM (
+    SELECT a, b, TRY_CAST(a AS DOUBLE) AS x, TRY_CAST(b AS DOUBLE) AS y,
+        MEDIAN(ABS(TRY_CAST(a AS DOUBLE))) OVER () AS middle
+    FROM sample
+) AS numbers
+"""
+_RATIOS = """
+SELECT ratio FROM (
+    SELECT ROUND(TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0), 6) AS ratio FROM sample
+) AS ratios WHERE ISFINITE(ratio) GROUP BY ratio ORDER BY COUNT(*) DESC, ratio LIMIT 2
+"""
+_GAPS = """
+SELECT CAST(gap AS TEXT) AS gap FROM (
+    SELECT TRY_CAST(b AS DECIMAL(38, 9)) - TRY_CAST(a AS DECIMAL(38, 9)) AS gap FROM sample
+) AS gaps WHERE gap IS NOT NULL GROUP BY gap ORDER BY COUNT(*) DESC, gap LIMIT 2
+"""
+_SECONDS = """
+SELECT gap FROM (
+    SELECT EPOCH_US(TRY_CAST(b AS TIMESTAMP WITH TIME ZONE))
+        - EPOCH_US(TRY_CAST(a AS TIMESTAMP WITH TIME ZONE)) AS gap FROM sample
+) AS gaps WHERE gap IS NOT NULL GROUP BY gap ORDER BY COUNT(*) DESC, gap LIMIT 2
+"""
+# Codes with anything after them are not texts that were cut.
+_LENGTHS = """
+SELECT CASE WHEN length >= 5 OR (longer <= 2 * shorter AND 4 * longer <= n) THEN length END
+    AS length
+FROM (
+    SELECT COUNT(*) AS n, MODE(LEAST(LENGTH(a), LENGTH(b))) AS length,
+        COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN a ELSE b END) AS longer,
+        COUNT(DISTINCT CASE WHEN LENGTH(a) > LENGTH(b) THEN b ELSE a END) AS shorter
+    FROM sample
+    WHERE LENGTH(a) <> LENGTH(b) AND LEAST(LENGTH(a), LENGTH(b)) > 0
+        AND (STARTS_WITH(a, b) OR STARTS_WITH(b, a))
+) AS lengths
+"""

@@ -1,0 +1,168 @@
+"""What a rule computes of cells, in DuckDB, in PostgreSQL, and between both."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+from tests.skillian.data.tables.comparing import compared
+from tests.support.postgres import Database
+
+from skillian.cli.compare_rows import column_rule
+from skillian.data.declare.rules import Rules
+from skillian.errors import InvalidInputError
+
+
+class Case(NamedTuple):
+    """Cells of two columns, the last of which differ although the rule applies."""
+
+    rule: str
+    types: tuple[str, str]
+    a: Sequence[str | None]
+    b: Sequence[str | None]
+
+
+MONEY, MOMENT = "DECIMAL(12, 2)", "TIMESTAMP"
+WINTER, SUMMER = "2024-01-01 10:00:00", "2024-07-01 10:00:00"
+CASES = [
+    Case(
+        "factor=0.840336134454,round=2",
+        ("DECIMAL(18, 4)", "DECIMAL(18, 4)"),
+        ["4936.97", "1"],
+        ["4148.71", "1"],
+    ),
+    Case(
+        "factor=100", (MONEY, MONEY), ["1.5", "-2", "0", None, "1"], ["150", "-200", "0", None, "1"]
+    ),
+    Case(
+        "factor=100",
+        (MONEY, "BIGINT"),
+        ["1.5", "9007199254.41", "1"],
+        ["150", "900719925441", "101"],
+    ),
+    Case(
+        "factor=-1",
+        ("BIGINT", "BIGINT"),
+        ["9223372036854775807", "1"],
+        ["-9223372036854775807", "1"],
+    ),
+    Case("factor=100", ("DECIMAL(38, 2)", MONEY), ["1.5", "2"], ["150", "2"]),
+    Case(
+        "factor=100",
+        ("DOUBLE PRECISION", "DOUBLE PRECISION"),
+        ["0.1", "NaN", "2"],
+        ["10", "NaN", "200.5"],
+    ),
+    Case("factor=1.19,round=2", (MONEY, MONEY), ["1.50", "0.99", "2"], ["1.79", "1.18", "2.39"]),
+    Case("divisor=1.19,round=2", (MONEY, MONEY), ["1.79", "1.18", "2"], ["1.50", "0.99", "1"]),
+    Case("round=1", (MONEY, MONEY), ["0.25", "-0.25", "1"], ["0.3", "-0.3", "1.1"]),
+    Case("plus=5,0.01", ("INTEGER", MONEY), ["1", "2", "3"], ["6", "7.01", "8.02"]),
+    Case(
+        "zone-b=Europe/Berlin",
+        (MOMENT, MOMENT),
+        [WINTER, SUMMER, None, WINTER],
+        ["2024-01-01 11:00:00", "2024-07-01 12:00:00", None, WINTER],
+    ),
+    Case(
+        "zone-a=Europe/Berlin",
+        (MOMENT, MOMENT),
+        ["2024-10-27 02:30:00", SUMMER, WINTER],
+        ["2024-10-27 01:30:00", "2024-07-01 08:00:00", WINTER],
+    ),
+    Case(
+        "zone-b=Europe/Berlin,precision=day",
+        (MOMENT, MOMENT),
+        ["2024-01-01 23:30:00", WINTER],
+        ["2024-01-02 00:00:00", "2024-01-02 00:00:00"],
+    ),
+    Case(
+        "zone-a=Europe/Berlin",
+        (MOMENT, "TIMESTAMP WITH TIME ZONE"),
+        [SUMMER, WINTER],
+        ["2024-07-01 08:00:00+00", f"{WINTER}+00"],
+    ),
+    Case(
+        "shift=-2h",
+        ("TIMESTAMP WITH TIME ZONE", "TIMESTAMP WITH TIME ZONE"),
+        [f"{SUMMER}+00", f"{WINTER}+00"],
+        ["2024-07-01 08:00:00+00", f"{WINTER}+00"],
+    ),
+    Case(
+        "shift=1d",
+        ("DATE", "DATE"),
+        ["2024-02-28", None, "2024-01-01"],
+        ["2024-02-29", None, "2024-01-01"],
+    ),
+    Case(
+        "shift=30m",
+        ("DATE", MOMENT),
+        ["2024-07-01", "2024-01-01"],
+        ["2024-07-01 00:30:00", "2024-01-01"],
+    ),
+    Case("length=3", ("VARCHAR(9)", "VARCHAR(9)"), ["abcd", "äöü!", "ab"], ["abc", "äöü", "abc"]),
+]
+NANOSECONDS = Case("shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"),
+                   [f"{WINTER}.000000001", "infinity", WINTER],
+                   ["2024-01-01 10:00:01.000000001", "infinity", WINTER])  # fmt: skip
+
+
+def statements(name: str, kind: str, values: Sequence[str | None]) -> list[str]:
+    rows = (
+        f"({number}, CAST({'NULL' if value is None else repr(value)} AS {kind}))"
+        for number, value in enumerate(values)
+    )
+    return [
+        f"CREATE TABLE {name} (id INTEGER, v {kind})",
+        f"INSERT INTO {name} VALUES {', '.join(rows)}",  # noqa: S608 - our own
+    ]
+
+
+def check(case: Case, a: str, b: str) -> None:
+    rules = Rules.model_validate({"columns": dict([column_rule(f"v:{case.rule}")])})
+    rows = compared(a, b, key=("id",), rules=rules).rows
+    assert (rows.matched, rows.differing) == (len(case.a) - 1, 1)
+
+
+@pytest.mark.parametrize(
+    "case", [*CASES, NANOSECONDS], ids=lambda case: f"{case.rule} {case.types[0]}"
+)
+def test_in_duckdb(case: Case, tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t.duckdb") as database:
+        for name, kind, values in zip("ab", case.types, (case.a, case.b), strict=True):
+            for statement in statements(name, kind, values):
+                database.execute(statement)
+    url = f"duckdb:///{tmp_path / 't.duckdb'}"
+    check(case, f"{url}#a", f"{url}#b")
+
+
+def test_in_postgres_and_across(postgres_database: Database, tmp_path: Path) -> None:
+    for number, case in enumerate(CASES):
+        file = tmp_path / f"{number}.duckdb"
+        with duckdb.connect(file) as database:
+            for name, kind, values in zip("ab", case.types, (case.a, case.b), strict=True):
+                made = statements(f"{name}{number}", kind, values)
+                for statement in made:
+                    postgres_database.execute(statement)
+                    database.execute(statement)
+        a, b = (f"{postgres_database.url}#{name}{number}" for name in "ab")
+        check(case, a, b)
+        check(case, a, f"duckdb:///{file}#b{number}")
+
+
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ("v:factor=0", "multiplied by 0"),
+        ("v:zone-b=Mars/X", "there is no time zone"),
+        ("v:shift=2", "is not understood"),
+        ("v:factor=1=2", "is not understood"),
+        ("v:length=0", "length"),
+    ],
+)
+def test_a_rule_that_cannot_be_meant_is_refused(stated: str, words: str) -> None:
+    def rules() -> Any:
+        return Rules.model_validate({"columns": dict([column_rule(stated)])})
+
+    with pytest.raises((InvalidInputError, ValueError), match=words):
+        rules()

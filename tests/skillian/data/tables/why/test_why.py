@@ -1,0 +1,51 @@
+"""Causes that are planted are found and proved, and nothing is named without one."""
+
+from pathlib import Path
+
+import pytest
+from tests.skillian.data.tables.why.pairs import with_cause, without_cause
+from tests.skillian.data.tables.why.running import explained, explained_tables, is_found
+from tests.support.postgres import Database
+
+CAUSES = {pair.name: pair for pair in with_cause()}
+OTHERS = {pair.name: pair for pair in without_cause()}
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "net of gross",
+        "local Europe/London",
+        "cut at 20",
+        "blanks and case",
+        "deleted rows",
+        "francs",
+        "tail",
+        "sign of integers and swapped amounts",
+    ],
+)
+async def test_a_planted_cause_is_named_first_and_proved(name: str, tmp_path: Path) -> None:
+    pair = CAUSES[name]
+    why = await explained(pair, tmp_path)
+    assert is_found(pair, why), why.sentences
+    assert all(rule.explained >= 5 for rule in why.rules)
+    assert why.rules[-1].matched > 0.9 * why.rules[-1].total
+    assert why.to_dict()["sentences"] == list(why.sentences)
+
+
+@pytest.mark.parametrize(
+    "name", ["one cell", "noise 0.1", "statuses 0.03", "missing rows", "noise 0.01"]
+)
+async def test_without_a_cause_nothing_is_named(name: str, tmp_path: Path) -> None:
+    why = await explained(OTHERS[name], tmp_path)
+    assert why.sentences == ()
+
+
+async def test_comparisons_inside_a_comparison_read_postgres(postgres_database: Database) -> None:
+    for name, factor in (("a", 1), ("b", 100)):
+        postgres_database.execute(
+            f"CREATE TABLE {name} AS SELECT n AS id, n % 7 * {factor} * 1.25 AS net"  # noqa: S608
+            " FROM generate_series(1, 40) AS numbers(n)"
+        )
+    why = await explained_tables(*(f"{postgres_database.url}#{name}" for name in "ab"))
+    assert [rule.option for rule in why.rules] == ["--column net:factor=100"]
