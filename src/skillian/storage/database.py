@@ -305,6 +305,8 @@ def _begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
+_CONNECTIONS = 8
+_WAIT_SECONDS = 60.0
 _STATEMENT_SECONDS = 10.0
 _GRACE_SECONDS = 2.0
 _POSTGRES_OPTIONS = {
@@ -329,28 +331,33 @@ class PostgresDatabase(Database):
             connect_args=_POSTGRES_OPTIONS,
             hide_parameters=True,
             pool_pre_ping=True,
-            pool_size=8,
+            pool_size=_CONNECTIONS,
             max_overflow=0,
-            pool_timeout=60,
         )
+        self._free = asyncio.Semaphore(_CONNECTIONS)
 
     async def open(self) -> None:
         """Nothing needs preparing."""
 
     async def run(self, work: Work[T], kind: TransactionKind) -> T:  # noqa: ARG002 - all writes are lasting
-        """The result of `work` in a transaction, within a deadline.
+        """The result of `work` in a transaction, within a deadline once a connection is free.
 
         The server stops a statement that takes too long; a server that has stopped itself is given
         up, and the connection is closed.
         """
         limit = text(f"SET LOCAL statement_timeout = {int(_STATEMENT_SECONDS * 1000)}")
         try:
-            async with (
-                asyncio.timeout(_STATEMENT_SECONDS + _GRACE_SECONDS),
-                self._engine.begin() as connection,
-            ):
-                await connection.execute(limit)
-                return await connection.run_sync(work)
+            async with asyncio.timeout(_WAIT_SECONDS):
+                await self._free.acquire()
+            try:
+                async with (
+                    asyncio.timeout(_STATEMENT_SECONDS + _GRACE_SECONDS),
+                    self._engine.begin() as connection,
+                ):
+                    await connection.execute(limit)
+                    return await connection.run_sync(work)
+            finally:
+                self._free.release()
         except TimeoutError:
             raise unavailable(OSError("the server does not answer in time")) from None
         except (SQLAlchemyError, OSError) as error:

@@ -151,7 +151,7 @@ async def test_a_refused_key_is_reported_with_its_variable(skillian: Run, demo: 
             ANTHROPIC_BASE_URL=server.url,
         )
     assert "FAULT  model:" in done.stdout
-    assert "set OPENAI_API_KEY, ANTHROPIC_API_KEY" in done.stdout
+    assert "such as OPENAI_API_KEY or ANTHROPIC_API_KEY" in done.stdout
     assert "secret-key" not in done.stdout
     assert done.returncode == 1
 

@@ -40,7 +40,8 @@ def test_a_rule_for_a_column_without_values_in_files_has_nothing_to_apply_to(
     rule = ("--key", "id", "--column", "v:0.1")
     assert skillian("compare", "a.csv", "a.csv", *rule).returncode == 0
     assert skillian("compare", "a.csv", "b.csv", *rule).returncode == 1
-    done = skillian("compare", "a.csv", "c.csv", *rule)
+    assert skillian("compare", "a.csv", "c.csv", *rule).returncode == 1
+    done = skillian("compare", "c.csv", "c.csv", *rule)
     assert done.returncode == 2
     assert "does not apply to its type, which is text" in done.stderr
 
