@@ -11,7 +11,7 @@ from typing import Any
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import Engine, Result
+from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.query.catalogue import Sample
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
@@ -95,7 +95,7 @@ class Comparisons:
     @asynccontextmanager
     async def _engine(
         self, question: SavedComparison, owner: str
-    ) -> AsyncGenerator[tuple[Engine, SavedComparison]]:
+    ) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
         """The engine that knows the sources of a question, and the question with their names."""
         if not upload_ids((question.a, question.b)):
             yield self._data.engine, question
@@ -211,7 +211,7 @@ class Comparisons:
         return question.model_copy(update={"name": " and ".join(names)})
 
     @property
-    def engine(self) -> Engine:
+    def engine(self) -> ComparisonEngine:
         """Compares."""
         return self._data.engine
 

@@ -14,7 +14,6 @@ from collections.abc import (
 )
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import singledispatch
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -24,9 +23,8 @@ from rich.console import Console
 from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
-from skillian.data.engine import Engine, Result
+from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.tables.results import TableResult, map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
@@ -58,7 +56,7 @@ class _RowFiles:
         self._written: list[Path] = []
         self._faults: list[str] = []
 
-    async def write(self, engine: Engine, result: Result) -> None:
+    async def write(self, engine: ComparisonEngine, result: Result) -> None:
         """Write all that differs in a comparison."""
         for path, form in self._files:
             summary = [*summary_of(result)]
@@ -163,7 +161,9 @@ async def _compare(
             return await _with_history(engine, outcomes) if saved.has_history else outcomes
 
 
-async def _with_history(engine: Engine, outcomes: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+async def _with_history(
+    engine: ComparisonEngine, outcomes: tuple[Outcome, ...]
+) -> tuple[Outcome, ...]:
     """Record the outcomes; without a history they stand, unless only new findings count."""
     from skillian.reports.tracking import tracked  # loads SQLAlchemy
 
@@ -214,7 +214,7 @@ def show_table(
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, Compared) and not (outcome.reason and outcome.result.is_empty):
-            shown = _shown(outcome.result, console, outcome)
+            shown = _shown(console, outcome)
             for sentence in (*shown, *_standing(outcome), *_why(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
@@ -222,22 +222,15 @@ def show_table(
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
-@singledispatch
-def _shown(result: Result, console: Console, outcome: Compared) -> Iterator[str]:
-    """Print the tables of a result, by its kind, and yield the sentences that follow."""
-    raise NotImplementedError
-
-
-@_shown.register
-def _(result: TableResult, console: Console, _outcome: Compared) -> Iterator[str]:
-    show_row_differences(console, result.to_dict())
-    yield from mapping_advice([(each.a, each.b) for each in result.proposals])
-
-
-@_shown.register
-def _(result: ComparisonResult, console: Console, outcome: Compared) -> Iterator[str]:
-    show_differences(console, result.to_dict())
-    yield from outcome.sentences
+def _shown(console: Console, outcome: Compared) -> Iterator[str]:
+    """Print the tables of a result, and yield the sentences that follow."""
+    result = outcome.result
+    if isinstance(result, TableResult):
+        show_row_differences(console, result.to_dict())
+        yield from mapping_advice([(each.a, each.b) for each in result.proposals])
+    else:
+        show_differences(console, result.to_dict())
+        yield from outcome.sentences
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

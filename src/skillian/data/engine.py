@@ -11,11 +11,10 @@ from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.engine import CachedComparison, MeasureEngine
-from skillian.data.comparison.output import group_batches
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows, PageRow
+from skillian.data.comparison.rows import ComparisonRows, PageRow, group_batches
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
@@ -29,7 +28,7 @@ from skillian.errors import InvalidInputError, quoted
 Result = ComparisonResult | TableResult
 
 
-class Engine:
+class ComparisonEngine:
     """Compares, and answers questions about what it has compared.
 
     Args:

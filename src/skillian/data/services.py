@@ -6,7 +6,7 @@ from typing import Self
 from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.engine import Engine
+from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.query.engine import QueryEngine
@@ -33,7 +33,7 @@ class DataServices:
         self.query = QueryEngine(binder)
         self.memory = memory or Memory(registry.comparison.cache_ttl_seconds, MOST_ROWS)
         self._owns_memory = memory is None
-        self.engine = Engine(registry, binder, self.memory, private=memory is not None)
+        self.engine = ComparisonEngine(registry, binder, self.memory, private=memory is not None)
 
     @property
     def comparison(self) -> MeasureEngine:

@@ -11,12 +11,12 @@ from skillian.data.comparison import TOP
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import Engine, Result
+from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.named import saved_comparison, with_known_names
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, nearest, quoted
 from skillian.library.comparison import Comparison
-from skillian.library.kept import KeptRows
+from skillian.library.kept import RowsFile
 from skillian.library.running import run
 from skillian.library.sides import sides_of
 from skillian.reports.formats import GROUPS, Depth
@@ -100,9 +100,9 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
         ToolError: A name or an option is wrong, or a side cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    kept = KeptRows()
+    kept = RowsFile()
 
-    async def keep(engine: Engine, result: Result) -> None:
+    async def keep(engine: ComparisonEngine, result: Result) -> None:
         await kept.write(engine.batches(result.cache_key))
 
     async def why() -> Why:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from skillian.data.comparison.output import STATUS
 from skillian.data.comparison.results import MeasureSummary
+from skillian.data.comparison.rows import STATUS
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import jsonable, python_rows
 from skillian.data.tables.differing import ROW_CLASSES
@@ -26,7 +26,7 @@ from skillian.reports.outcome import Compared
 
 if TYPE_CHECKING:
     from skillian.data.tables.why.results import Why
-    from skillian.library.kept import KeptRows
+    from skillian.library.kept import RowsFile
 
 _SHOWN = 10
 _LONGEST_CELL = 60
@@ -88,7 +88,7 @@ class Comparison:
     def __init__(
         self,
         outcome: Compared,
-        kept: KeptRows,
+        kept: RowsFile,
         why: Callable[[], Coroutine[Any, Any, Why]],
         remarks: Sequence[str] = (),
     ) -> None:

@@ -19,7 +19,7 @@ _arrow: Any = pa  # pyarrow carries no types
 _compute: Any = compute
 
 
-class KeptRows:
+class RowsFile:
     """The rows of one comparison; their file is removed with this object.
 
     It is mapped into memory while somebody reads it, so that memory does not grow with the rows.

@@ -15,7 +15,6 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation, share
-from skillian.data.comparison.output import STATUS
 from skillian.data.comparison.results import (
     STATUSES,
     ComparisonResult,
@@ -23,6 +22,7 @@ from skillian.data.comparison.results import (
     MeasureSummary,
     Status,
 )
+from skillian.data.comparison.rows import STATUS
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.reports.charts import Bar, from_zero, stacked

@@ -7,12 +7,10 @@ is valid against the schemas of Jenkins and Ant; the latter requires a host name
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import singledispatch
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skillian.data.comparison.output import STATUS
 from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
-from skillian.data.engine import Result
+from skillian.data.comparison.rows import STATUS
 from skillian.data.tables.results import TableResult
 from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
 from skillian.reports.words import counted, key_words, number
@@ -72,17 +70,34 @@ def _cases(outcome: Outcome) -> Iterator[_Case]:
         yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
     elif isinstance(outcome, Failed) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
+    elif isinstance(outcome.result, TableResult):
+        yield from _row_cases(outcome.result, outcome)
     else:
-        yield from _result_cases(outcome.result, outcome)
+        yield from _group_cases(outcome.result, outcome)
 
 
-@singledispatch
-def _result_cases(result: Result, outcome: Compared) -> Iterator[_Case]:
-    """The cases of a result, by its kind."""
-    raise NotImplementedError
+def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
+    """The cases of a result: each measure, and the groups of each side."""
+    for measure in result.summary.measures:
+        yield measure.name, _measure_problem(result, measure, minor=outcome.counts_minor)
+    sides = ((outcome.comparison.a, "missing_in_a"), (outcome.comparison.b, "missing_in_b"))
+    for source, status in sides:
+        count = result.counts[status]
+        differences = [each for each in result.top_differences if each.status == status]
+        message = f"{counted(count)} missing in {source}"
+        yield (
+            f"no group is missing in {source}",
+            _problem("failure", status, message, differences) if count else None,
+        )
+    count = result.summary.row_findings
+    if count:
+        message = f"{counted(count)} with matching measures but different numbers of rows"
+        yield "the rows of each group", _problem("failure", "rows", message, ())
+    for each in outcome.schema_findings:
+        name = each.column_a or each.column_b or each.aspect
+        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
 
 
-@_result_cases.register
 def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
     """The cases of a comparison of rows: their classes, each column, and the columns' names."""
     rows = result.rows
@@ -123,29 +138,6 @@ def _counted_problem(count: int, kind: str, words: str) -> Element | None:
 
 def _rows(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
-
-
-@_result_cases.register
-def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
-    """The cases of a comparison of measures: each measure, and the groups of each side."""
-    for measure in result.summary.measures:
-        yield measure.name, _measure_problem(result, measure, minor=outcome.counts_minor)
-    sides = ((outcome.comparison.a, "missing_in_a"), (outcome.comparison.b, "missing_in_b"))
-    for source, status in sides:
-        count = result.counts[status]
-        differences = [each for each in result.top_differences if each.status == status]
-        message = f"{counted(count)} missing in {source}"
-        yield (
-            f"no group is missing in {source}",
-            _problem("failure", status, message, differences) if count else None,
-        )
-    count = result.summary.row_findings
-    if count:
-        message = f"{counted(count)} with matching measures but different numbers of rows"
-        yield "the rows of each group", _problem("failure", "rows", message, ())
-    for each in outcome.schema_findings:
-        name = each.column_a or each.column_b or each.aspect
-        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
 
 
 def _measure_problem(

@@ -2,11 +2,9 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import singledispatch
 
-from skillian.data.comparison.output import STATUS
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference
-from skillian.data.engine import Result
+from skillian.data.comparison.rows import STATUS
 from skillian.data.tables.results import TableResult
 from skillian.reports.outcome import Compared, Outcome, Verdict
 from skillian.reports.words import number, text
@@ -36,16 +34,13 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
         return
     yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
     yield ""
-    yield from _result(outcome.result, outcome)
+    result = outcome.result
+    if isinstance(result, TableResult):
+        yield from _rows(result)
+    else:
+        yield from _groups(result, outcome)
 
 
-@singledispatch
-def _result(result: Result, outcome: Compared) -> Iterator[str]:
-    """The content of a result, by its kind."""
-    raise NotImplementedError
-
-
-@_result.register
 def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
     for sentence in outcome.sentences:
         yield f"- {_plain(sentence)}"
@@ -61,8 +56,7 @@ def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
     yield from _proof(result)
 
 
-@_result.register
-def _rows(result: TableResult, _outcome: Compared) -> Iterator[str]:
+def _rows(result: TableResult) -> Iterator[str]:
     for sentence in result.sentences:
         yield f"- {_plain(sentence)}"
     yield ""

@@ -17,7 +17,7 @@ from skillian.data.comparison.place import Progress
 from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.engine import Engine, Result
+from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.query.binding import Binder
 from skillian.data.tables.results import TableResult
 from skillian.errors import ToolError
@@ -31,7 +31,7 @@ OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
-OnResult = Callable[[Engine, Result], Awaitable[None]]
+OnResult = Callable[[ComparisonEngine, Result], Awaitable[None]]
 """Gets a result while all that differs can be read from the engine."""
 
 
@@ -42,7 +42,7 @@ async def open_engine(
     *,
     keep_rows: bool = False,
     given: Mapping[str, Connector] = MappingProxyType({}),
-) -> AsyncGenerator[Engine]:
+) -> AsyncGenerator[ComparisonEngine]:
     """Open the engine over these sources; closing it closes their connections.
 
     Args:
@@ -53,11 +53,11 @@ async def open_engine(
     """
     memory = Memory(most_rows=math.inf if keep_rows else 0)
     async with Connections(registry, given) as connections, aclosing(memory):
-        yield Engine(registry, Binder(registry, connections), memory, top)
+        yield ComparisonEngine(registry, Binder(registry, connections), memory, top)
 
 
 async def run_all(
-    engine: Engine,
+    engine: ComparisonEngine,
     comparisons: Sequence[SavedComparison],
     depth: Depth,
     on_progress: OnProgress,
@@ -96,7 +96,7 @@ async def run_all(
 
 
 async def run_one(
-    engine: Engine,
+    engine: ComparisonEngine,
     comparison: SavedComparison,
     depth: Depth,
     report: Callable[[str], None],
@@ -125,7 +125,7 @@ async def run_one(
 
 
 async def explained(
-    engine: Engine, compared: Compared, depth: Depth, report: Callable[[str], None]
+    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
 ) -> Compared:
     """Add the explanation and the groups; if they fail, the result stands without them."""
     result = compared.result

@@ -7,14 +7,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from skillian.data.comparison.page import Page
-from skillian.data.engine import Engine
+from skillian.data.engine import ComparisonEngine
 from skillian.data.sql.values import jsonable
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
 from skillian.history.store import History, open_history
 from skillian.reports.outcome import Compared, Failed, Outcome
 
 
-async def tracked(engine: Engine, outcomes: Sequence[Outcome], url: str) -> tuple[Outcome, ...]:
+async def tracked(
+    engine: ComparisonEngine, outcomes: Sequence[Outcome], url: str
+) -> tuple[Outcome, ...]:
     """Record these outcomes, and return them with their standing.
 
     Args:
@@ -38,7 +40,7 @@ async def tracked(engine: Engine, outcomes: Sequence[Outcome], url: str) -> tupl
     )
 
 
-async def recording(engine: Engine, outcome: Outcome) -> Callable[[History], Standing]:
+async def recording(engine: ComparisonEngine, outcome: Outcome) -> Callable[[History], Standing]:
     """What records an outcome in a history; its findings are read before.
 
     Args:
@@ -50,7 +52,7 @@ async def recording(engine: Engine, outcome: Outcome) -> Callable[[History], Sta
     return lambda history: history.record(name, verdict, findings, total)
 
 
-async def _findings(engine: Engine, outcome: Compared) -> tuple[tuple[Finding, ...], int]:
+async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[Finding, ...], int]:
     """The first findings, whose words name both sides, and how many there are."""
     result = outcome.result
     found = [

@@ -15,7 +15,7 @@ from tests.support.asking import rows_asked
 from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.declare.sources import Connections
-from skillian.data.engine import Engine
+from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.tables.differing import DifferingRow
@@ -45,7 +45,7 @@ def paged(folder: Path, *pages: Page, most_rows: float = 1000) -> list[Any]:
         registry, (a, b) = await bare_tables(names)
         memory = Memory(most_rows=most_rows)
         async with Connections(registry) as connections:
-            engine = Engine(registry, Binder(registry, connections), memory)
+            engine = ComparisonEngine(registry, Binder(registry, connections), memory)
             try:
                 key = (await engine.compare(rows_asked(a, b, key=("id",)))).cache_key
                 return [await _page(engine, key, page) for page in pages]
@@ -55,7 +55,7 @@ def paged(folder: Path, *pages: Page, most_rows: float = 1000) -> list[Any]:
     return asyncio.run(work())
 
 
-async def _page(engine: Engine, key: str, page: Page) -> Any:
+async def _page(engine: ComparisonEngine, key: str, page: Page) -> Any:
     try:
         found = await engine.rows(key, page)
     except ToolError as error:

@@ -10,9 +10,8 @@ from decimal import Decimal
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
-from skillian.data.comparison.output import group_batches
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import GroupRow
+from skillian.data.comparison.rows import GroupRow, group_batches
 from skillian.reports.every_row import write_all
 from skillian.reports.formats import Format
 from skillian.reports.outcome import Compared, Outcome

@@ -18,10 +18,11 @@ from skillian.data.comparison.place import Place, Progress, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     Planner,
+    Proof,
     digest_of,
     unused_dimensions,
 )
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Proof
+from skillian.data.comparison.results import STATUSES, ComparisonResult
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
 from skillian.data.comparison.rows import (
     ComparisonRows,

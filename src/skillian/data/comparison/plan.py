@@ -1,8 +1,8 @@
-"""From the question of a comparison to its plan: both sides bound, all limits decided."""
+"""From a question to its plan: both sides bound, all limits decided; and the proof of a result."""
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -16,6 +16,8 @@ from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.filters import Condition, Filters, conditions
 from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
+from skillian.data.sql import Statement
+from skillian.data.sql.values import jsonable
 from skillian.errors import InvalidInputError, QueryError
 
 
@@ -219,6 +221,44 @@ def _goal(like: ColumnType) -> ColumnType | None:
         return ColumnType("decimal", f"DECIMAL(38,{like.scale})", like.scale)
     sql = _GOALS.get(like.kind)
     return None if sql is None else ColumnType(like.kind, sql)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How the result was computed: enough to reproduce it. `snapshot` is the time in UTC.
+
+    For sides in two databases, `queries` are the statements that aggregated each side, by source,
+    and `sql` ran over their results.
+    """
+
+    sql: str
+    parameters: Mapping[str, object]
+    queries: Mapping[str, Statement]
+    snapshot: str
+    align_on: tuple[str, ...]
+    filters: tuple[Condition, ...]
+    thresholds: Mapping[str, Thresholds]
+
+    def to_dict(self) -> dict[str, object]:
+        """The proof for JSON."""
+        return {
+            "sql": self.sql,
+            "parameters": _jsonable(self.parameters),
+            "queries": {
+                name: {"sql": query.text, "parameters": _jsonable(query.parameters)}
+                for name, query in self.queries.items()
+            },
+            "snapshot": self.snapshot,
+            "align_on": list(self.align_on),
+            "filters": [condition.to_dict() for condition in self.filters],
+            "thresholds": {
+                name: limits.model_dump(mode="json") for name, limits in self.thresholds.items()
+            },
+        }
+
+
+def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
+    return {name: jsonable(value) for name, value in values.items()}
 
 
 # Part of every cache key: increase it when the same question could get another answer.

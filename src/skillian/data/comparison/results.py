@@ -6,10 +6,9 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import ClassVar, Literal, Never
 
 from skillian.data.comparison.near_misses import NearMisses
-from skillian.data.declare.definitions import Thresholds
+from skillian.data.comparison.plan import Proof
 from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
-from skillian.data.sql import Statement
 from skillian.data.sql.values import jsonable
 
 Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
@@ -278,44 +277,6 @@ class Difference:
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """How the result was computed: enough to reproduce it. `snapshot` is the time in UTC.
-
-    For sides in two databases, `queries` are the statements that aggregated each side, by source,
-    and `sql` ran over their results.
-    """
-
-    sql: str
-    parameters: Mapping[str, object]
-    queries: Mapping[str, Statement]
-    snapshot: str
-    align_on: tuple[str, ...]
-    filters: tuple[Condition, ...]
-    thresholds: Mapping[str, Thresholds]
-
-    def to_dict(self) -> dict[str, object]:
-        """The proof for JSON."""
-        return {
-            "sql": self.sql,
-            "parameters": _jsonable(self.parameters),
-            "queries": {
-                name: {"sql": query.text, "parameters": _jsonable(query.parameters)}
-                for name, query in self.queries.items()
-            },
-            "snapshot": self.snapshot,
-            "align_on": list(self.align_on),
-            "filters": [condition.to_dict() for condition in self.filters],
-            "thresholds": {
-                name: limits.model_dump(mode="json") for name, limits in self.thresholds.items()
-            },
-        }
-
-
-def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: jsonable(value) for name, value in values.items()}
 
 
 @dataclass(frozen=True, slots=True)

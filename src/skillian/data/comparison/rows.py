@@ -1,21 +1,22 @@
-"""The groups of a comparison, by pages, and the rows of one group in both sources."""
+"""The groups of a comparison, by pages and for files, and the rows of one group."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
+from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.comparison.place import Place, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.results import STATUSES, Difference, Status
+from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference, Status
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.query.engine import QueryResult, raw_rows
@@ -25,8 +26,17 @@ from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import coerce, jsonable, python_rows
 from skillian.errors import InvalidInputError
 
+STATUS: dict[Status, str] = {
+    "match": "match",
+    "minor_diff": "minor",
+    "major_diff": "major",
+    "missing_in_a": "only in b",
+    "missing_in_b": "only in a",
+}
+"""The name of each class."""
 _MATCH = "match"
 _AT_ONCE = 500
+_arrow: Any = pa  # pyarrow carries no types
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
@@ -240,3 +250,35 @@ def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...
         term = side.source.dimension(name, sql.BoundValues())
         where += parse_filter(name, [value], term.type)
     return tuple(where)
+
+
+async def group_batches(
+    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]]
+) -> AsyncGenerator[ArrowBatch]:
+    """Yield the groups of a comparison of measures as rows of a file."""
+    rows = [[*_cells(row)] async for batch in batches for row in batch]
+    names = headings(result)
+    columns = [_arrow.array([row[index] for row in rows]) for index in range(len(names))]
+    yield _arrow.RecordBatch.from_arrays(columns, names=names)
+
+
+def headings(result: ComparisonResult) -> list[str]:
+    """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
+    names = [*result.proof.align_on, "class", "rows a", "rows b"]
+    for measure in result.summary.measures:
+        unit = f" ({measure.unit})" if measure.unit else ""
+        names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]
+        names += [f"{measure.name} %", f"{measure.name} class"]
+    return names
+
+
+def _cells(row: GroupRow) -> Iterator[object]:
+    """The values of one group; amounts are `Decimal`."""
+    yield from row.key.values()
+    yield STATUS[row.status]
+    yield row.rows_a
+    yield row.rows_b
+    for each in row.measures:
+        yield from (each.a, each.b, each.gap)
+        yield each.percentage_diff
+        yield STATUS[each.status]

@@ -298,3 +298,47 @@ def check_countable(pairing: Pairing) -> None:
             raise InvalidInputError(
                 f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
             ) from None
+
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCoverage:
+    """How many columns a comparison is about.
+
+    Attributes:
+        compared: The columns that were compared, those of the key among them.
+        left_out: The names of all others of both sides, whatever the reason.
+    """
+
+    compared: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """How many columns both sides have; a pair is one."""
+        return self.compared + len(self.left_out)
+
+    @property
+    def words(self) -> str:
+        """Such as ` in 9 of 11 columns`; empty if all were compared."""
+        return f" in {self.compared:,} of {self.columns:,} columns" if self.left_out else ""
+
+    @property
+    def rest(self) -> str:
+        """Such as `; amount and date were not compared`; empty if all were."""
+        if not self.left_out:
+            return ""
+        names, more = self.left_out[:_NAMED], len(self.left_out) - _NAMED
+        *others, last = (*names, f"{more:,} more") if more > 0 else names
+        listed = f"{', '.join(others)} and {last}" if others else last
+        return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"
+
+    def to_dict(self) -> dict[str, object]:
+        """The coverage for JSON."""
+        return {
+            "compared": self.compared,
+            "columns": self.columns,
+            "not_compared": list(self.left_out),
+        }

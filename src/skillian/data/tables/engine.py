@@ -17,6 +17,7 @@ from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
 from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.columns import (
+    ColumnCoverage,
     ColumnPair,
     NotCompared,
     Pairing,
@@ -29,7 +30,7 @@ from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import ColumnCoverage, TableKey, TableResult
+from skillian.data.tables.results import TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 

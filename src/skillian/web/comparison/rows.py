@@ -10,7 +10,8 @@ from typing import Any, Literal
 from nicegui import ui
 
 from skillian.data.schema.diff import distinct_names
-from skillian.data.tables.results import ColumnCoverage, percent
+from skillian.data.tables.columns import ColumnCoverage
+from skillian.data.tables.results import percent
 from skillian.display import printable
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import sqlglot
-from tests.support.asking import measures_asked
+from tests.support.asking import comparing
 
 from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
@@ -190,9 +190,8 @@ async def statements_of(driver: Driver, *urls: str) -> list[str]:
     async with DataServices(registry(*urls)) as services:
         filters = {"company": ["a", None], "moment": {"gte": "2024-01-01"}}
         measures, keys = ["amount", "average", "rows"], ["company", "month", "moment"]
-        asked = measures_asked("old", "new", measures, keys, filters)
         with pytest.raises(QueryError, match="no such server at …"):
-            await services.comparison.compare(asked)
+            await comparing(services.comparison)("old", "new", measures, keys, filters)
     return driver.statements
 
 

@@ -178,12 +178,12 @@ async def test_rows_of_one_class(services: DataServices, other: str) -> None:
 
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
     with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
-        await services.comparison.rows("nothing", page_of())
+        await services.engine.rows("nothing", page_of())
     key = (await services.comparison.compare(measures_asked("a", "b", ["amount"]))).cache_key
     with pytest.raises(InvalidInputError, match="limit from 1 to 1000"):
-        await services.comparison.rows(key, page_of(limit=0))
+        await services.engine.rows(key, page_of(limit=0))
     with pytest.raises(InvalidInputError, match="unknown class 'different'; use: match"):
-        await services.comparison.rows(key, page_of("different"))
+        await services.engine.rows(key, page_of("different"))
 
 
 @pytest.mark.parametrize("other", ["b", "c", "d"])

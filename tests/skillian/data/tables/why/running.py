@@ -11,7 +11,7 @@ from tests.support.asking import rows_asked
 
 from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
-from skillian.data.engine import Engine
+from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.tables.why.results import Why
@@ -35,7 +35,7 @@ async def explained_tables(a: str, b: str) -> Why:
     registry, names = await bare_tables([a, b])
     memory = Memory()
     async with Connections(registry) as connections, aclosing(memory):
-        engine = Engine(registry, Binder(registry, connections), memory)
+        engine = ComparisonEngine(registry, Binder(registry, connections), memory)
         result = await engine.compare(rows_asked(*names, key=("id",)))
         return await engine.why(result.cache_key)
 
