@@ -110,6 +110,7 @@ async def test_a_comparison_gives_summary_differences_sentences_and_its_key(call
     result = await call("compare_sources", **BOTH)
     assert set(result) == {
         *(
+            "kind",
             "source_a",
             "source_b",
             "summary",
