@@ -160,10 +160,9 @@ def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:
     for option in options:
         stated = option[2:] if option.startswith(_SIDES) else option
         if stated not in {*first, *second}:
-            is_sheet = option.startswith("sheet=")
-            said = "--sheet goes with Excel files" if is_sheet else f"--csv {option}"
-            kinds = "" if is_sheet else " does not go with files of these kinds"
-            raise typer.BadParameter(f"{said}{kinds}: {a}, {b}")
+            raise typer.BadParameter(
+                f"--csv {option} does not go with files of these kinds: {a}, {b}"
+            )
     return with_options(a, first), with_options(b, second)
 
 

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from skillian.data.declare.saved import Saved
 
 _FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
-_RULES = ("absolute", "relative", "seconds", "precision", "zone", *_FLAGS)
 _NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
 _VALUE = re.compile(
     r"(?P<name>factor|divisor|plus|round|length|zone|zone-a|zone-b|precision)=(?P<value>[^=]+)"
@@ -24,6 +23,7 @@ _VALUE = re.compile(
 )
 _SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
 _PERCENT = Decimal(100)
+_CLASSES = {"match": "match", "minor": "minor_diff"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,21 +35,11 @@ class RowOptions:
     ignore: Sequence[str]
     accept: Sequence[str]
     map: Sequence[str]
-    column: Sequence[str]
-    absolute: Decimal | None
-    relative: Decimal | None
-    seconds: Decimal | None
-    precision: str | None
-    zone: str | None
-    trim: bool
-    ignore_case: bool
-    nfc: bool
-    collapse_whitespace: bool
-    empty_is_null: bool
+    rule: Sequence[str]
     multiset: bool
 
     def stated(self) -> list[str]:
-        """The options that the command line states, such as `--ignore-case`."""
+        """The options that the command line states, such as `--ignore`."""
         return [
             f"--{field.name.replace('_', '-')}"
             for field in fields(self)
@@ -58,17 +48,16 @@ class RowOptions:
 
     def to_saved(self) -> dict[str, Any]:
         """The options as fields of a `SavedComparison`; raises `InvalidInputError`."""
-        common = {name: getattr(self, name) for name in _RULES if getattr(self, name)}
-        common |= {
-            name: getattr(self, name)
-            for name in ("absolute", "relative", "seconds")
-            if getattr(self, name) is not None
-        }
+        rules: dict[str, Any] = {"all": {}, "columns": {}}
+        for entry in self.rule:
+            name, rule = read_rule(entry)
+            own = rules["columns"].setdefault(name, {}) if name else rules["all"]
+            own |= rule
         saved: dict[str, Any] = {
             "key": listed(self.key),
             "ignore": listed(self.ignore),
             "accept": listed(self.accept),
-            "rules": {"all": common, "columns": dict(map(column_rule, self.column))},
+            "rules": rules,
             "multiset": self.multiset,
         }
         if self.columns:
@@ -76,11 +65,11 @@ class RowOptions:
         return saved
 
 
-def column_rule(entry: str) -> tuple[str, dict[str, Any]]:
-    """The column and the rule of `name:0.01`, `name:5s`, `name:trim,nfc` or `name:factor=100`."""
+def read_rule(entry: str) -> tuple[str, dict[str, Any]]:
+    """The column, or "" for all, and the rule of `0.01`, `name:5s` or `name:trim,factor=100`."""
     name, colon, text = entry.rpartition(":")
     rule: dict[str, Any] = {}
-    for part in text.split(",") if colon and name else ():
+    for part in text.split(",") if bool(colon) == bool(name) else ():
         word = part.strip()
         number = _NUMBER.fullmatch(word)
         flag = word.replace("-", "_")
@@ -97,13 +86,34 @@ def column_rule(entry: str) -> tuple[str, dict[str, Any]]:
             break
     if not rule:
         raise InvalidInputError(
-            f"--column {entry!r} is not understood; write name:0.01 for the largest difference,"
-            " name:1% for a percentage, name:5s for seconds, or name:trim with one of"
+            f"--rule {entry!r} is not understood; write 0.01 for the largest difference of numbers,"
+            " 1% for a percentage, 5s for seconds, or one of"
             f" {', '.join(flag.replace('_', '-') for flag in _FLAGS)}; what is done with the value"
             " of a is factor=100, divisor=1.19, plus=5, shift=2h or zone-b=Europe/Berlin, and with"
-            " both round=2, length=20 or precision=day"
+            " both zone=Europe/Berlin, round=2, length=20 or precision=day; for one column:"
+            " name:0.01"
         )
     return name, rule
+
+
+def thresholds_of(entries: Sequence[str]) -> dict[str, dict[str, Decimal]]:
+    """The limits of classes as a saved comparison has them, of `match:0.01` or `minor:5,1%`."""
+    thresholds: dict[str, dict[str, Decimal]] = {}
+    for entry in entries:
+        name, _, text = entry.partition(":")
+        numbers = [_NUMBER.fullmatch(part.strip()) for part in text.split(",")]
+        limits = {
+            "percentage" if each["unit"] else "absolute": Decimal(each["number"])
+            for each in numbers
+            if each is not None and each["unit"] != "s"
+        }
+        if name not in _CLASSES or len(limits) < len(numbers):
+            raise InvalidInputError(
+                f"--limit {entry!r} is not understood; write match:0.01 or minor:1%, or both limits"
+                " of a class as minor:5,1%"
+            )
+        thresholds.setdefault(_CLASSES[name], {}).update(limits)
+    return thresholds
 
 
 def _stated(match: re.Match[str]) -> dict[str, Any]:

@@ -33,9 +33,9 @@ def test_the_table_ends_with_the_interpretation_and_the_explanation(
 
 def test_limits_on_the_command_line_override_those_of_the_file(skillian: Run, demo: Path) -> None:
     minor = ("--where", "company=1001", "--where", "period=2024006", "--sources", str(demo))
-    wide = ("--match-absolute", "0.37", "--match-percent", "0.0002")
+    wide = ("--limit", "match:0.37,0.0002%")
     assert skillian(*COMPARE, *minor, *wide).returncode == 0
-    narrow = ("--minor-absolute", "0.36", "--minor-percent", "1", "--fail-on", "major")
+    narrow = ("--limit", "minor:0.36", "--limit", "minor:1%", "--fail-on", "major")
     assert skillian(*COMPARE, *minor, *narrow).returncode == 1
 
 
@@ -134,9 +134,9 @@ def test_a_table_is_never_cut_at_the_edge_of_a_narrow_terminal(started: Run, dem
         (("compare", "fi_report", "bpc_reporting", "--measure", "amount"), "fi_reporting"),
         (("compare", "fi_reporting", "bpc_reporting", "--measure", "amounts"), "amount"),
         ((*COMPARE, "--where", "x"), "x"),
-        ((*COMPARE, "--match-absolute", "a lot"), "is not a limit"),
-        ((*COMPARE, "--match-absolute", "-1"), "is not a limit"),
-        ((*COMPARE, "--match-absolute", "0.0000000001"), "thresholds.match.absolute"),
+        ((*COMPARE, "--limit", "match:a lot"), "is not understood"),
+        ((*COMPARE, "--limit", "match:-1"), "is not understood"),
+        ((*COMPARE, "--limit", "match:0.0000000001"), "thresholds.match.absolute"),
         (("compare", "fi_reporting"), "saved comparison (.yaml)"),
         (("compare", "fi_reporting", "bpc_reporting", "--by", "company"), "needs --measure"),
     ],

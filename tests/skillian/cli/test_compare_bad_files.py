@@ -109,6 +109,6 @@ def test_nan_zero_and_infinity(skillian: Run, tmp_path: Path) -> None:
     assert skillian("compare", "a.parquet", "b.parquet").returncode == 0
     table = pa.table({"id": [1, 2, 3], "v": [math.nan, 0.0, -math.inf]})
     write_table(table, str(tmp_path / "c.parquet"))
-    done = skillian("compare", "a.parquet", "c.parquet", "--relative", "2")
+    done = skillian("compare", "a.parquet", "c.parquet", "--rule", "200%")
     assert done.returncode == 1
     assert "1 row differs; 2 rows match." in done.stdout

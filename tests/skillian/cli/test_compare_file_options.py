@@ -132,9 +132,9 @@ def test_a_sheet_is_chosen(skillian: Run, tmp_path: Path) -> None:
                 page.write_column(0, 0, ["id", 7])
                 page.write_column(0, 1, ["v", number])
     assert skillian("compare", "a.xlsx", "b.xlsx").returncode == 0
-    assert skillian("compare", "a.xlsx", "b.xlsx", "--sheet", "One").returncode == 0
-    assert skillian("compare", "a.xlsx", "b.xlsx", "--sheet", "Two").returncode == 1
-    done = skillian("compare", "a.xlsx", "b.xlsx", "--sheet", "Six")
+    assert skillian("compare", "a.xlsx", "b.xlsx", "--csv", "sheet=One").returncode == 0
+    assert skillian("compare", "a.xlsx", "b.xlsx", "--csv", "sheet=Two").returncode == 1
+    done = skillian("compare", "a.xlsx", "b.xlsx", "--csv", "sheet=Six")
     assert done.returncode == 2
     assert "it has no sheet 'Six'; its sheets: One, Two" in " ".join(done.stderr.split())
 

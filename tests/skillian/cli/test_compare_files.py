@@ -26,13 +26,13 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert done.returncode == 1, done.stderr
     assert "0 of 3 groups match (0.0 %)" in done.stdout
     assert "0002" in done.stdout
-    only = ("--where", "company=0001", "--match-absolute", "0.1", "--match-percent", "0.1")
+    only = ("--where", "company=0001", "--limit", "match:0.1,0.1%")
     assert skillian(*compare, *only).returncode == 0
 
 
 def test_a_single_limit_decides(skillian: Run) -> None:
     compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
-    done = skillian(*compare, "--where", "company=0001", "--match-absolute", "0.1")
+    done = skillian(*compare, "--where", "company=0001", "--limit", "match:0.1")
     assert done.returncode == 0, done.stderr
     assert "a match is up to 0.1 apart whatever the percentage" in done.stdout
 

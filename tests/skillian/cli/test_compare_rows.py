@@ -117,11 +117,11 @@ def test_rows_without_a_key_are_compared_with_their_counts(skillian: Run, tmp_pa
     ("options", "code"),
     [
         ((), 1),
-        (("--absolute", "0.1"), 1),
-        (("--absolute", "0.1", "--trim", "--ignore-case"), 0),
-        (("--column", "v:0.1", "--column", "t:trim,ignore-case"), 0),
-        (("--column", "v:1%", "--column", "t:trim,ignore-case"), 0),
-        (("--column", "v:0.01", "--column", "t:trim,ignore-case"), 1),
+        (("--rule", "0.1"), 1),
+        (("--rule", "0.1,trim", "--rule", "ignore-case"), 0),
+        (("--rule", "v:0.1", "--rule", "t:trim,ignore-case"), 0),
+        (("--rule", "v:1%", "--rule", "t:trim,ignore-case"), 0),
+        (("--rule", "v:0.01", "--rule", "t:trim,ignore-case"), 1),
     ],
 )
 def test_rules_apply_to_all_columns_or_one(
@@ -140,14 +140,14 @@ def test_rules_apply_to_all_columns_or_one(
         (("old.csv", "new.csv", "--key", "town"), "column 'town' is not in b"),
         (("old.csv", "new.csv", "--ignore", "x"), "there is no column 'x'"),
         (("old.csv", "new.csv", "--map", "town"), "is not of the form a_name=b_name"),
-        (("old.csv", "new.csv", "--column", "name:near"), "is not understood"),
-        (("old.csv", "new.csv", "--column", "nam:trim"), "there is no column 'nam'"),
+        (("old.csv", "new.csv", "--rule", "name:near"), "is not understood"),
+        (("old.csv", "new.csv", "--rule", "nam:trim"), "there is no column 'nam'"),
         (("old.csv", "new.csv", "--by", "id"), "needs --measure"),
         (("old.csv", "new.csv", "--measure", "id", "--key", "id"), "without --measure"),
         (("old.csv", "gone.csv"), "there is no file 'gone.csv'"),
         (("old.csv", "sqlite:///gone.sqlite#t"), "there is no 'gone.sqlite' in"),
         (("old.csv", "new.csv", "--multiset", "--key", "id"), "takes no key"),
-        (("old.csv", "new.csv", "--multiset", "--absolute", "1"), "needs a key"),
+        (("old.csv", "new.csv", "--multiset", "--rule", "1"), "needs a key"),
     ],
 )
 def test_a_wrong_command_line_is_reported(

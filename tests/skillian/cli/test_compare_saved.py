@@ -86,7 +86,7 @@ def test_one_report_has_all_comparisons_in_order(
 
 def test_options_that_the_file_sets_are_refused(skillian: Run, write: Callable[..., None]) -> None:
     write(CLOSE)
-    for option in (("--measure", "amount"), ("--match-absolute", "0"), ("--where", "a=b")):
+    for option in (("--measure", "amount"), ("--limit", "match:0"), ("--where", "a=b")):
         done = skillian("compare", "close.yaml", *option)
         assert done.returncode == 2
         assert "close.yaml says what to compare" in " ".join(done.stderr.split())

@@ -28,7 +28,7 @@ def test_a_type_that_holds_every_value_of_another_engine_counts_as_equal(
     assert done.returncode == 0, done.stdout + done.stderr
     assert "which loses what is longer; every value fits." in done.stdout
     assert skillian(*compare, "--fail-on", "schema").returncode == 1
-    assert skillian(*compare, "--absolute", "0.01").returncode == 1  # they need not be the same
+    assert skillian(*compare, "--rule", "0.01").returncode == 1  # they need not be the same
 
 
 @pytest.fixture

@@ -51,7 +51,7 @@ def test_instants_of_a_file_equal_those_of_postgres_in_another_zone(
     done = skillian("compare", "a.csv", f"{postgres_database.url}#t")
     assert done.returncode == 1
     assert "1 row differs; 1 row matches." in done.stdout
-    done = skillian("compare", "a.csv", f"{postgres_database.url}#t", "--seconds", "1")
+    done = skillian("compare", "a.csv", f"{postgres_database.url}#t", "--rule", "1s")
     assert done.returncode == 0, done.stdout
 
 

@@ -29,13 +29,16 @@ def _files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("stated", "expected"),
     [
-        (("a.csv", "b.csv", "--sheet", "One"), "--sheet goes with Excel files"),
+        (
+            ("a.csv", "b.csv", "--csv", "sheet=One"),
+            "--csv sheet=One does not go with files of these kinds",
+        ),
         (("a.csv?sheet=One", "b.csv"), "sheet= does not go with a .csv file"),
         (("a.jsonl", "a.jsonl", "--csv", "decimal=,"), "--csv decimal=, does not go with"),
         (("a.jsonl?header=2", "b.csv"), "header= does not go with a .jsonl file"),
         (("a\x01.csv", "b.csv"), "it has a control character"),
-        (("a.csv", "b.csv", "--absolute", "1e-400"), "it has more than 30 digits"),
-        (("a.csv", "b.csv", "--precision", "week"), "it is not one of 'day', 'hour'"),
+        (("a.csv", "b.csv", "--rule", "1e-400"), "is not understood"),
+        (("a.csv", "b.csv", "--rule", "precision=week"), "it is not one of 'day', 'hour'"),
         (("files:////{folder}#../a.csv", "b.csv"), "'../a.csv' is not the name of a table"),
     ],
 )
@@ -75,7 +78,7 @@ def test_a_saved_file(skillian: Run, tmp_path: Path, text: str, expected: str) -
 
 def test_a_sheet_of_one_workbook_goes_with_a_text_file(skillian: Run) -> None:
     for sheet, code in (("One", 1), ("Two", 0)):
-        done = skillian("compare", "a.xlsx", "a.csv", "--sheet", sheet, "--csv", "quote='")
+        done = skillian("compare", "a.xlsx", "a.csv", "--csv", f"sheet={sheet}", "--csv", "quote='")
         assert done.returncode == code, done.stderr
 
 

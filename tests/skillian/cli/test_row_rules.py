@@ -26,7 +26,7 @@ def test_a_rule_for_another_type_is_refused(
 ) -> None:
     text = "id,name,born,amount\n1,Ann,2001-02-03,1.5\n"
     (tmp_path / "a.csv").write_text(text, encoding="utf-8")
-    done = skillian("compare", "a.csv", "a.csv", "--key", "id", "--column", rule)
+    done = skillian("compare", "a.csv", "a.csv", "--key", "id", "--rule", rule)
     assert done.returncode == 2
     assert words in done.stderr
 
@@ -37,7 +37,7 @@ def test_a_rule_for_a_column_without_values_in_files_has_nothing_to_apply_to(
     (tmp_path / "a.csv").write_text("id,v\n1,\n2,\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("id,v\n1,\n2,0.5\n", encoding="utf-8")
     (tmp_path / "c.csv").write_text("id,v\n1,\n2,x\n", encoding="utf-8")
-    rule = ("--key", "id", "--column", "v:0.1")
+    rule = ("--key", "id", "--rule", "v:0.1")
     assert skillian("compare", "a.csv", "a.csv", *rule).returncode == 0
     assert skillian("compare", "a.csv", "b.csv", *rule).returncode == 1
     assert skillian("compare", "a.csv", "c.csv", *rule).returncode == 1
@@ -50,16 +50,16 @@ def test_an_unknown_zone_is_refused_even_if_no_column_needs_it(
     skillian: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text("id,v\n1,1\n", encoding="utf-8")
-    done = skillian("compare", "a.csv", "a.csv", "--zone", "Mars/X")
+    done = skillian("compare", "a.csv", "a.csv", "--rule", "zone=Mars/X")
     assert done.returncode == 2
     assert "there is no time zone 'Mars/X'" in done.stderr
-    assert skillian("compare", "a.csv", "a.csv", "--zone", "Europe/Berlin").returncode == 0
+    assert skillian("compare", "a.csv", "a.csv", "--rule", "zone=Europe/Berlin").returncode == 0
 
 
 def test_a_rule_is_for_the_column_of_a_with_this_name(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text("id,v,w\n1,10,20\n", encoding="utf-8")
     (tmp_path / "b.csv").write_text("id,v,w\n1,20.5,10.5\n", encoding="utf-8")
-    swapped = ("--map", "v=w", "--map", "w=v", "--column", "w:1", "--format", "json")
+    swapped = ("--map", "v=w", "--map", "w=v", "--rule", "w:1", "--format", "json")
     done = skillian("compare", "a.csv", "b.csv", "--key", "id", *swapped)
     [result] = json.loads(done.stdout)["comparisons"]
     assert {each["a"]: each["mismatches"] for each in result["columns"]} == {"v": 1, "w": 0}

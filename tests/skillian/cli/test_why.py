@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-RULE = "--column net:factor=100"
+RULE = "--rule net:factor=100"
 
 
 def write(folder: Path) -> None:

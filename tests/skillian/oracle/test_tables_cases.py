@@ -48,28 +48,26 @@ def one(name: str, a: str, b: str, *options: str) -> Case:
 
 
 FILES = (
-    one(
-        "absolute: at the limit", "id,v\n1,0.3\n2,0.3\n", "id,v\n1,0.4\n2,0.41\n", "--absolute=0.1"
-    ),
-    equal("absolute: a is 0", "id,v\n1,0\n2,-1\n", "id,v\n1,-1\n2,-2\n", "--absolute=1"),
-    one("relative: at the limit", "id,v\n1,100\n2,9\n", "id,v\n1,101\n2,10\n", "--relative=0.01"),
-    one("relative: of a, not b", "id,v\n1,100\n2,90\n", "id,v\n1,90\n2,100\n", "--relative=0.1"),
-    one("relative: a is 0", "id,v\n1,0\n2,0\n", "id,v\n1,0\n2,0.001\n", "--relative=0.5"),
-    equal("relative: negative", "id,v\n1,-100\n2,1\n", "id,v\n1,-101\n2,1\n", "--relative=0.01"),
-    one("both", "id,v\n1,1000\n2,10\n", "id,v\n1,1001\n2,11\n", "--absolute=1", "--relative=0.01"),
-    one("a column's percentage", "id,v\n1,200\n2,200\n", "id,v\n1,202\n2,203\n", "--column=v:1%"),
+    one("absolute: at the limit", "id,v\n1,0.3\n2,0.3\n", "id,v\n1,0.4\n2,0.41\n", "--rule=0.1"),
+    equal("absolute: a is 0", "id,v\n1,0\n2,-1\n", "id,v\n1,-1\n2,-2\n", "--rule=1"),
+    one("relative: at the limit", "id,v\n1,100\n2,9\n", "id,v\n1,101\n2,10\n", "--rule=1%"),
+    one("relative: of a, not b", "id,v\n1,100\n2,90\n", "id,v\n1,90\n2,100\n", "--rule=10%"),
+    one("relative: a is 0", "id,v\n1,0\n2,0\n", "id,v\n1,0\n2,0.001\n", "--rule=50%"),
+    equal("relative: negative", "id,v\n1,-100\n2,1\n", "id,v\n1,-101\n2,1\n", "--rule=1%"),
+    one("both", "id,v\n1,1000\n2,10\n", "id,v\n1,1001\n2,11\n", "--rule=1", "--rule=1%"),
+    one("a column's percentage", "id,v\n1,200\n2,200\n", "id,v\n1,202\n2,203\n", "--rule=v:1%"),
     one(
         "seconds: at the limit",
         "id,v\n1,2024-01-01 00:00:00\n2,2024-01-01 00:00:00\n",
         "id,v\n1,2024-01-01 00:00:05\n2,2024-01-01 00:00:05.1\n",
-        "--seconds=5",
+        "--rule=5s",
     ),
-    equal("leap day", "id,v\n1,2024-02-28\n2,\n", "id,v\n1,2024-02-29\n2,\n", "--seconds=86400"),
+    equal("leap day", "id,v\n1,2024-02-28\n2,\n", "id,v\n1,2024-02-29\n2,\n", "--rule=86400s"),
     one(
         "precision cuts",
         "id,v\n1,2024-01-01 10:00:00\n2,2024-01-01 23:59:59\n",
         "id,v\n1,2024-01-01 11:00:00\n2,2024-01-02 00:00:00\n",
-        "--precision=day",
+        "--rule=precision=day",
     ),
     equal(
         "offsets are instants",
@@ -104,7 +102,7 @@ FILES = (
         'id,v\n"a",1\n"a ",2\n',
         'id,v\n"a",1\n',
         (0, 0, 0, 0, 2, 1),
-        (*KEY, "--trim"),
+        (*KEY, "--rule=trim"),
     ),
     Case("rows with counts", "v\n1\n1\n2\n", "v\n1\n2\n2\n", (2, 0, 1, 1, 0, 0), ("--multiset",)),
     Case(

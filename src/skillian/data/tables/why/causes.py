@@ -130,7 +130,7 @@ class _CauseSearch:
                     _Cause(
                         (pair.a,),
                         f"{pair.a} ({guess.rule.words()})",
-                        f"--column {shlex.quote(f'{pair.a}:{guess.written}')}",
+                        f"--rule {shlex.quote(f'{pair.a}:{guess.written}')}",
                         mismatches * guess.explained // guess.of,
                         {pair.a: guess.rule},
                     )

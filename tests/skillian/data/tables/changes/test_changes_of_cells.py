@@ -9,7 +9,7 @@ import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database
 
-from skillian.cli.compare_rows import column_rule
+from skillian.cli.compare_rows import read_rule
 from skillian.data.declare.rules import Rules
 from skillian.errors import InvalidInputError
 
@@ -119,7 +119,7 @@ def statements(name: str, kind: str, values: Sequence[str | None]) -> list[str]:
 
 
 def check(case: Case, a: str, b: str) -> None:
-    rules = Rules.model_validate({"columns": dict([column_rule(f"v:{case.rule}")])})
+    rules = Rules.model_validate({"columns": dict([read_rule(f"v:{case.rule}")])})
     rows = compared(a, b, key=("id",), rules=rules).rows
     assert (rows.matched, rows.differing) == (len(case.a) - 1, 1)
 
@@ -162,7 +162,7 @@ def test_in_postgres_and_across(postgres_database: Database, tmp_path: Path) -> 
 )
 def test_a_rule_that_cannot_be_meant_is_refused(stated: str, words: str) -> None:
     def rules() -> Any:
-        return Rules.model_validate({"columns": dict([column_rule(stated)])})
+        return Rules.model_validate({"columns": dict([read_rule(stated)])})
 
     with pytest.raises((InvalidInputError, ValueError), match=words):
         rules()

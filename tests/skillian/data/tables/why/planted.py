@@ -150,7 +150,7 @@ def rounded(places: int) -> Callable[[Decimal], Decimal]:
 
 
 def column(name: str, *rules: str) -> frozenset[str]:
-    return frozenset(f"--column {name}:{rule}" for rule in rules)
+    return frozenset(f"--rule {name}:{rule}" for rule in rules)
 
 
 def local(zone: str) -> Callable[[datetime], datetime]:

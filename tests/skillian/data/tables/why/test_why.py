@@ -48,4 +48,4 @@ async def test_comparisons_inside_a_comparison_read_postgres(postgres_database: 
             " FROM generate_series(1, 40) AS numbers(n)"
         )
     why = await explained_tables(*(f"{postgres_database.url}#{name}" for name in "ab"))
-    assert [rule.option for rule in why.rules] == ["--column net:factor=100"]
+    assert [rule.option for rule in why.rules] == ["--rule net:factor=100"]
