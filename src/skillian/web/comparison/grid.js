@@ -1,5 +1,5 @@
-// The data source of the grid: pages of groups, which the service sorts and filters.
-({ grid, url, keys, measures }) => {
+// The data source of the grid: pages of groups or rows, which the service sorts and filters.
+({ grid, url, keys, values }) => {
   const number = {
     equals: (f) => f.filter,
     notEqual: (f) => ({ ne: f.filter }),
@@ -17,18 +17,18 @@
     if (field === "status") return { column: "status" };
     const index = Number(field.slice(1));
     if (field[0] === "k") return { column: "key", of: keys[index] };
-    return { column: parts[field[0]], of: measures[index] };
+    return { column: parts[field[0]], of: values[index] };
   };
-  const row = (group) => {
-    const cells = { key: group.key, status: group.status, rows_a: group.rows_a, rows_b: group.rows_b };
-    keys.forEach((name, index) => (cells[`k${index}`] = group.key[name]));
-    measures.forEach((name, index) => {
-      const each = group.measures[name];
+  const row = (found) => {
+    const cells = { key: found.key, status: found.status, rows_a: found.rows_a, rows_b: found.rows_b };
+    keys.forEach((name, index) => (cells[`k${index}`] = found.key[name]));
+    values.forEach((name, index) => {
+      const each = (found.measures ?? found.cells)[name];
       cells[`a${index}`] = each.a;
       cells[`b${index}`] = each.b;
       cells[`g${index}`] = each.gap;
       cells[`p${index}`] = each.percentage_diff;
-      cells[`s${index}`] = each.status;
+      cells[`s${index}`] = each.status ?? (each.differs ? "major_diff" : "match");
     });
     return cells;
   };

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -13,14 +14,12 @@ from nicegui.events import GenericEventArguments
 
 from skillian.data.comparison.results import (
     STATUSES,
-    ComparisonResult,
     MeasureSummary,
-    Status,
 )
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.web.comparison.context import ComparisonContext
-from skillian.web.comparison.statuses import styles_of
+from skillian.web.comparison.statuses import StatusStyle, styles_of
 from skillian.web.shell import text
 from skillian.web.shell.activity import show_error
 from skillian.web.shell.elements import scroll_to
@@ -53,6 +52,8 @@ _OPEN = f"""p => {{
 }}"""
 _CHANGED = """p => "ag-right-aligned-cell"
   + (p.data && p.data.s%d !== "match" ? " changed changed-" + p.data.s%d : "")"""
+_CHANGED_TEXT = """p => p.data && p.data.s%d !== "match" ? "changed changed-" + p.data.s%d : """ ""
+_CELL = f'p => p.data === undefined ? "" : p.value === null ? "" : ({_PRINTABLE})(p.value)'
 _UNEVEN = """p => "ag-right-aligned-cell"
   + (p.data && p.data.rows_a !== p.data.rows_b ? " changed" : "")"""
 _TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
@@ -75,7 +76,20 @@ def grid_panel(comparison: ComparisonContext) -> None:
     with ui.element("div").classes("line"):
         shown = ui.element("span").classes("soft grow").props("role=status")
         show_all = ui.button().props("flat dense no-caps")
-    grid = _Grid(comparison, shown)
+    classes = comparison.result.summary.classes
+    content = GridContent(
+        cache_key=comparison.result.cache_key,
+        keys=comparison.result.proof.align_on,
+        values=[measure.name for measure in comparison.result.summary.measures],
+        columns=_columns(comparison),
+        statuses=comparison.statuses,
+        shown=classes.groups - classes.match,
+        total=classes.groups,
+        unit="groups",
+        label="Groups; Enter opens the rows behind a group",
+        open=comparison.open_group,
+    )
+    grid = Grid(content, shown)
 
     def update(*_: object) -> None:
         """Offer to show all groups if not all of them are shown."""
@@ -94,37 +108,50 @@ def grid_panel(comparison: ComparisonContext) -> None:
     update()
 
 
-class _Grid:
-    """The grid; it says in `shown` how many groups it shows."""
+@dataclass(frozen=True, slots=True)
+class GridContent:
+    """What a grid shows.
 
-    def __init__(self, comparison: ComparisonContext, shown: ui.element) -> None:
-        result = comparison.result
-        self._align_on = result.proof.align_on
-        self._groups = result.summary.classes.groups
+    Attributes:
+        cache_key: The key of the comparison.
+        keys: The parts of its key.
+        values: What both sides have: measures, or columns.
+        columns: The columns of the grid.
+        statuses: The classes that are shown first.
+        shown: How many groups or rows these have.
+        total: How many there are in all; None if that is not known.
+        unit: What they are called, such as `groups`.
+        label: The name of the grid for those who cannot see it.
+        open: Called with the key of a row on which Enter is pressed, or that is clicked.
+    """
+
+    cache_key: str
+    keys: Sequence[str]
+    values: Sequence[str]
+    columns: Sequence[Mapping[str, Any]]
+    statuses: Sequence[str]
+    shown: int
+    total: int | None
+    unit: str
+    label: str
+    open: Callable[[Mapping[str, object]], Awaitable[None]] | None = None
+
+
+class Grid:
+    """A grid of groups or rows; it says in `shown` how many it shows."""
+
+    def __init__(self, content: GridContent, shown: ui.element) -> None:
+        self._content = content
         self._shown = shown
-        options = _options(comparison)
         with ui.element("div").classes("full") as self._box:
-            self._grid: Any = ui.aggrid(options, auto_size_columns=False)
+            self._grid: Any = ui.aggrid(_options(content), auto_size_columns=False)
         self._grid.classes("comparison-grid")
         self._grid.props["data-testid"] = "differences-grid"
         self._grid.props["role"] = "region"
-        self._grid.props["aria-label"] = "Groups; Enter opens the rows behind a group"
-        classes = result.summary.classes
-        self._show_total(classes.groups - classes.match)
+        self._grid.props["aria-label"] = content.label
+        self._show_total(content.shown)
         grid = self._grid.id
-        self._grid.options[":datasource"] = _datasource(grid, result)
-        self._grid.options[":onCellClicked"] = (
-            f"p => p.data && getElement({grid}).$emit('open', p.data.key)"
-        )
-        self._grid.options[":onCellKeyDown"] = (
-            "p => p.data && p.event.key === 'Enter'"
-            f" && getElement({grid}).$emit('open', p.data.key)"
-        )
-
-        async def opened(event: GenericEventArguments) -> None:
-            key: Any = event.args  # from the browser; the engine checks it
-            if isinstance(key, dict):
-                await comparison.open_group(cast("dict[str, object]", key))
+        self._grid.options[":datasource"] = _datasource(grid, content)
 
         def failed(event: GenericEventArguments) -> None:
             message: Any = event.args
@@ -133,34 +160,52 @@ class _Grid:
         def counted(event: GenericEventArguments) -> None:
             total: Any = event.args
             if isinstance(total, int):
-                self._show_total(max(0, min(total, self._groups)))
+                most = total if content.total is None else content.total
+                self._show_total(max(0, min(total, most)))
 
-        self._grid.on("open", opened)
         self._grid.on("counted", counted)
         self._grid.on("failed", failed)
+        if content.open is not None:
+            self._let_open(grid, content.open)
 
-    def show_statuses(self, statuses: Sequence[Status]) -> None:
+    def _let_open(
+        self, grid: int, open_row: Callable[[Mapping[str, object]], Awaitable[None]]
+    ) -> None:
+        opened = f"getElement({grid}).$emit('open', p.data.key)"
+        self._grid.options[":onCellClicked"] = f"p => p.data && {opened}"
+        self._grid.options[":onCellKeyDown"] = f"p => p.data && p.event.key === 'Enter' && {opened}"
+
+        async def work(event: GenericEventArguments) -> None:
+            key: Any = event.args  # from the browser; the engine checks it
+            if isinstance(key, dict):
+                await open_row(cast("dict[str, object]", key))
+
+        self._grid.on("open", work)
+
+    def show_statuses(self, statuses: Sequence[str]) -> None:
+        """Show these classes."""
         self._grid.run_grid_method("setGridOption", "context", {"statuses": list(statuses)})
         self._grid.run_grid_method("purgeInfiniteCache")
 
     def show_members(self, members: Mapping[str, object]) -> None:
+        """Show what has these parts of the key; all if there are none."""
         model = {
-            f"k{self._align_on.index(name)}": {"filterType": "text", **_equal(value)}
+            f"k{self._content.keys.index(name)}": {"filterType": "text", **_equal(value)}
             for name, value in members.items()
         }
         self._grid.run_grid_method("setFilterModel", model)
         scroll_to(self._box)
 
     def _show_total(self, total: int) -> None:
-        """Say how many groups are shown, and make the grid as high as they need."""
+        """Say how many are shown, and make the grid as high as they need."""
         rows = min(max(total, _FEWEST), _MOST)
         self._box.style["height"] = f"{_HEADER + _ROW * rows + _SCROLL_BAR}px"
         self._box.update()
         self._shown.clear()
         with self._shown:
-            text.sentence(
-                text.amount(total), " of ", text.amount(self._groups), " groups are shown"
-            )
+            of, unit = self._content.total, self._content.unit
+            rest = () if of is None else (" of ", text.amount(of))
+            text.sentence(text.amount(total), *rest, f" {unit} are shown")
 
 
 def _equal(value: object) -> dict[str, object]:
@@ -169,12 +214,12 @@ def _equal(value: object) -> dict[str, object]:
     )
 
 
-def _datasource(grid: int, result: ComparisonResult) -> str:
+def _datasource(grid: int, content: GridContent) -> str:
     parameters = {
         "grid": grid,
-        "url": f"/comparisons/{result.cache_key}/rows",
-        "keys": result.proof.align_on,
-        "measures": [measure.name for measure in result.summary.measures],
+        "url": f"/comparisons/{content.cache_key}/rows",
+        "keys": list(content.keys),
+        "values": list(content.values),
     }
     return f"({_script()})({json.dumps(parameters)})"
 
@@ -184,15 +229,16 @@ def _script() -> str:
     return files("skillian.web.comparison").joinpath("grid.js").read_text(encoding="utf-8")
 
 
-def _options(comparison: ComparisonContext) -> dict[str, Any]:
+def _columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
     result, names = comparison.result, [printable(name) for name in comparison.names]
-    columns = [_status_column(comparison)]
-    columns += [_key_column(index, name) for index, name in enumerate(result.proof.align_on)]
+    columns = [status_column(styles_of(comparison.names))]
+    columns += [key_column(index, name) for index, name in enumerate(result.proof.align_on)]
     columns += [
         _measure_columns(index, measure, names)
         for index, measure in enumerate(result.summary.measures)
     ]
-    columns += [
+    return [
+        *columns,
         {"headerName": "Rows", "marryChildren": True, "children": [
             {"headerName": name, "headerTooltip": name, "field": f"rows_{side}", "type":
              "rightAligned", ":valueFormatter": _AMOUNT, "sortable": False, "flex": 1,
@@ -201,15 +247,18 @@ def _options(comparison: ComparisonContext) -> dict[str, Any]:
         ]},
         {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 76},
     ]  # fmt: skip
+
+
+def _options(content: GridContent) -> dict[str, Any]:
     return {
-        "columnDefs": columns,
+        "columnDefs": list(content.columns),
         "defaultColDef": {"resizable": True, "suppressHeaderMenuButton": False},
         "rowModelType": "infinite",
         "cacheBlockSize": _BLOCK,
         "maxBlocksInCache": 30,
         "blockLoadDebounceMillis": 150,
         "infiniteInitialRowCount": 1,
-        "context": {"statuses": list(comparison.statuses)},
+        "context": {"statuses": list(content.statuses)},
         "rowHeight": _ROW,
         "headerHeight": _HEADING,
         "groupHeaderHeight": _HEADING,
@@ -219,8 +268,8 @@ def _options(comparison: ComparisonContext) -> dict[str, Any]:
     }
 
 
-def _status_column(comparison: ComparisonContext) -> dict[str, Any]:
-    styles = styles_of(comparison.names)
+def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
+    """The column of the class."""
     labels = {key: f"{style.symbol} {style.label}" for key, style in styles.items()}
     return {
         "headerName": "Class",
@@ -233,7 +282,8 @@ def _status_column(comparison: ComparisonContext) -> dict[str, Any]:
     }
 
 
-def _key_column(index: int, name: str) -> dict[str, Any]:
+def key_column(index: int, name: str) -> dict[str, Any]:
+    """A column of the key."""
     return {
         "headerName": printable(name),
         "field": f"k{index}",
@@ -277,6 +327,35 @@ def _measure_columns(index: int, measure: MeasureSummary, names: Sequence[str]) 
     unit = f", {measure.unit}" if measure.unit else ""
     name = printable(f"{measure.name}{unit}")
     return {"headerName": name, "marryChildren": True, "children": [*columns, percent]}
+
+
+def value_columns(
+    index: int, name: str, sides: Sequence[str], *, is_amount: bool
+) -> dict[str, Any]:
+    """The two sides of a column next to each other; what differs is marked."""
+    kind, tests = (
+        ("agNumberColumnFilter", _NUMBER_TESTS)
+        if is_amount
+        else ("agTextColumnFilter", _TEXT_TESTS)
+    )
+    changed = _CHANGED % (index, index) if is_amount else _CHANGED_TEXT % (index, index)
+    children: list[dict[str, Any]] = [
+        {
+            "headerName": side,
+            "headerTooltip": side,
+            "field": f"{part}{index}",
+            **({"type": "rightAligned"} if is_amount else {}),
+            ":valueFormatter": _AMOUNT if is_amount else _CELL,
+            ":cellClass": changed,
+            "filter": kind,
+            "filterParams": _filter_options(tests),
+            "sortable": True,
+            "flex": 1,
+            "minWidth": 120,
+        }
+        for part, side in zip("ab", sides, strict=True)
+    ]
+    return {"headerName": printable(name), "marryChildren": True, "children": children}
 
 
 def _filter_options(tests: Sequence[str]) -> dict[str, Any]:

@@ -13,6 +13,13 @@ from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnCoverage
 from skillian.data.tables.results import percent
 from skillian.display import printable
+from skillian.web.comparison.grid import (
+    Grid,
+    GridContent,
+    key_column,
+    status_column,
+    value_columns,
+)
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
 from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
@@ -25,7 +32,6 @@ from skillian.web.comparison.verdict import (
     joined,
 )
 from skillian.web.shell import text
-from skillian.web.shell.elements import Heading
 
 RowsResult = Mapping[str, Any]
 """A `TableResult` as JSON."""
@@ -34,6 +40,7 @@ _PAIRS = 3
 _NAMES = 20
 _RULES = 3
 _NUMBERS = ("integer", "decimal", "float")
+_MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
@@ -250,38 +257,47 @@ def _schema(result: RowsResult) -> None:
 
 
 def _rows(result: RowsResult) -> None:
-    """Rows that only one side has, and keys that occur more than once."""
-    samples, counts, names = result["samples"], result["rows"], _names(result)
-    with ui.element("div").classes("charts"):
-        for side, name in zip("ab", names, strict=True):
-            rows = samples[f"only_in_{side}"]
-            if rows:
-                title = f"Rows only in {name}"
-                with _section(title):
-                    _note(*_of(rows, counts[f"only_in_{side}"]))
-                    if result["key"]["columns"]:
-                        keys = list(rows[0]["key"])
-                        cells = [[text.stored(row["key"][key]) for key in keys] for row in rows]
-                        show_table(title, keys, cells)
-                    else:
-                        _counted(title, rows, names)
-    if samples["duplicates"]:
-        with _section("Repeated keys"):
-            _note("Rows with these keys were not compared.")
-            _counted("Repeated keys", samples["duplicates"], names)
-
-
-def _counted(name: str, rows: Sequence[Mapping[str, Any]], names: tuple[str, str]) -> None:
-    keys = list(rows[0]["key"])
-    cells = [
-        [
-            *(text.stored(row["key"][key]) for key in keys),
-            text.amount(row["rows_a"]),
-            text.amount(row["rows_b"]),
-        ]
-        for row in rows
+    """All rows that differ, as a grid."""
+    names, counts = _names(result), _unequal(result)
+    styles = {name: style for name, (_, style) in _styles(names).items()}
+    amounts, keys = _amounts(result), result["key"]["columns"]
+    values = [column for column in result["columns"] if keys]
+    parts = keys or [column["a"] for column in result["columns"]]
+    columns = [status_column(styles), *(key_column(*each) for each in enumerate(parts))]
+    columns += [
+        value_columns(index, column["a"], names, is_amount=column["a"] in amounts)
+        for index, column in enumerate(values[:_MOST_COLUMNS])
     ]
-    show_table(name, (*keys, f"Rows in {names[0]}", f"Rows in {names[1]}"), cells)
+    with ui.element("div").classes("line"):
+        shown = ui.element("span").classes("soft grow").props("role=status")
+        buttons = ui.element("div").classes("line").props('role=group aria-label="Classes"')
+    content = GridContent(
+        cache_key=result["cache_key"],
+        keys=parts,
+        values=[column["a"] for column in values[:_MOST_COLUMNS]],
+        columns=columns,
+        statuses=list(counts),
+        shown=sum(counts.values()),
+        total=None,
+        unit="rows",
+        label="All rows that differ",
+    )
+    grid = Grid(content, shown)
+    with buttons:
+        for status in counts if len(counts) > 1 else ():
+            label = f"{styles[status].symbol} {styles[status].label}"
+            button = ui.button(printable(label), on_click=partial(grid.show_statuses, [status]))
+            button.props("flat dense no-caps")
+    if len(values) > _MOST_COLUMNS:
+        _note(f"The first {_MOST_COLUMNS} of ", text.amount(len(values)), " columns are shown.")
+
+
+def _unequal(result: RowsResult) -> dict[str, int]:
+    """At least how many rows of the grid have each class; a key that is repeated is one row."""
+    rows = result["rows"]
+    repeated = max(rows["duplicate_keys_a"], rows["duplicate_keys_b"])
+    counts = {name: rows[name] for name in ("differing", "only_in_a", "only_in_b")}
+    return {name: count for name, count in {**counts, "duplicate": repeated}.items() if count}
 
 
 def _sql(result: RowsResult) -> None:
@@ -297,8 +313,7 @@ def _has_schema(result: RowsResult) -> bool:
 
 
 def _has_rows(result: RowsResult) -> bool:
-    names = ("only_in_a", "only_in_b", "duplicates")
-    return any(result["samples"][name] for name in names)
+    return bool(_unequal(result))
 
 
 PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Callable[[RowsResult], None]]] = (
@@ -309,14 +324,6 @@ PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Callable[[RowsResult],
     ("SQL", lambda _: True, _sql),
 )
 """The tabs in their order: the name, whether a result has content for it, and its content."""
-
-
-def _section(title: str) -> ui.element:
-    section = ui.element("section").classes("panel pad stack")
-    section.props["aria-label"] = title
-    with section:
-        Heading(printable(title), 2)
-    return section
 
 
 def _note(*parts: str) -> None:
