@@ -26,6 +26,15 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
     expect(page.get_by_role("tab")).to_have_text(["Differences", "Columns", "Rows", "SQL"])
     expect(page.locator("main img")).to_have_count(0)
     assert_fits(page)
+    page.get_by_role("tab", name="Rows").click()
+    grid = page.get_by_role("region", name="All rows that differ")
+    first = grid.locator('.ag-center-cols-container .ag-row[row-index="0"]')
+    expect(first).to_contain_text("Germany")
+    page.get_by_role("group", name="Classes").get_by_role("button", name="only in").last.click()
+    expect(page.get_by_text("1 row is shown")).to_be_visible()
+    expect(first).to_contain_text("only in customers_copy")
+    assert_fits(page)
+    assert b"class,differing,rows a" in downloaded(page, "CSV")
     assert b"<!doctype html>" in downloaded(page, "HTML")[:100].lower()
     assert downloaded(page, "JSON")[:1] == b"{"
 

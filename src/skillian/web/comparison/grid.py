@@ -52,7 +52,7 @@ _OPEN = f"""p => {{
 }}"""
 _CHANGED = """p => "ag-right-aligned-cell"
   + (p.data && p.data.s%d !== "match" ? " changed changed-" + p.data.s%d : "")"""
-_CHANGED_TEXT = """p => p.data && p.data.s%d !== "match" ? "changed changed-" + p.data.s%d : """ ""
+_CHANGED_TEXT = "p => p.data && p.data.s%d !== 'match' ? 'changed changed-' + p.data.s%d : ''"
 _CELL = f'p => p.data === undefined ? "" : p.value === null ? "" : ({_PRINTABLE})(p.value)'
 _UNEVEN = """p => "ag-right-aligned-cell"
   + (p.data && p.data.rows_a !== p.data.rows_b ? " changed" : "")"""
@@ -205,7 +205,8 @@ class Grid:
         with self._shown:
             of, unit = self._content.total, self._content.unit
             rest = () if of is None else (" of ", text.amount(of))
-            text.sentence(text.amount(total), *rest, f" {unit} are shown")
+            verb = f"{unit.removesuffix('s')} is" if total == 1 and of is None else f"{unit} are"
+            text.sentence(text.amount(total), *rest, f" {verb} shown")
 
 
 def _equal(value: object) -> dict[str, object]:
