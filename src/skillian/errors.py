@@ -194,3 +194,16 @@ def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
         limit=None,
     )
     return tuple(choice for choice, _, _ in matches)
+
+
+def missing_extra(feature: str, extra: str) -> str:
+    """The message of an error: a feature needs an extra that is not installed, and how to get it.
+
+    Args:
+        feature: What needs it, at the start of the sentence, in the singular.
+        extra: The extra's name in `pyproject.toml`.
+    """
+    return (
+        f"{feature} needs the extra {extra!r}, which is not installed; in the folder of the clone,"
+        f" run: pip install '.[{extra}]'"
+    )

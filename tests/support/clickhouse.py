@@ -54,7 +54,9 @@ class Server:
 def clickhouse_server(folder: Path) -> Iterator[Server]:
     """A server on a new data folder."""
     arguments = [sys.executable, "-m", "tests.support.clickhouse_server", str(folder)]
-    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        arguments, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2]
+    ) as process:
         assert process.stdout is not None
         try:
             yield Server(int(process.stdout.readline()))

@@ -18,10 +18,9 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
-from skillian.errors import UnavailableError
+from skillian.errors import UnavailableError, missing_extra
 from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
-from tinyagent.core import missing_extra
 
 pa: Any = pyarrow  # it has no types
 

@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from skillian.chat.agent import LATE
 from skillian.chat.turns import FAILED, TurnStatus, TurnWork, follow
-from skillian.errors import UnavailableError
+from skillian.errors import UnavailableError, missing_extra
 from skillian.private_files import create_private
 from skillian.storage import (
     HANDED_OVER_SECONDS,
@@ -39,7 +39,6 @@ from skillian.storage import (
     TurnLost,
 )
 from tinyagent import Decision, Event, Memory, RunFinished, RunResult, TinyAgentError, Usage
-from tinyagent.core import missing_extra
 
 if TYPE_CHECKING:
     from tinyagent.durable import DurableRuns, DurableState, Question, RunRecord

@@ -132,8 +132,7 @@ def require(package: str, extra: str) -> None:
         UnavailableError: The package is not installed.
     """
     if importlib.util.find_spec(package) is None:
-        from skillian.errors import UnavailableError
-        from tinyagent.core import missing_extra
+        from skillian.errors import UnavailableError, missing_extra
 
         raise UnavailableError(missing_extra("this command", extra))
 

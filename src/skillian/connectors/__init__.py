@@ -12,8 +12,7 @@ from typing import Any
 
 from skillian.connectors.base import Connector
 from skillian.connectors.engines import engine_of, engines
-from skillian.errors import UnavailableError
-from tinyagent.core import missing_extra
+from skillian.errors import UnavailableError, missing_extra
 
 __all__ = ["PATHS", "Connector", "connect", "dialect_of", "scheme", "schemes"]
 

@@ -31,10 +31,9 @@ from sqlalchemy import (
 )
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
-from skillian.errors import InvalidInputError, UnavailableError, quoted
+from skillian.errors import InvalidInputError, UnavailableError, missing_extra, quoted
 from skillian.history.findings import Finding, Standing, Tracked
 from skillian.private_files import create_private
-from tinyagent.core import missing_extra
 
 MAX_RUNS = 1000
 """How many runs of a comparison are kept."""

@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from pydantic_core import to_jsonable_python
 
-from skillian.errors import UnavailableError, UnknownNameError
+from skillian.errors import UnavailableError, UnknownNameError, missing_extra
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session
-from tinyagent.core import missing_extra
 
 if TYPE_CHECKING:
     from mcp import types

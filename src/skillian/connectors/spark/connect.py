@@ -26,8 +26,7 @@ from skillian.connectors.spark.rows import (
     table_of,
 )
 from skillian.connectors.threads import BlockingCalls
-from skillian.errors import QueryError, UnavailableError
-from tinyagent.core import missing_extra
+from skillian.errors import QueryError, UnavailableError, missing_extra
 
 T = TypeVar("T")
 
