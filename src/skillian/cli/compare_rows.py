@@ -9,6 +9,8 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
 from skillian.cli.shell import column_map, listed
 from skillian.errors import InvalidInputError
 
@@ -108,7 +110,7 @@ def thresholds_of(entries: Sequence[str]) -> dict[str, dict[str, Decimal]]:
             if each is not None and each["unit"] != "s"
         }
         if name not in _CLASSES or len(limits) < len(numbers):
-            raise InvalidInputError(
+            raise typer.BadParameter(
                 f"--limit {entry!r} is not understood; write match:0.01 or minor:1%, or both limits"
                 " of a class as minor:5,1%"
             )
