@@ -33,7 +33,6 @@ from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
 from skillian.reports.running import OnProgress, open_engine, run_all
 from skillian.reports.spreadsheets import summary_of
-from skillian.reports.writers import WRITERS
 
 _LISTED = 5
 _COLLECTED = 50_000, 20, 20
@@ -193,6 +192,8 @@ def check_target(output: ReportTarget) -> None:
 def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
     """The report in a format."""
     if form is not Format.TABLE:
+        from skillian.reports.writers import WRITERS  # slow to load
+
         return WRITERS[form](outcomes)
     written = StringIO()
     show_table(Console(file=written, highlight=False, color_system=None), outcomes)
