@@ -46,10 +46,9 @@ def history(context: typer.Context, *, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([run.to_dict() for run, _ in latest], ensure_ascii=False, indent=2))
         return
-    states = ("new", "open", "known")
-    table = Table("comparison", "last run (UTC)", "verdict", "findings", *states, "trend")
+    table = Table("comparison", "last run (UTC)", "verdict", "new", "open", "known", "trend")
     for run, trend in latest:
-        counts = (f"{number:,}" for number in (run.findings, run.new, run.open, run.known))
+        counts = (f"{number:,}" for number in (run.new, run.open, run.known))
         table.add_row(printable(run.comparison), _moment(run.at), run.verdict, *counts, trend)
     out.print(table)
 
