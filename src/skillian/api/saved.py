@@ -108,7 +108,7 @@ class SavedComparisons:
     async def note(
         self, owner: str, saved_id: str, finding: str, note: str | None, due: date | None
     ) -> JsonObject:
-        """Mark a finding as known, or without a note as new again.
+        """Mark a finding as known, or remove its note with a `note` of None.
 
         Raises:
             ProblemError: The owner has no comparison of this id (404).

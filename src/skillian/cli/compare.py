@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
-from skillian.cli.shell import SourcesFile, listed
+from skillian.cli.shell import ExitCode, SourcesFile, listed
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
 
 if TYPE_CHECKING:
     from skillian.cli.compare_report import ReportTarget
     from skillian.cli.compare_rows import RowOptions
+    from skillian.cli.compare_save import Load
 
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
@@ -60,6 +61,9 @@ _Output = Annotated[
 ]
 _Format = Annotated[
     Format | None, _option("--format", "FORMAT", "Its format, if not by its suffix.")
+]
+_Save = Annotated[
+    str | None, _option("--save", "NAME", "Write what is asked to NAME.yaml, to run it again.")
 ]
 _FailOn = Annotated[
     FailOn | None, _option("--fail-on", "CLASS", "The mildest: minor, major, new, schema.")
@@ -106,6 +110,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     *,
     form: _Format = None,
     fail_on: _FailOn = None,
+    save: _Save = None,
     top: _Top = TOP,
     sources: SourcesFile = None,
     measure: _Measures = None,
@@ -143,7 +148,7 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     targets = _targets(form, output, top)
     names = _names(source_a, source_b, _file_options(csv or ()))
     chosen = _Chosen(
-        *(*names, rows, measure, by, where, limit, fail_on, sources, why, include, exclude)
+        *(*names, rows, measure, by, where, limit, fail_on, sources, why, include, exclude, save)
     )
     raise typer.Exit((_report_all if every else _report_one)(chosen, targets))
 
@@ -163,6 +168,7 @@ class _Chosen(NamedTuple):
     why: bool
     include: list[str] | None
     exclude: list[str] | None
+    save: str | None
 
     def stated(self) -> list[str]:
         """The options for measures that the command line states."""
@@ -189,7 +195,14 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     _check_unused([name for name, value in selections.items() if value], "goes with --all")
     a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
     if b is None:
-        others = (chosen.measures, chosen.where, sources, *chosen.stated(), *rows.stated())
+        others = (
+            chosen.measures,
+            chosen.where,
+            sources,
+            chosen.save,
+            *chosen.stated(),
+            *rows.stated(),
+        )
         _check_saved(a, others)
         return report(partial(load_saved, Path(a), chosen.fail_on), targets, why=chosen.why)
     if chosen.fail_on is FailOn.NEW:
@@ -201,7 +214,7 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
             chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
         )
         load = partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on)
-        return report(load, targets, why=chosen.why)
+        return _saving(chosen, load, partial(report, outputs=targets, why=chosen.why))
     _check_unused(
         [*rows.stated(), *["--why"] * chosen.why], "compares whole rows, without --measure"
     )
@@ -214,7 +227,18 @@ def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
         "thresholds": thresholds_of(chosen.limits or ()),
         "fail_on": chosen.fail_on or FailOn.MINOR,
     }
-    return report(partial(load_measures, options, sources), targets)
+    load = partial(load_measures, options, sources)
+    return _saving(chosen, load, partial(report, outputs=targets))
+
+
+def _saving(chosen: _Chosen, load: Load, work: Callable[[Load], ExitCode]) -> int:
+    """Compare and report, and with --save write what is compared."""
+    if chosen.save is None or chosen.b is None:
+        return work(load)
+    from skillian.cli.compare_save import SavedFiles
+
+    files = SavedFiles(chosen.save)
+    return files.report(load, (chosen.a, chosen.b), chosen.sources, work)
 
 
 def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[ReportTarget]:
@@ -238,7 +262,7 @@ def _report_all(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
     fail_on = chosen.fail_on or FailOn.MINOR
     selected = chosen.include or (), chosen.exclude or ()
     question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, *selected)
-    return report_whole(question, targets)
+    return report_whole(question, targets, chosen.save)
 
 
 def _check_row_fail_on(fail_on: FailOn | None) -> None:

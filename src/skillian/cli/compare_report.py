@@ -248,13 +248,14 @@ def _why(outcome: Compared) -> Iterator[str]:
 
 
 def _standing(outcome: Compared) -> Iterator[str]:
-    """The counts of new, known and fixed findings, and the first new ones with their ids."""
+    """The counts of findings by state, and the first that are not known with their ids."""
     standing = outcome.standing
-    if standing is None or not (standing.has_new or standing.known or standing.fixed):
+    if standing is None or standing.is_empty:
         return
     yield f"Compared with earlier runs: {standing.sentence}"
-    for state, group in (("new", standing.new), ("fixed", standing.fixed)):
-        yield from (f"  {state} {each.id}: {each.text}" for each in group[:_LISTED])
+    groups = {"new": standing.new, "open": standing.open, "fixed": standing.fixed}
+    for state, group in groups.items():
+        yield from (f"  {state} {each.id}: {each.sentence}" for each in group[:_LISTED])
         if len(group) > _LISTED:
             name = shlex.quote(outcome.comparison.name)
             yield f"  and {len(group) - _LISTED:,} more; see: skillian history show {name}"

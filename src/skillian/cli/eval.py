@@ -55,7 +55,7 @@ def evaluate(
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         out.print(f"\n{len(evaluation.results)} questions: {evaluation.sentence}")
-        if standing is not None and (standing.has_new or standing.known or standing.fixed):
+        if standing is not None and not standing.is_empty:
             out.print(f"Compared with earlier runs: {standing.sentence}")
     raise typer.Exit(ExitCode.OK if evaluation.is_right else ExitCode.FINDINGS)
 

@@ -1,4 +1,4 @@
-"""`skillian history`: runs of saved comparisons, and which findings are new, known or fixed."""
+"""`skillian history`: runs of saved comparisons, and the states of their findings."""
 
 from __future__ import annotations
 
@@ -22,12 +22,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 history_app = typer.Typer(
-    help="Runs of saved comparisons: their trend, and what is new, known or fixed."
+    help="Runs of saved comparisons: their trend, and what is new, open, known or fixed."
 )
 _BARS = "▁▂▃▄▅▆▇█"
 _TREND = 20
 
 _Name = Annotated[str, typer.Argument(metavar="NAME", help="The name of a saved comparison.")]
+_Due = Annotated[
+    datetime | None,
+    typer.Option(formats=["%Y-%m-%d"], help="From the next day on it counts as new again."),
+]
 
 
 @history_app.callback(invoke_without_command=True)
@@ -42,9 +46,9 @@ def history(context: typer.Context, *, as_json: AsJson = False) -> None:
     if as_json:
         typer.echo(json.dumps([run.to_dict() for run, _ in latest], ensure_ascii=False, indent=2))
         return
-    table = Table("comparison", "last run (UTC)", "verdict", "findings", "new", "known", "trend")
+    table = Table("comparison", "last run (UTC)", "verdict", "new", "open", "known", "trend")
     for run, trend in latest:
-        counts = (f"{number:,}" for number in (run.findings, run.new, run.known))
+        counts = (f"{number:,}" for number in (run.new, run.open, run.known))
         table.add_row(printable(run.comparison), _moment(run.at), run.verdict, *counts, trend)
     out.print(table)
 
@@ -75,10 +79,7 @@ def note(
         str, typer.Argument(metavar="FINDING", help="The id of the finding, or its beginning.")
     ],
     text: Annotated[str | None, typer.Argument(metavar="TEXT", help="What is known.")] = None,
-    due: Annotated[
-        datetime | None,
-        typer.Option(formats=["%Y-%m-%d"], help="From the next day on it counts as new again."),
-    ] = None,
+    due: _Due = None,
     *,
     remove: Annotated[bool, typer.Option("--remove", help="Remove the note.")] = False,
 ) -> None:
@@ -92,6 +93,31 @@ def note(
     state = tracked.state(datetime.now(UTC).date())
     until = f" until {tracked.due}" if tracked.due and state == "known" else ""
     out.print(printable(f"{tracked.id}: {tracked.text}: {state}{until}"), markup=False)
+
+
+@history_app.command()
+def accept(
+    name: _Name,
+    text: Annotated[str, typer.Option("--note", metavar="TEXT", help="What is known.")],
+    due: _Due = None,
+) -> None:
+    """Mark all new and open findings as known, so that `--fail-on new` accepts them."""
+    day = None if due is None else due.date()
+
+    def work(opened: History) -> tuple[int, int]:
+        if not opened.runs(name, 1):
+            _no_runs(name)
+        return len(opened.accept(name, text, day)), opened.untracked(name)
+
+    accepted, untracked = _read(work)
+    until = f" until {day}" if day else ""
+    out.print(f"{accepted:,} finding{'s' * (accepted != 1)} marked as known{until}.")
+    if untracked:
+        out.print(
+            f"{untracked:,} more are not tracked one by one; they cannot be known, and count as"
+            " new or open.",
+            soft_wrap=True,
+        )
 
 
 def _read(work: Callable[[History], T]) -> T:
@@ -122,9 +148,9 @@ def _trend(opened: History, run: PastRun) -> str:
 
 
 def _runs_table(runs: Sequence[PastRun]) -> Table:
-    table = Table("run (UTC)", "verdict", "findings", "new", "known", "fixed")
+    table = Table("run (UTC)", "verdict", "findings", "new", "open", "known", "fixed")
     for run in runs:
-        counts = (f"{each:,}" for each in (run.findings, run.new, run.known, run.fixed))
+        counts = (f"{each:,}" for each in (run.findings, run.new, run.open, run.known, run.fixed))
         table.add_row(_moment(run.at), run.verdict, *counts)
     return table
 
@@ -134,7 +160,7 @@ def _findings_table(findings: Sequence[Tracked], today: date) -> Table:
     for each in findings:
         cells: list[Any] = [each.id, each.state(today), _moment(each.since)]
         due = "" if each.due is None else str(each.due)
-        table.add_row(*cells, printable(each.text), printable(each.note or ""), due)
+        table.add_row(*cells, printable(each.sentence), printable(each.note or ""), due)
     return table
 
 

@@ -1,1 +1,1 @@
-"""What each run of a saved comparison found, and which findings are new, known or fixed."""
+"""What each run of a saved comparison found, and which findings are new, open, known or fixed."""

@@ -1,24 +1,20 @@
 """The history in SQLite or PostgreSQL: runs of saved comparisons, and their findings."""
 
+import json
 import shlex
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import (
     URL,
-    Column,
     Connection,
     Engine,
-    Index,
-    Integer,
-    MetaData,
     Row,
-    Table,
-    Text,
     create_engine,
     delete,
     event,
@@ -32,7 +28,10 @@ from sqlalchemy import (
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError, SQLAlchemyError
 
 from skillian.errors import InvalidInputError, UnavailableError, missing_extra, quoted
-from skillian.history.findings import Finding, Standing, Tracked
+from skillian.history.findings import MAX_FINDINGS, Finding, Standing, State, Tracked
+from skillian.history.tables import create_tables
+from skillian.history.tables import findings as _findings
+from skillian.history.tables import runs as _runs
 from skillian.private_files import create_private
 
 MAX_RUNS = 1000
@@ -40,32 +39,6 @@ MAX_RUNS = 1000
 MAX_NOTE = 2000
 MAX_TEXT = 500
 _BUSY_SECONDS = 10
-
-_tables = MetaData()
-_runs = Table(
-    "skillian_history_runs",
-    _tables,
-    Column("id", Integer, primary_key=True),
-    Column("comparison", Text, nullable=False),
-    Column("at", Text, nullable=False),
-    Column("verdict", Text, nullable=False),
-    Column("findings", Integer, nullable=False),
-    Column("new", Integer, nullable=False),
-    Column("known", Integer, nullable=False),
-    Column("fixed", Integer, nullable=False),
-    Index("skillian_history_runs_by_comparison", "comparison", "id"),
-)
-_findings = Table(
-    "skillian_history_findings",
-    _tables,
-    Column("comparison", Text, primary_key=True),
-    Column("finding", Text, primary_key=True),
-    Column("text", Text, nullable=False),
-    Column("since", Text, nullable=False),
-    Column("fixed", Text),
-    Column("note", Text),
-    Column("due", Text),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +53,11 @@ class PastRun:
     known: int
     fixed: int
 
+    @property
+    def open(self) -> int:
+        """How many findings it had that were neither new nor known."""
+        return self.findings - self.new - self.known
+
     def to_dict(self) -> dict[str, object]:
         """The run for JSON."""
         return {
@@ -88,6 +66,7 @@ class PastRun:
             "verdict": self.verdict,
             "findings": self.findings,
             "new": self.new,
+            "open": self.open,
             "known": self.known,
             "fixed": self.fixed,
         }
@@ -102,7 +81,7 @@ class History:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-        _tables.create_all(connection)
+        create_tables(connection)
 
     def record(
         self,
@@ -131,18 +110,18 @@ class History:
             self._connection.execute(
                 text("LOCK TABLE skillian_history_findings IN SHARE ROW EXCLUSIVE MODE")
             )
-        standing = Standing((), (), ())
+        standing = Standing()
         if verdict != "failed":
             standing = _stand(self._connection, comparison, findings, total, stamp)
-        new = len(standing.new) + standing.untracked
-        counts = {"new": new, "known": len(standing.known), "fixed": len(standing.fixed)}
         row = {"comparison": comparison, "at": stamp, "verdict": verdict, "findings": total}
+        known, fixed = len(standing.known), len(standing.fixed)
+        counts = {"new": standing.new_count, "known": known, "fixed": fixed}
         self._connection.execute(insert(_runs).values(**row, **counts))
         _forget_old(self._connection, comparison)
         return standing
 
     def note(self, comparison: str, finding: str, note: str | None, due: date | None) -> Tracked:
-        """Mark a finding as known until the day `due`, or as new again with a `note` of None.
+        """Mark a finding as known until the day `due`, or remove the note with a `note` of None.
 
         Args:
             comparison: The name of the saved comparison.
@@ -153,8 +132,7 @@ class History:
         Raises:
             InvalidInputError: There is not exactly one such finding, or the note is too long.
         """
-        if note is not None and not 1 <= len(note.strip()) <= MAX_NOTE:
-            raise InvalidInputError(f"a note has 1 to {MAX_NOTE:,} characters")
+        values = _noted(note, due)
         rows = _matching(self._connection, comparison, finding)
         if len(rows) != 1:
             reason = "more than one finding begins with" if rows else "there is no open finding"
@@ -162,13 +140,34 @@ class History:
                 f"{reason} {quoted(finding)} in {quoted(comparison)};"
                 f" list them with: skillian history show {shlex.quote(comparison)}"
             )
-        values = {
-            "note": note and _storable(note),
-            "due": due.isoformat() if note and due else None,
-        }
         here = (_findings.c.comparison == comparison) & (_findings.c.finding == rows[0].finding)
         self._connection.execute(update(_findings).where(here).values(**values))
         return _tracked(self._connection.execute(select(_findings).where(here)).one())
+
+    def accept(self, comparison: str, note: str, due: date | None) -> tuple[Tracked, ...]:
+        """Mark all findings of the last run that are not known as known, and return them.
+
+        Args:
+            comparison: The name of the saved comparison.
+            note: What is known about them.
+            due: The last day on which they count as known; None means no end.
+
+        Raises:
+            InvalidInputError: The note is too long.
+        """
+        values, today = _noted(note, due), datetime.now(UTC).date()
+        states = {each.id: each.state(today) for each in self.findings(comparison)}
+        chosen = [each for each, state in states.items() if state in {"new", "open"}]
+        for chunk in _chunks(chosen):
+            here = _findings.c.comparison == comparison, _findings.c.finding.in_(chunk)
+            self._connection.execute(update(_findings).where(*here).values(**values))
+        return tuple(each for each in self.findings(comparison) if each.id in {*chosen})
+
+    def untracked(self, comparison: str) -> int:
+        """How many findings of the last run that did not fail are not tracked one by one."""
+        present = (_findings.c.comparison == comparison) & _findings.c.fixed.is_(None)
+        tracked = self._connection.execute(select(func.count()).where(present)).scalar_one()
+        return max(0, _last_total(self._connection, comparison) - min(tracked, MAX_FINDINGS))
 
     def latest(self) -> tuple[PastRun, ...]:
         """The last run of each comparison, the most recent first."""
@@ -269,20 +268,17 @@ def _stand(
     connection: Connection, comparison: str, findings: Sequence[Finding], total: int, stamp: str
 ) -> Standing:
     query = select(_findings).where(_findings.c.comparison == comparison)
-    before = {row.finding: row for row in connection.execute(query)}
+    before = {row.finding: row for row in connection.execute(query) if row.fixed is None}
     current = {finding.id: finding for finding in findings}
-    added = [each for each in current if each not in before or before[each].fixed is not None]
-    gone = [each for each, row in before.items() if row.fixed is None and each not in current]
-    gone = gone if total <= len(findings) else []
-    for chunk in _chunks(added):
+    gone = [each for each in before if each not in current] if total <= len(findings) else []
+    for chunk in _chunks([*current]):
         stale = _findings.c.comparison == comparison, _findings.c.finding.in_(chunk)
         connection.execute(delete(_findings).where(*stale))
         rows = [
             {
                 "comparison": comparison,
                 "finding": each,
-                "text": _storable(current[each].text, MAX_TEXT),
-                "since": stamp,
+                **_row(current[each], before.get(each), stamp),
             }
             for each in chunk
         ]
@@ -292,13 +288,53 @@ def _stand(
         connection.execute(update(_findings).where(*over).values(fixed=stamp))
     tracked = {row.finding: _tracked(row) for row in connection.execute(query)}
     today = datetime.fromisoformat(stamp).date()
-    states = {each: tracked[each].state(today) for each in current}
+    groups: dict[State, list[Tracked]] = {"new": [], "open": [], "known": []}
+    for each in current:
+        groups[tracked[each].state(today)].append(tracked[each])
+    untracked = max(0, total - len(current))
+    was_untracked = max(0, _last_total(connection, comparison) - len(current))
     return Standing(
-        new=tuple(tracked[each] for each in current if states[each] == "new"),
-        known=tuple(tracked[each] for each in current if states[each] == "known"),
+        new=tuple(groups["new"]),
+        open=tuple(groups["open"]),
+        known=tuple(groups["known"]),
         fixed=tuple(tracked[each] for each in gone),
-        untracked=max(0, total - len(current)),
+        untracked_new=max(0, untracked - was_untracked),
+        untracked_open=min(untracked, was_untracked),
     )
+
+
+def _row(finding: Finding, before: Row[Any] | None, stamp: str) -> dict[str, Any]:
+    """What is stored of a finding; its note and its beginning are those of the run before."""
+    row = {"text": _storable(finding.text, MAX_TEXT), "sizes": _sizes_text(finding.sizes)}
+    if before is None:
+        return {**row, "since": stamp, "note": None, "due": None, "noted": None, "runs": 1}
+    kept = {"since": before.since, "note": before.note, "due": before.due, "noted": before.noted}
+    return {**row, **kept, "runs": (before.runs or 1) + 1}
+
+
+def _last_total(connection: Connection, comparison: str) -> int:
+    """How many findings the last run had that did not fail."""
+    own = (_runs.c.comparison == comparison) & (_runs.c.verdict != "failed")
+    query = select(_runs.c.findings).where(own).order_by(_runs.c.id.desc()).limit(1)
+    return connection.execute(query).scalar() or 0
+
+
+def _noted(note: str | None, due: date | None) -> dict[str, Any]:
+    """The columns of a note; without one all are NULL."""
+    if note is None:
+        return {"note": None, "due": None, "noted": None}
+    if not 1 <= len(note.strip()) <= MAX_NOTE:
+        raise InvalidInputError(f"a note has 1 to {MAX_NOTE:,} characters")
+    day = None if due is None else due.isoformat()
+    return {"note": _storable(note), "due": day, "noted": _findings.c.sizes}
+
+
+def _sizes_text(sizes: Mapping[str, Decimal]) -> str:
+    return json.dumps({name: str(size) for name, size in sizes.items()})
+
+
+def _sizes(text: str | None) -> dict[str, Decimal]:
+    return {name: Decimal(size) for name, size in json.loads(text or "{}").items()}
 
 
 def _storable(text: str, most: int = MAX_NOTE) -> str:
@@ -336,7 +372,9 @@ def _matching(connection: Connection, comparison: str, start: str) -> Sequence[R
 
 def _tracked(row: Row[Any]) -> Tracked:
     due = None if row.due is None else date.fromisoformat(row.due)
-    return Tracked(row.finding, row.text, row.since, row.fixed, row.note, due)
+    sizes, noted = _sizes(row.sizes), _sizes(row.noted)
+    runs = row.runs or 1
+    return Tracked(row.finding, row.text, row.since, row.fixed, row.note, due, runs, sizes, noted)
 
 
 def _past(rows: Any) -> tuple[PastRun, ...]:

@@ -29,7 +29,7 @@ class Compared:
         explanation: Why the measures differ, if they do.
         rows: The groups that differ, if the report lists them.
         drilled: The rows behind the first of these groups, if the report shows them.
-        standing: Which findings are new, known or fixed, if the comparison has a history.
+        standing: Which findings are new, open, known or fixed, if the comparison has a history.
         why: What explains the rows that differ, if that was asked.
     """
 
@@ -86,9 +86,9 @@ class Compared:
 
     @property
     def is_accepted(self) -> bool:
-        """Whether all findings are known, and only new ones count."""
+        """Whether all findings are known, and those do not count."""
         standing = self.standing
-        return self.comparison.fail_on == "new" and standing is not None and not standing.has_new
+        return self.comparison.fail_on == "new" and standing is not None and standing.is_accepted
 
     @property
     def reason(self) -> str | None:

@@ -95,7 +95,7 @@ async def test_reports_for_programs(skillian: Run, one: Path, tmp_path: Path) ->
 async def test_what_was_fixed_since_the_last_run_is_reported(skillian: Run, one: Path) -> None:
     await _ask(skillian, one, "I cannot answer that.")
     done = await _ask(skillian, one, TOTAL, "It is 6586678.06.")
-    assert "Compared with earlier runs: 0 new, 0 known, 1 fixed." in done.stdout
+    assert "Compared with earlier runs: 0 new, 0 open, 0 known, 1 fixed." in done.stdout
 
 
 def test_a_model_that_cannot_be_reached_is_an_error_and_not_a_refusal(

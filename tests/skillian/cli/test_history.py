@@ -67,7 +67,7 @@ def test_a_fault_appears_is_known_and_is_fixed(
     change(books, "UPDATE plan SET amount = 31 WHERE id = 3")
     first = run("compare", "daily.yaml", "--fail-on", "new")
     assert first.returncode == 1
-    assert "Compared with earlier runs: 1 new, 0 known, 0 fixed." in first.stdout
+    assert "Compared with earlier runs: 1 new, 0 open, 0 known, 0 fixed." in first.stdout
     assert "amount differs for id=3" in first.stdout
 
     shown = json.loads(run("history", "show", "daily", "--json").stdout)
@@ -77,13 +77,13 @@ def test_a_fault_appears_is_known_and_is_fixed(
 
     second = run("compare", "daily.yaml", "--fail-on", "new")
     assert second.returncode == 0
-    assert "Compared with earlier runs: 0 new, 1 known, 0 fixed." in second.stdout
+    assert "Compared with earlier runs: 0 new, 0 open, 1 known, 0 fixed." in second.stdout
     assert run("compare", "daily.yaml").returncode == 1  # known, but still a finding
 
     change(books, "UPDATE plan SET amount = 30 WHERE id = 3")
     third = run("compare", "daily.yaml", "--fail-on", "new")
     assert third.returncode == 0
-    assert "Compared with earlier runs: 0 new, 0 known, 1 fixed." in third.stdout
+    assert "Compared with earlier runs: 0 new, 0 open, 0 known, 1 fixed." in third.stdout
 
     listed = run("history").stdout
     assert "daily" in listed
@@ -103,7 +103,70 @@ def test_a_note_that_is_overdue_counts_as_new_again(skillian: Run, books: Path) 
     skillian("history", "note", "daily", finding, "x")
     assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 0
     skillian("history", "note", "daily", finding, "--remove")
-    assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 1
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert done.returncode == 1
+    assert f"  open {finding}: missing in plan for id=3" in done.stdout
+
+
+def test_an_identical_run_has_nothing_new_and_still_fails(skillian: Run, books: Path) -> None:
+    change(books, "UPDATE plan SET amount = amount + 1")
+    assert "5 new, 0 open, 0 known" in skillian("compare", "daily.yaml").stdout
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert done.returncode == 1
+    assert "0 new, 5 open, 0 known, 0 fixed." in done.stdout
+    accepted = skillian("history", "accept", "daily", "--note", "ticket 42", "--due", "2999-12-31")
+    assert accepted.stdout == "5 findings marked as known until 2999-12-31.\n"
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert done.returncode == 0
+    assert "0 new, 0 open, 5 known, 0 fixed." in done.stdout
+
+
+def test_a_known_gap_that_grows_is_new(skillian: Run, books: Path) -> None:
+    change(books, "UPDATE plan SET amount = amount + 3 WHERE id = 3")
+    skillian("compare", "daily.yaml")
+    skillian("history", "accept", "daily", "--note", "rounding")
+    change(books, "UPDATE plan SET amount = amount + 2 WHERE id = 3")
+    assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 0
+    change(books, "UPDATE plan SET amount = amount + 770 WHERE id = 3")
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert done.returncode == 1
+    assert "amount differs for id=3; amount grew from 3 to 775" in done.stdout
+
+
+def test_more_groups_with_other_numbers_of_rows_are_new(skillian: Run, books: Path) -> None:
+    change(books, "INSERT INTO ledger SELECT i, i FROM range(100, 200) t(i)")
+    change(books, "INSERT INTO plan SELECT i, i FROM range(100, 200) t(i)")
+    change(books, "INSERT INTO plan VALUES (1, 0)")
+    done = skillian("compare", "daily.yaml")
+    assert "different numbers of rows" in done.stdout
+    skillian("history", "accept", "daily", "--note", "known")
+    change(books, "INSERT INTO plan VALUES (2, 0)")
+    assert skillian("compare", "daily.yaml", "--fail-on", "new").returncode == 0
+    change(books, "INSERT INTO plan VALUES (3, 0)")
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert "different numbers of rows; grew from 1 to 3" in done.stdout
+
+
+def test_a_known_row_that_occurs_more_often_is_new(
+    skillian: Run, books: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "daily.yaml").write_text(ROWS.replace("key: [id]", "multiset: true"))
+    change(books, "INSERT INTO plan SELECT 4, 40 FROM range(2)")
+    skillian("compare", "daily.yaml")
+    skillian("history", "accept", "daily", "--note", "known")
+    change(books, "INSERT INTO plan SELECT 4, 40 FROM range(10)")
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert "for id=4, amount=40; grew from 2 to 12" in done.stdout
+
+
+def test_a_known_key_with_more_rows_is_new(skillian: Run, books: Path, tmp_path: Path) -> None:
+    (tmp_path / "daily.yaml").write_text(ROWS)
+    change(books, "INSERT INTO plan SELECT 4, 40 FROM range(2)")
+    skillian("compare", "daily.yaml")
+    skillian("history", "accept", "daily", "--note", "known")
+    change(books, "INSERT INTO plan SELECT 4, 40 FROM range(10)")
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert "duplicate key for id=4; grew from 3 to 13" in done.stdout
 
 
 def test_a_second_fault_is_new_next_to_a_known_one(skillian: Run, books: Path) -> None:
@@ -150,6 +213,7 @@ def test_without_a_history_the_result_stands(skillian: Run, books: Path, tmp_pat
         ("history", "show", "daily"),
         ("history",),
         ("history", "note", "daily", "1f", "text"),
+        ("history", "accept", "daily", "--note", "text"),
         ("compare", "a.csv", "b.csv", "--fail-on", "new"),
     ],
 )
@@ -194,7 +258,7 @@ def test_rows_that_differ_are_findings_one_by_one(
     change(books, "UPDATE plan SET amount = 0 WHERE id = 1")
     done = skillian("compare", "daily.yaml", "--fail-on", "new")
     assert done.returncode == 1
-    assert "Compared with earlier runs: 1 new, 3 known, 0 fixed." in done.stdout
+    assert "Compared with earlier runs: 1 new, 0 open, 3 known, 0 fixed." in done.stdout
     assert "amount differs for id=1" in done.stdout
     skillian("compare", "daily.yaml", "--fail-on", "new", "--output", "daily.xml")
     assert suite(tmp_path)["failures"] != "0"
@@ -206,4 +270,9 @@ def test_rows_beyond_those_that_are_tracked_count_as_new(
     (tmp_path / "daily.yaml").write_text(ROWS)
     change(books, "INSERT INTO plan SELECT i, i FROM range(100, 1600) t(i)")
     done = skillian("compare", "daily.yaml")
-    assert "Compared with earlier runs: 1,500 new, 0 known, 0 fixed." in done.stdout
+    assert "Compared with earlier runs: 1,500 new, 0 open, 0 known, 0 fixed." in done.stdout
+    accepted = skillian("history", "accept", "daily", "--note", "known")
+    assert "500 more are not tracked one by one" in accepted.stdout
+    done = skillian("compare", "daily.yaml", "--fail-on", "new")
+    assert "Compared with earlier runs: 0 new, 500 open, 1,000 known, 0 fixed." in done.stdout
+    assert done.returncode == 1

@@ -5,6 +5,7 @@ from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -41,15 +42,15 @@ def url_of(kind: str, request: pytest.FixtureRequest, folder: Path) -> Generator
 
 def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
     first = history.record("daily", "findings", [finding(7)], 1, START)
-    assert first.sentence == "1 new, 0 known, 0 fixed."
+    assert first.sentence == "1 new, 0 open, 0 known, 0 fixed."
     (new,) = first.new
     assert new.text == "amount differs for id=7"
     history.note("daily", new.id[:4], "ticket 12", date(2026, 3, 3))
     second = history.record("daily", "findings", [finding(7)], 1, START + timedelta(days=1))
-    assert second.sentence == "0 new, 1 known, 0 fixed."
-    assert not second.has_new
+    assert second.sentence == "0 new, 0 open, 1 known, 0 fixed."
+    assert second.is_accepted
     third = history.record("daily", "equal", [], 0, START + timedelta(days=2))
-    assert third.sentence == "0 new, 0 known, 1 fixed."
+    assert third.sentence == "0 new, 0 open, 0 known, 1 fixed."
     assert [(run.new, run.known, run.fixed) for run in history.runs("daily")] == [
         (0, 0, 1),
         (0, 1, 0),
@@ -60,6 +61,7 @@ def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
         "id": new.id,
         "text": "amount differs for id=7",
         "state": "fixed",
+        "growth": None,
         "since": "2026-03-01T12:00:00+00:00",
         "fixed": "2026-03-03T12:00:00+00:00",
         "note": "ticket 12",
@@ -70,17 +72,126 @@ def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
 def test_a_note_is_valid_up_to_its_due_date(history: History) -> None:
     (new,) = history.record("daily", "findings", [finding(7)], 1, START).new
     history.note("daily", new.id, "wait", START.date())
-    assert not history.record("daily", "findings", [finding(7)], 1, START).has_new
+    assert history.record("daily", "findings", [finding(7)], 1, START).is_accepted
     later = history.record("daily", "findings", [finding(7)], 1, START + timedelta(days=1))
-    assert later.has_new
+    assert not later.is_accepted
     assert later.new[0].note == "wait"
 
 
-def test_a_finding_stays_new_until_somebody_notes_it(history: History) -> None:
+def test_a_finding_is_new_once_and_open_until_somebody_notes_it(history: History) -> None:
+    sentences: list[str] = []
     for day in range(3):
         moment = START + timedelta(days=day)
-        assert history.record("daily", "findings", [finding(7)], 1, moment).has_new
-    assert history.findings("daily")[0].since.startswith("2026-03-01")
+        standing = history.record("daily", "findings", [finding(7)], 1, moment)
+        assert not standing.is_accepted
+        sentences.append(standing.sentence)
+    again = "0 new, 1 open, 0 known, 0 fixed."
+    assert sentences == ["1 new, 0 open, 0 known, 0 fixed.", again, again]
+    (tracked,) = history.findings("daily")
+    assert tracked.since.startswith("2026-03-01")
+    assert tracked.state(START.date()) == "open"
+    assert [run.open for run in history.runs("daily")] == [1, 1, 0]
+
+
+def test_a_failed_run_between_two_others_makes_nothing_new(history: History) -> None:
+    history.record("daily", "findings", [finding(7)], 1, START)
+    history.record("daily", "failed", [], 0, START)
+    assert len(history.record("daily", "findings", [finding(7)], 1, START).open) == 1
+
+
+def sized(**sizes: str) -> Finding:
+    amounts = {name: Decimal(size) for name, size in sizes.items()}
+    return Finding("major_diff", ", ".join(sizes), {"id": 7}, sizes=amounts)
+
+
+@pytest.mark.parametrize(
+    ("noted", "now", "growth"),
+    [
+        ({"amount": "3"}, {"amount": "6"}, ""),
+        ({"amount": "3"}, {"amount": "6.01"}, "amount grew from 3 to 6.01"),
+        ({"amount": "3"}, {"amount": "0"}, ""),
+        ({"amount": "0"}, {"amount": "1"}, "amount grew from 0 to 1"),
+        ({"a": "3", "b": "1000"}, {"a": "4", "b": "7750"}, "b grew from 1,000 to 7,750"),
+    ],
+)
+def test_a_noted_finding_that_grows_by_more_than_its_size_is_new_again(
+    history: History, noted: dict[str, str], now: dict[str, str], growth: str
+) -> None:
+    (new,) = history.record("daily", "findings", [sized(**noted)], 1, START).new
+    history.note("daily", new.id, "ticket 12", None)
+    assert history.record("daily", "findings", [sized(**noted)], 1, START).is_accepted
+    standing = history.record("daily", "findings", [sized(**now)], 1, START)
+    assert standing.is_accepted is not bool(growth)
+    (tracked,) = history.findings("daily")
+    assert tracked.growth == growth
+    again = history.note("daily", new.id, "ticket 13", None)
+    assert (again.state(START.date()), again.growth) == ("known", "")
+
+
+def test_slow_growth_is_measured_from_the_note(history: History) -> None:
+    (new,) = history.record("daily", "findings", [sized(amount="3")], 1, START).new
+    history.note("daily", new.id, "known", None)
+    standings = [
+        history.record("daily", "findings", [sized(amount=str(size))], 1, START)
+        for size in range(4, 8)
+    ]
+    assert [each.is_accepted for each in standings] == [True, True, True, False]
+
+
+def test_all_findings_are_accepted_at_once(history: History) -> None:
+    history.record("daily", "findings", [finding(1), finding(2)], 2, START)
+    history.note("daily", finding(1).id, "ticket 12", None)
+    history.record("daily", "findings", [finding(n) for n in range(1, 4)], 3, START)
+    accepted = history.accept("daily", "migration", date(2999, 3, 3))
+    assert {each.id for each in accepted} == {finding(2).id, finding(3).id}
+    standing = history.record("daily", "findings", [finding(n) for n in range(1, 4)], 3, START)
+    assert standing.is_accepted
+    assert {each.note for each in standing.known} == {"ticket 12", "migration"}
+    assert history.accept("daily", "again", None) == ()
+
+
+def test_what_is_fixed_is_not_accepted(history: History) -> None:
+    history.record("daily", "findings", [finding(1)], 1, START)
+    history.record("daily", "equal", [], 0, START)
+    assert history.accept("daily", "known", None) == ()
+
+
+def test_what_is_overdue_is_accepted_again(history: History) -> None:
+    history.record("daily", "findings", [finding(1)], 1, START)
+    history.note("daily", finding(1).id, "wait", START.date())
+    assert [each.note for each in history.accept("daily", "still", None)] == ["still"]
+
+
+def test_untracked_findings_are_open_or_new_by_their_number_and_never_known(
+    history: History,
+) -> None:
+    found = [finding(1)]
+    assert history.record("daily", "findings", found, 5, START).untracked_new == 4
+    history.accept("daily", "known", None)
+    assert history.untracked("daily") == 4
+    same = history.record("daily", "findings", found, 5, START)
+    assert same.sentence == "0 new, 4 open, 1 known, 0 fixed."
+    assert not same.is_accepted
+    more = history.record("daily", "findings", found, 7, START)
+    assert more.sentence == "2 new, 4 open, 1 known, 0 fixed."
+
+
+def test_a_history_without_sizes_is_continued(tmp_path: Path) -> None:
+    path = tmp_path / "history.db"
+    with closing(sqlite3.connect(path)) as old:
+        old.execute(
+            "CREATE TABLE skillian_history_findings (comparison TEXT, finding TEXT, text TEXT,"
+            " since TEXT, fixed TEXT, note TEXT, due TEXT, PRIMARY KEY (comparison, finding))"
+        )
+        values = ("daily", finding(7).id, "amount differs", "2026-02-01T00:00:00+00:00")
+        old.execute(
+            "INSERT INTO skillian_history_findings VALUES (?, ?, ?, ?, NULL, NULL, NULL)", values
+        )
+        old.commit()
+    for _ in range(2):
+        with open_history(f"sqlite:///{path}") as history:
+            standing = history.record("daily", "findings", [finding(7)], 1, START)
+            assert [each.since for each in standing.open] == ["2026-02-01T00:00:00+00:00"]
 
 
 def test_a_finding_that_returns_is_new_and_its_note_is_gone(history: History) -> None:
@@ -96,28 +207,28 @@ def test_a_note_can_be_removed(history: History) -> None:
     (new,) = history.record("daily", "findings", [finding(7)], 1, START).new
     history.note("daily", new.id, "known", date(2027, 1, 1))
     assert history.note("daily", new.id, None, None).due is None
-    assert history.record("daily", "findings", [finding(7)], 1, START).has_new
+    assert len(history.record("daily", "findings", [finding(7)], 1, START).open) == 1
 
 
 def test_a_run_that_failed_changes_no_finding(history: History) -> None:
     history.record("daily", "findings", [finding(7)], 1, START)
-    assert history.record("daily", "failed", [], 0, START).sentence == "0 new, 0 known, 0 fixed."
+    assert history.record("daily", "failed", [], 0, START).is_empty
     assert history.findings("daily")[0].fixed is None
     assert history.runs("daily")[0].verdict == "failed"
 
 
-def test_findings_beyond_the_tracked_ones_count_as_new_and_fix_nothing(history: History) -> None:
+def test_a_run_with_untracked_findings_fixes_nothing(history: History) -> None:
     history.record("daily", "findings", [finding(1), finding(2)], 2, START)
     standing = history.record("daily", "findings", [finding(1)], 5, START)
-    assert (len(standing.new), standing.untracked, standing.fixed) == (1, 4, ())
-    assert standing.sentence == "5 new, 0 known, 0 fixed."
+    assert (len(standing.open), standing.fixed) == (1, ())
+    assert standing.sentence == "3 new, 2 open, 0 known, 0 fixed."
 
 
 def test_comparisons_have_separate_findings(history: History) -> None:
     history.record("daily", "findings", [finding(7)], 1, START)
     other = history.record("weekly", "findings", [finding(7)], 1, START)
     history.note("weekly", other.new[0].id, "known", None)
-    assert history.record("daily", "findings", [finding(7)], 1, START).has_new
+    assert len(history.record("daily", "findings", [finding(7)], 1, START).open) == 1
     assert [run.comparison for run in history.latest()] == ["daily", "weekly"]
 
 
@@ -147,7 +258,7 @@ def test_texts_that_a_database_cannot_store_are_stored_readably(history: History
     odd = Finding("only_in_a", "", {"name\x00": "a\ud800b", "long": "x" * 5000})
     (tracked,) = history.record("daily", "findings", [odd], 1, START).new
     assert len(tracked.text) <= 500
-    assert history.record("daily", "findings", [odd], 1, START).new[0].since == tracked.since
+    assert history.record("daily", "findings", [odd], 1, START).open[0].since == tracked.since
 
 
 @pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
@@ -226,7 +337,8 @@ def test_states_are_those_of_a_plain_model(
             found = [finding(number) for number in sorted(present)]
             standing = history.record("daily", "findings", found, len(found), moment)
             ids = {finding(number).id: number for number in range(6)}
-            assert {ids[each.id] for each in standing.new} == present - noted
+            assert {ids[each.id] for each in standing.new} == present - open_now
+            assert {ids[each.id] for each in standing.open} == (present & open_now) - noted
             assert {ids[each.id] for each in standing.known} == noted
             assert {ids[each.id] for each in standing.fixed} == open_now - present
             open_now = present

@@ -35,7 +35,7 @@ class ShareRequest(Body):
 
 
 class NoteRequest(Body):
-    """What is known about a finding; without a note it counts as new again."""
+    """What is known about a finding; without a note it is open, or new."""
 
     note: Annotated[str, Field(min_length=1, max_length=2000)] | None = None
     due: date | None = None
@@ -103,7 +103,7 @@ async def note(
     service: TheService,
     owner: TheOwner,
 ) -> dict[str, Any]:
-    """Mark a finding as known until a day, or as new again."""
+    """Mark a finding as known until a day, or remove its note."""
     return await service.saved.note(owner, saved_id, finding_id, body.note, body.due)
 
 

@@ -26,13 +26,15 @@ from skillian.cli.compare_report import (
     write_text,
 )
 from skillian.cli.compare_rows import RowOptions
+from skillian.cli.compare_save import SavedFiles
 from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.named import saved_comparison
+from skillian.data.tables.results import TableResult
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
 from skillian.reports.formats import ROWS, Depth, Format
-from skillian.reports.outcome import VERDICTS, Outcome, TableMissing, worst
+from skillian.reports.outcome import VERDICTS, Compared, Outcome, TableMissing, worst
 from skillian.reports.running import open_engine, run_all
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
 
@@ -50,12 +52,15 @@ class WholeQuestion(NamedTuple):
     exclude: Sequence[str]
 
 
-def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> ExitCode:
+def report_whole(
+    question: WholeQuestion, outputs: Sequence[ReportTarget], save: str | None = None
+) -> ExitCode:
     """Compare all tables of two schemas, and report.
 
     Args:
         question: What to compare.
         outputs: Where the reports go, at least one.
+        save: The name of the saved comparisons to write.
 
     Returns:
         The exit code for the worst outcome.
@@ -69,7 +74,8 @@ def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> Ex
         if output.form is Format.HTML and output.path is None:
             raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
         check_target(output)
-    whole, outcomes = run(_compared(question, outputs[0].top), INTERRUPTED)
+    files = None if save is None else SavedFiles(save)
+    whole, outcomes = run(_compared(question, outputs[0].top, files), INTERRUPTED)
     for output in outputs:
         if output.path is None and output.form is Format.TABLE:
             show_tables(out, outcomes)
@@ -81,7 +87,26 @@ def report_whole(question: WholeQuestion, outputs: Sequence[ReportTarget]) -> Ex
         paths = ", ".join(str(output.path) for output in outputs)
         for line in (in_total(outcomes), f"The report is in {paths}"):
             notes.print(printable(line), markup=False, soft_wrap=True)
+    if files is not None:
+        _save(files, whole, outcomes)
     return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+def _save(files: SavedFiles, whole: WholeSchema, outcomes: Sequence[Outcome]) -> None:
+    """Write a block for each pair of tables, with the key by which its rows were compared."""
+    keys = {
+        each.comparison.name: each.result.key.columns
+        for each in outcomes
+        if isinstance(each, Compared) and isinstance(each.result, TableResult)
+    }
+    comparisons = [
+        each.model_copy(update={"key": keys.get(each.name, ())}) for each in whole.comparisons
+    ]
+    files.prepare(comparisons, whole.registry)
+    files.write()
+    for table in whole.missing:
+        text = printable(f"{table.name} is only on one side and is not saved")
+        notes.print(text, markup=False, soft_wrap=True)
 
 
 def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -99,12 +124,16 @@ def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
     console.print(in_total(outcomes), markup=False)
 
 
-async def _compared(question: WholeQuestion, top: int) -> tuple[WholeSchema, tuple[Outcome, ...]]:
+async def _compared(
+    question: WholeQuestion, top: int, files: SavedFiles | None
+) -> tuple[WholeSchema, tuple[Outcome, ...]]:
     a, b = question.urls
     common = saved_comparison(
         {"name": "all", "a": a, "b": b, "fail_on": question.fail_on, **question.options.to_saved()}
     )
     whole = await plan_whole(question.urls, Path(), common, question.include, question.exclude)
+    if files is not None:
+        files.prepare(whole.comparisons, whole.registry)  # refuses a secret before the long run
     with _showing_progress(len(whole.comparisons)) as on_progress:
         async with open_engine(whole.registry, top) as engine:
             compared = await run_all(engine, whole.comparisons, Depth(), on_progress)

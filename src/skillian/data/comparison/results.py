@@ -365,13 +365,13 @@ class ComparisonResult:
         return (*classes, "minor_diff") if minor else classes
 
     @property
-    def other_findings(self) -> tuple[tuple[str, str], ...]:
-        """The kind and the subject of each finding about all groups.
+    def other_findings(self) -> tuple[tuple[str, str, int | None], ...]:
+        """The kind, the subject and the number of groups of each finding about all groups.
 
-        Those that differ only in their number of rows are one finding, with their number.
+        Those that differ only in their number of rows are one finding.
         """
         count = self.summary.row_findings
-        return (("rows", f"{count:,} groups"),) if count else ()
+        return (("rows", "", count),) if count else ()
 
     def to_dict(self) -> dict[str, object]:
         """The whole result for JSON."""

@@ -343,9 +343,9 @@ class TableResult:
         return ()
 
     @property
-    def other_findings(self) -> tuple[tuple[str, str], ...]:
-        """The kind and the subject of each finding about all rows."""
-        return tuple(("not_compared", each.column) for each in self.not_compared)
+    def other_findings(self) -> tuple[tuple[str, str, int | None], ...]:
+        """The kind and the subject of each finding about all rows; none has a number."""
+        return tuple(("not_compared", each.column, None) for each in self.not_compared)
 
     @property
     def equal(self) -> bool:

@@ -1,4 +1,4 @@
-"""A saved comparison: run again, shared, its trend, and which findings are new, known or fixed."""
+"""A saved comparison: run again, shared, its trend, and the states of its findings."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ MOST_FINDINGS = 100
 _MOST_NAME = 100
 _UNDER_WAY = ("queued", "running")
 _VERDICTS = {"equal": "✓ equal", "findings": "≠ differs", "failed": "✕ failed"}
-_STATES = {"new": "● new", "known": "◐ known", "fixed": "✓ fixed"}
-_COLOURS = {"new": "var(--major)", "known": "var(--minor)"}
+_STATES = {"new": "● new", "open": "● open", "known": "◐ known", "fixed": "✓ fixed"}
+_COLOURS = {"new": "var(--major)", "open": "var(--major)", "known": "var(--minor)"}
 _SHORT = "v => skillian.short(v)"
 
 
@@ -165,8 +165,9 @@ def _trend(runs: Sequence[dict[str, Any]]) -> None:
             ui.label("Last run").classes("soft")
             Time(last["at"])
             ui.label(_VERDICTS[last["verdict"]])
-            new, known, fixed = (text.amount(last[name]) for name in ("new", "known", "fixed"))
-            text.sentence(new, " new · ", known, " known · ", fixed, " fixed")
+            states = ("new", "open", "known", "fixed")
+            new, opened, known, fixed = (text.amount(last[name]) for name in states)
+            text.sentence(new, " new · ", opened, " open · ", known, " known · ", fixed, " fixed")
         chart = ui.echart(_trend_options(runs[::-1]), renderer="svg").classes("trend-chart")
         chart.style["height"] = "200px"
         chart.props["role"] = "img"
@@ -229,6 +230,8 @@ def _finding(
     with ui.element("li").classes("line finding"):
         ui.label(_STATES[state]).classes(f"finding-state {state}")
         ui.label(printable(finding["text"])).classes("grow")
+        if finding["growth"]:
+            ui.label(printable(finding["growth"])).classes("small")
         if finding["note"]:
             until = f" (until {finding['due']})" if finding["due"] else ""
             ui.label(printable(f"{finding['note']}{until}")).classes("soft small")

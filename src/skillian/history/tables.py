@@ -1,0 +1,47 @@
+"""The tables of the history."""
+
+from sqlalchemy import Column, Connection, Index, Integer, MetaData, Table, Text, inspect, text
+
+_tables = MetaData()
+runs = Table(
+    "skillian_history_runs",
+    _tables,
+    Column("id", Integer, primary_key=True),
+    Column("comparison", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("verdict", Text, nullable=False),
+    Column("findings", Integer, nullable=False),
+    Column("new", Integer, nullable=False),
+    Column("known", Integer, nullable=False),
+    Column("fixed", Integer, nullable=False),
+    Index("skillian_history_runs_by_comparison", "comparison", "id"),
+)
+findings = Table(
+    "skillian_history_findings",
+    _tables,
+    Column("comparison", Text, primary_key=True),
+    Column("finding", Text, primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("since", Text, nullable=False),
+    Column("fixed", Text),
+    Column("note", Text),
+    Column("due", Text),
+    Column("runs", Integer),
+    Column("sizes", Text),
+    Column("noted", Text),
+)
+_ADDED = {"runs": "INTEGER", "sizes": "TEXT", "noted": "TEXT"}
+
+
+def create_tables(connection: Connection) -> None:
+    """Create the tables that are missing, and add the columns that earlier versions did not have.
+
+    A finding from before has NULL in these columns.
+    """
+    _tables.create_all(connection)
+    known = {column["name"] for column in inspect(connection).get_columns(findings.name)}
+    condition = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
+    for name, kind in _ADDED.items():
+        if name not in known:
+            column = f"{condition}{name} {kind}"
+            connection.execute(text(f"ALTER TABLE {findings.name} ADD COLUMN {column}"))
