@@ -172,6 +172,8 @@ def shown(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     if kind.kind == "binary" and kind.sql != "VARCHAR":
         hexadecimal = "ENCODE(v, 'hex')" if dialect == "postgres" else "LOWER(HEX(v))"
         return filled(hexadecimal, dialect, v=value)
+    if dialect == "duckdb" and kind.kind == "decimal":
+        return filled(_decimal(kind), dialect, v=value)
     return sql.as_text(value.copy())
 
 
@@ -225,8 +227,15 @@ def digits_of(own: CellType, value: exp.Expr) -> exp.Expr:
     """A number as text without superfluous zeros, in DuckDB."""
     if own.digits is None:  # staged in this form
         return value.copy()
-    text = "CAST(v AS TEXT)"
+    text = _decimal(own)
     return filled(f"RTRIM(RTRIM({text}, '0'), '.')" if own.scale else text, "duckdb", v=value)
+
+
+def _decimal(own: CellType) -> str:
+    """The template of a number as text in DuckDB, which writes a DECIMAL(2, 2) as `.50`."""
+    if own.kind != "decimal" or own.digits != 0:
+        return "CAST(v AS TEXT)"
+    return "CASE WHEN v < 0 THEN '-0' ELSE '0' END || LTRIM(CAST(v AS TEXT), '-')"
 
 
 def _float_type(kind: CellType) -> exp.DType:

@@ -49,6 +49,22 @@ def test_a_float_meets_a_number_without_a_limit(
         assert result.rows.matched == len(numbers), result.samples
 
 
+@pytest.mark.parametrize("kind", ["DECIMAL(2, 2)", "DECIMAL(38, 38)"])
+def test_a_decimal_without_whole_digits_meets_every_number(
+    postgres_database: PostgresDatabase, tmp_path: Path, kind: str
+) -> None:
+    numbers = ("0.5", "-0.25", "0")
+    a = in_duckdb(tmp_path / "t", "a", kind, numbers)
+    others = [in_duckdb(tmp_path / "t", "b", "DOUBLE", numbers)]
+    others += [in_postgres(postgres_database, "numeric", numbers)]
+    for b in others:
+        for question in ({"key": ("v",)}, {"multiset": True}):
+            assert compared(a, b, **question).rows.matched == len(numbers), b
+    fewer = in_duckdb(tmp_path / "t", "c", kind, ("0.5",))
+    shown = compared(a, fewer, key=("v",)).samples.only_in_a
+    assert {row.key["v"] for row in shown} <= {"-0.25", "0.00", f"-0.25{'0' * 36}", f"0.{'0' * 38}"}
+
+
 @pytest.mark.parametrize("other", ["DECIMAL(38, 10)", "BIGINT", "DECIMAL(20, 2)"])
 @pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
 def test_a_float_meets_a_number_of_duckdb(tmp_path: Path, kind: str, other: str) -> None:
