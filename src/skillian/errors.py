@@ -4,6 +4,7 @@
     ├── ConfigurationError        the author of a file must fix it; lists all faults
     └── ToolError                 a model may read it, and can ask again in a different way
         ├── InvalidInputError     validation_error: the question is wrong
+        │   └── RowsNotKeptError      more rows differ than are kept
         ├── UnknownNameError      not_found: no such source, dimension or measure
         │   └── SourceNotFoundError   has `available_sources`
         ├── QueryError            query_error: the statement or a definition failed
@@ -79,6 +80,10 @@ class InvalidInputError(ToolError):
     """The question is wrong; the message says which part, and what is valid."""
 
     type: ClassVar[ErrorType] = "validation_error"
+
+
+class RowsNotKeptError(InvalidInputError):
+    """More rows differ than are kept; the message says how to get them all."""
 
 
 class NamesValuesError(InvalidInputError):

@@ -112,7 +112,7 @@ class Comparisons:
         if upload_ids((question.a, question.b)):
             async with self._opened(question, owner) as (_, named):
                 return f"{named.a} and {named.b}"
-        await self._check(question)
+        await self._data.engine.check(question)
         return f"{question.a} and {question.b}"
 
     async def sides(self, question: SavedComparison, owner: str) -> str:
@@ -126,9 +126,6 @@ class Comparisons:
             except UploadNotFound:
                 return "a file that is not available"
         return name
-
-    async def _check(self, question: SavedComparison) -> None:
-        await self._data.engine.check(question)
 
     async def find(self, key: str, owner: str = "") -> dict[str, Any]:
         """The result of this key as JSON; that of a file only for its owner.

@@ -50,7 +50,7 @@ _Several = list[str] | None
 _A = Annotated[str, typer.Argument(metavar="A", help="The baseline, or a saved .yaml alone.")]
 _B = Annotated[str | None, typer.Argument(metavar="B", help="What to compare with A.")]
 _Filters = Annotated[
-    _Several, _option("--where", "TEST", "Only rows: name=value, name>=1, 'name is null'.")
+    _Several, _option("--where", "TEST", "Only rows with name=value, name>=1, 'name is null'.")
 ]
 _Csv = Annotated[
     _Several, _option("--csv", "KEY=VALUE", "How files are written: a.decimal=, (of A).")
@@ -60,13 +60,13 @@ _Output = Annotated[
     _option("--output", "FILE", "A report (.html), or all that differs (.csv)."),
 ]
 _Format = Annotated[
-    Format | None, _option("--format", "FORMAT", "Its format, if not by its suffix.")
+    Format | None, _option("--format", "FORMAT", "The format, if the suffix does not say it.")
 ]
 _Save = Annotated[
     str | None, _option("--save", "NAME", "Write what is asked to NAME.yaml, to run it again.")
 ]
 _FailOn = Annotated[
-    FailOn | None, _option("--fail-on", "CLASS", "The mildest: minor, major, new, schema.")
+    FailOn | None, _option("--fail-on", "CLASS", "Mildest finding: minor, major, new, schema.")
 ]
 _Top = Annotated[
     int,
@@ -76,13 +76,13 @@ _Measures = Annotated[_Several, _option("--measure", "NAME", "A sum to compare."
 _Dimensions = Annotated[_Several, _option("--by", "NAMES", "What to group by: a,b.", _MEASURES)]
 _Limit = Annotated[
     _Several,
-    _option("--limit", "LIMIT", "How far a class goes: match:0.01 or minor:5,1%.", _MEASURES),
+    _option("--limit", "LIMIT", "The limit of a class: match:0.01 or minor:5,1%.", _MEASURES),
 ]
 _Key = Annotated[_Several, _option("--key", "NAMES", "What identifies a row: a,b.", _ROWS)]
 _Columns = Annotated[_Several, _option("--columns", "NAMES", "Compare only these: a,b.", _ROWS)]
 _Ignore = Annotated[_Several, _option("--ignore", "NAMES", "Do not compare these: a,b.", _ROWS)]
 _Accept = Annotated[
-    _Several, _option("--accept", "NAMES", "Schemas may differ: schema:name.", _ROWS)
+    _Several, _option("--accept", "NAMES", "Allow schemas to differ: schema:name.", _ROWS)
 ]
 _Mapping = Annotated[_Several, _option("--map", "A=B", "A column's other name in B.", _ROWS)]
 _Rule = Annotated[

@@ -57,8 +57,8 @@ class _RowFiles:
 
     async def write(self, engine: ComparisonEngine, result: Result) -> None:
         """Write all that differs in a comparison."""
+        summary = [*summary_of(result)]
         for path, form in self._files:
-            summary = [*summary_of(result)]
             try:
                 await write_rows(path, form, engine.batches(result.cache_key), summary)
             except OSError as error:

@@ -23,7 +23,7 @@ from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
 from skillian.data.tables.results import TableResult
 from skillian.data.tables.why.causes import why
 from skillian.data.tables.why.results import Why
-from skillian.errors import InvalidInputError, quoted
+from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 
 Result = ComparisonResult | TableResult
 
@@ -129,9 +129,7 @@ class ComparisonEngine:
             return await self.measures.rows(cache_key, page)
         rows, page = _rows_of(kept), page.of_classes(tuple(ROW_CLASSES))
         found = await rows.page(page)
-        return ComparisonRows(
-            cache_key, page.statuses, page.offset, await rows.count(page), tuple(found)
-        )
+        return ComparisonRows(cache_key, page.statuses, page.offset, await rows.count(page), found)
 
     async def why(self, cache_key: str) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.
@@ -161,7 +159,7 @@ class ComparisonEngine:
 
 def _rows_of(kept: KeptRows) -> DifferingRows:
     if kept.rows is None:
-        raise InvalidInputError(
+        raise RowsNotKeptError(
             "more rows differ than are kept; get all of them with `skillian compare`"
             f" {quoted(kept.question.a)} {quoted(kept.question.b)} and --output diff.parquet"
         )

@@ -8,10 +8,9 @@ from dataclasses import replace
 from decimal import Decimal
 
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.rows import GroupRow, PageRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.sql.values import jsonable
-from skillian.data.tables.differing import DifferingRow
+from skillian.errors import RowsNotKeptError
 from skillian.history.findings import MAX_FINDINGS, Finding, Standing
 from skillian.history.store import History, open_history
 from skillian.reports.outcome import Compared, Failed, Outcome
@@ -69,22 +68,14 @@ async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[
     if len(found) < MAX_FINDINGS and result.unmatched(minor=outcome.counts_minor):
         classes = result.finding_classes(minor=outcome.counts_minor)
         page = Page(classes, limit=MAX_FINDINGS - len(found))
-        rows = await engine.rows(result.cache_key, page)
-        for row in rows.rows:
-            key = {name: jsonable(value) for name, value in row.key.items()}
-            found.append(Finding(row.status, ", ".join(row.differing), key, sizes=_sizes(row)))
-        total += rows.total
+        try:
+            rows = await engine.rows(result.cache_key, page)
+        except RowsNotKeptError:
+            total += result.unmatched(minor=outcome.counts_minor)
+        else:
+            for row in rows.rows:
+                key = {name: jsonable(value) for name, value in row.key.items()}
+                found.append(Finding(row.status, ", ".join(row.differing), key, sizes=row.sizes))
+            total += rows.total
     sides = result.source_a, result.source_b
     return tuple(replace(each, sides=sides) for each in found[:MAX_FINDINGS]), total
-
-
-def _sizes(row: PageRow) -> dict[str, Decimal]:
-    """|b - a| of each measure that differs; of a repeated key or a row without a key, its rows."""
-    if isinstance(row, GroupRow):
-        differing = (each for each in row.measures if each.status != "match")
-        return {each.measure: each.gap.copy_abs() for each in differing}
-    if isinstance(row, DifferingRow) and row.status == "duplicate":
-        return {"": Decimal(max(row.rows_a, row.rows_b))}
-    if isinstance(row, DifferingRow) and not row.differing:
-        return {"": Decimal(abs(row.rows_b - row.rows_a))}
-    return {}

@@ -20,6 +20,10 @@ from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
+from skillian.history.store import open_history
+from skillian.reports.outcome import Compared
+from skillian.reports.running import open_engine
+from skillian.reports.tracking import recording
 
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
 B = {n: (name, amount + (n % 2), n % 5) for n, (name, amount, _) in A.items() if n % 10}
@@ -144,6 +148,17 @@ def test_an_order_is_that_of_the_values(tmp_path: Path) -> None:
 def test_a_wrong_page_says_what_is_wrong(tmp_path: Path, page: Page, words: str) -> None:
     [error] = paged(tmp_path, page)
     assert words in str(error)
+
+
+async def test_a_history_counts_the_rows_that_are_not_kept(tmp_path: Path) -> None:
+    names = [_write(tmp_path / "a.csv", A), _write(tmp_path / "b.csv", B)]
+    registry, (a, b) = await bare_tables(names)
+    asked = rows_asked(a, b, key=("id",))
+    async with open_engine(registry, top=1) as engine:  # which keeps none
+        outcome = Compared(asked, 0.0, await engine.compare(asked))
+        record = await recording(engine, outcome)
+    with open_history(f"sqlite:///{tmp_path / 'history.sqlite'}") as history:
+        assert record(history).new_count == len(EXPECTED)
 
 
 def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: Path) -> None:

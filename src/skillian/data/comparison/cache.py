@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import Protocol, TypeVar
+from typing import ClassVar, Protocol, TypeVar
 
 from cachetools import TTLCache
 
@@ -28,7 +28,7 @@ class KeptResult(Protocol):
 
 
 class Kept:
-    """A comparison whose result is kept.
+    """A comparison whose result is kept; `subject` is what its kind compares.
 
     Args:
         question: What was compared.
@@ -37,6 +37,8 @@ class Kept:
         table_bytes: What these take.
         private: Whether only those who may read its sources may know it.
     """
+
+    subject: ClassVar[str] = ""
 
     def __init__(
         self,
@@ -83,19 +85,19 @@ class ComparisonCache:
     def find(self, key: str, kind: type[K]) -> K | None:
         """The comparison of this key, or None if it has expired or is of another kind."""
         self._entries.expire()
-        comparison = self._entries.get(key) or self._held(key)
+        comparison = self._entries.get(key)
         return comparison if isinstance(comparison, kind) else None
 
     def get(self, key: str, kind: type[K]) -> K:
-        """The comparison of this key and kind; raises `InvalidInputError` for an unknown one."""
-        comparison = self.find(key, kind)
+        """The comparison of this key and kind; raises `InvalidInputError` if there is none."""
+        comparison = self.find(key, Kept) or self._held(key)
         if comparison is None:
-            if self.find(key, Kept) is not None:
-                raise InvalidInputError("a comparison of whole rows has no groups of measures")
             raise InvalidInputError(
                 f"the comparison {quoted(key[:12])} is unknown or has expired; compare the sources"
                 " again"
             )
+        if not isinstance(comparison, kind):
+            raise InvalidInputError(f"this needs a comparison of {kind.subject}")
         return comparison
 
     def store(self, key: str, comparison: Kept) -> None:

@@ -58,6 +58,8 @@ class CachedComparison(Kept):
         table_bytes: What all of its tables take.
     """
 
+    subject = "measures"
+
     def __init__(
         self,
         question: SavedComparison,
@@ -215,10 +217,6 @@ class MeasureEngine:
     def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a cached comparison; raises `InvalidInputError`."""
         return self._get(cache_key).result
-
-    def question(self, cache_key: str) -> SavedComparison:
-        """The question of a cached comparison; raises `InvalidInputError`."""
-        return self._get(cache_key).question
 
     async def _compared(
         self, question: SavedComparison, progress: Progress | None

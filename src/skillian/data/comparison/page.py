@@ -65,13 +65,11 @@ class PageColumns:
         keys: The names and types of the parts of the key.
         values: The values of both sides.
         statuses: The classes, in their order.
-        of: What the names belong to in a message.
     """
 
     keys: Sequence[tuple[str, ColumnType]]
     values: Sequence[PageValue]
     statuses: Sequence[str]
-    of: str = "this comparison"
 
     def key_of(self, name: str) -> int:
         """The index of a part of the key; raises `UnknownNameError`."""

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from decimal import Decimal
 from functools import partial
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -58,6 +59,12 @@ class GroupRow:
             return ()
         return tuple(each.measure for each in self.measures if each.status != "match")
 
+    @property
+    def sizes(self) -> Mapping[str, Decimal]:
+        """|b - a| of each measure that differs."""
+        differing = (each for each in self.measures if each.status != "match")
+        return {each.measure: each.gap.copy_abs() for each in differing}
+
     def to_dict(self) -> dict[str, object]:
         """The group for JSON; numbers with a fraction are strings."""
         shared = {"measure", "key", "rows_a", "rows_b"}
@@ -92,6 +99,11 @@ class PageRow(Protocol):
     @property
     def differing(self) -> Sequence[str]:
         """The names of what differs, where both sides have it."""
+        ...
+
+    @property
+    def sizes(self) -> Mapping[str, Decimal]:
+        """The sizes of its differences, by the names of what differs; "" is the whole row."""
         ...
 
     def to_dict(self) -> dict[str, object]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, Literal, NamedTuple, cast
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
@@ -67,6 +68,13 @@ class DifferingRow:
     def differing(self) -> tuple[str, ...]:
         """The columns that differ."""
         return tuple(name for name, cell in self.cells.items() if cell.differs)
+
+    @property
+    def sizes(self) -> Mapping[str, Decimal]:
+        """The number of rows of a repeated key, or of a row without a key; cells have no size."""
+        if self.status == "duplicate":
+            return {"": Decimal(max(self.rows_a, self.rows_b))}
+        return {} if self.differing else {"": Decimal(abs(self.rows_b - self.rows_a))}
 
     def to_dict(self) -> dict[str, object]:
         """The row for JSON; numbers with a fraction are strings."""
@@ -151,6 +159,13 @@ class DifferingRows:
         [row] = await fetch(self.workspace, select, parameters.values)
         return int(row["total"])
 
+    async def total(self) -> int:
+        """The number of rows, without reading their cells."""
+        columns = [sql.named(exp.Count(this=exp.Star()), "total")]
+        select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
+        [row] = await fetch(self.workspace, select.where(self._is_row(), copy=False))
+        return int(row["total"])
+
     async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all rows of a page, or all there are; raises as `page`.
 
@@ -205,8 +220,7 @@ class DifferingRows:
                 columns.append(sql.named(filled(_GAP, "duckdb", a=a, b=b), f"gap_{number}"))
             columns.append(sql.named(self._cell(f"d{each.position}"), f"d_{number}"))
         select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
-        counts = exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))
-        relation = select.where(counts, copy=False).subquery(sql.name("page"), copy=False)
+        relation = select.where(self._is_row(), copy=False).subquery(sql.name("page"), copy=False)
         return exp.Select(expressions=[exp.Star()]).from_(relation, copy=False)
 
     def _order(self) -> list[exp.Expr]:
@@ -274,6 +288,9 @@ class DifferingRows:
         select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
         [row] = await fetch(self.workspace, select)
         return [name for name, count in row.items() if count]
+
+    def _is_row(self) -> exp.Expr:
+        return exp.NEQ(this=self._cell("class"), expression=exp.Literal.number(COUNTS))
 
     def _class(self) -> exp.Expr:
         if not self.plan.keys:

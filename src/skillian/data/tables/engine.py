@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from skillian.data.comparison.cache import Kept, Memory
-from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress, together
 from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
@@ -24,7 +23,7 @@ from skillian.data.tables.columns import (
     key_pairs,
     left_out,
 )
-from skillian.data.tables.differing import ROW_CLASSES, DifferingRows, Keep
+from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
@@ -64,6 +63,8 @@ class KeptRows(Kept):
         table_bytes: What they take.
         private: As of `Kept`.
     """
+
+    subject = "whole rows"
 
     def __init__(
         self,
@@ -126,7 +127,7 @@ class TableEngine:
         kept: list[DifferingRows] = []
 
         async def keep(rows: DifferingRows) -> None:
-            if await rows.count(Page(tuple(ROW_CLASSES))) <= self._memory.most_rows:
+            if await rows.total() <= self._memory.most_rows:
                 rows.table = await self._workspace.rename(rows.table)
                 kept.append(rows)
 
@@ -143,10 +144,6 @@ class TableEngine:
         kept_rows = KeptRows(question, result, rows, size, private=self._private)
         await self._memory.store(key, kept_rows)
         return result
-
-    def find(self, cache_key: str) -> KeptRows | None:
-        """A comparison that is kept."""
-        return self._memory.cache.find(cache_key, KeptRows)
 
     async def compare(
         self,

@@ -12,7 +12,8 @@ from skillian.data.tables.cells import CellPair, exact_text
 from skillian.data.tables.types import CellType
 
 _WIDEST = 38
-_DIGITS = CellType("decimal", "VARCHAR", None, None)
+DIGITS = CellType("decimal", "VARCHAR", None, None)
+"""A number of any width, as its text."""
 
 
 def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:
@@ -21,12 +22,12 @@ def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[
     one, divisor = Decimal(1), rule.divisor or Decimal(1)
     terms = (rule.factor or one, (rule.plus or Decimal(0)) * divisor), (divisor, Decimal(0))
     kinds = [_result(kind, *term) for kind, term in zip((pair.a, pair.b), terms, strict=True)]
-    if dialect == "postgres" or _DIGITS in kinds:
-        kinds = [_DIGITS, _DIGITS]
+    if dialect == "postgres" or DIGITS in kinds:
+        kinds = [DIGITS, DIGITS]
     rest = Rule(absolute=rule.absolute, relative=rule.relative)
     result = CellPair(kinds[0], kinds[1], "number", rest)
     factor, plus = (f"{term:f}" for term in terms[side])
-    if dialect != "postgres" and kinds[side] == _DIGITS:
+    if dialect != "postgres" and kinds[side] == DIGITS:
         places = -1 if rule.round is None else rule.round
         template = f"SKILLIAN_COMPUTED(v, '{factor}', '{plus}', {places})"
         return result, filled(template, dialect, v=exact_text(own, value, dialect))
@@ -47,11 +48,11 @@ def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[
 def _result(kind: CellType, factor: Decimal, plus: Decimal) -> CellType:
     """The decimal that holds a number times a factor plus another number; otherwise its text."""
     if kind.kind == "float" or kind.digits is None or kind.scale is None:
-        return _DIGITS
+        return DIGITS
     (whole, scale), (more, places) = _width(factor), _width(plus)
     whole, scale = max(kind.digits + whole, more) + 1, max(kind.scale + scale, places)
     if whole + scale > _WIDEST:
-        return _DIGITS
+        return DIGITS
     return CellType("decimal", f"DECIMAL({whole + scale}, {scale})", whole, scale)
 
 

@@ -15,6 +15,7 @@ from skillian.data import sql
 from skillian.data.declare.rules import Precision, Rule
 from skillian.data.sql.templates import filled
 from skillian.data.tables.cells import CellPair
+from skillian.data.tables.changes.numbers import DIGITS
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import fetch
 from skillian.data.tables.types import CellKind, CellType
@@ -26,7 +27,6 @@ LEAST = 5
 _SHARE = 0.5
 _AS_GOOD = 0.97
 _TRIED = 2
-_DIGITS = CellType("decimal", "VARCHAR", None, None)
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
@@ -108,7 +108,7 @@ def _read(cells: CellPair, rule: Rule) -> tuple[CellPair, exp.Expr, exp.Expr]:
     """The texts of two cells in types by which a rule applies."""
     a, b = sql.bare("a"), sql.bare("b")
     if cells.family in {"number", "float"}:
-        return CellPair(_DIGITS, _DIGITS, "number", rule), a, b
+        return CellPair(DIGITS, DIGITS, "number", rule), a, b
     kinds = [_TYPES[kind.kind] for kind in (cells.a, cells.b)]
     read = [
         exp.TryCast(this=value, to=exp.DataType.build(kind.sql, dialect="duckdb"))

@@ -74,25 +74,22 @@ class SharedValues:
     async def _of(
         self, subject: str, test: exp.Expr, side: str, differing: int | None
     ) -> list[InCommon]:
-        found: list[tuple[tuple[int, int, float], InCommon]] = []
+        total = await self._count(test)
+        if total < _LEAST:
+            return []
+        found: list[tuple[tuple[bool, int, float], InCommon]] = []
         for position, pair in enumerate(self._plan.pairs):
             if position == differing:
                 continue
-            rank = 0
-            async for rarity, shared in self._in(subject, test, side, position, pair):
-                is_range = len(shared.facts) == 0
-                found.append(((int(is_range), max(len(shared.facts), rank), rarity), shared))
+            name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
+            async for rarity, shared in self._in(subject, test, total, sql.bare(name), pair):
+                found.append(((not shared.facts, len(shared.facts), rarity), shared))
         return [shared for _, shared in sorted(found, key=lambda each: each[0])]
 
     async def _in(
-        self, subject: str, test: exp.Expr, side: str, position: int, pair: ColumnPair
+        self, subject: str, test: exp.Expr, total: int, value: exp.Expr, pair: ColumnPair
     ) -> AsyncIterator[tuple[float, InCommon]]:
         """Yield what the rows share in a column, and in which share of the others it occurs."""
-        name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
-        value = sql.bare(name)
-        total = await self._count(test)
-        if total < _LEAST:
-            return
         top = await self._top(test, value, total)
         if top:
             values = [str(row["value"]) for row in top]
