@@ -7,7 +7,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-from skillian.data.comparison.engine import MAX_PAGE
+from skillian.data.comparison import MAX_PAGE
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import Thresholds

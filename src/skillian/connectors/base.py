@@ -75,6 +75,12 @@ class Table:
         keys = {each.key: name for name, each in self.declared.items() if each.key}
         return tuple(keys[position] for position in sorted(keys))
 
+    @property
+    def required_key(self) -> frozenset[str]:
+        """The columns of the primary key that cannot be NULL, as in SQLite they may."""
+        names = self.primary_key
+        return frozenset(name for name in names if self.declared[name].nullable is False)
+
 
 def tables_of(
     engine: str, columns: Iterable[tuple[str, str, str, ColumnType, Declaration]]

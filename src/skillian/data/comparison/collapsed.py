@@ -7,8 +7,6 @@ One statement sees one snapshot of both sides. Its rows are kept in the workspac
 statements read them.
 """
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import stored_type
@@ -21,44 +19,20 @@ from skillian.data.comparison.statement import (
     with_relations,
 )
 
-Counts = Sequence[exp.Expr]
-"""The numbers of rows of both sides, as scalars."""
-COUNTED = 2
-"""In the column `same`: the row has the number of rows of one side."""
 
-
-def collapsed_statement(plan: ComparisonPlan, pieces: Relations) -> exp.Select:
+def collapsed_statement(
+    plan: ComparisonPlan, groups: Relations, *, of_rows: bool = False
+) -> exp.Select:
     """The statement of the groups that differ, and of one row for all that are equal.
 
-    In `pieces` a group may have one row for each side.
+    Args:
+        plan: What is compared.
+        groups: The relations up to `groups`.
+        of_rows: Whether a group is a pair of rows, or a row without a partner. Sums that follow
+            from others are then not computed: the rows of a group are alike in what they count,
+            and the equal groups in their amounts.
     """
-    return with_relations(collapsed_select(plan), pieces)
-
-
-def counted_statement(
-    plan: ComparisonPlan, pieces: Relations, counts: Counts, *, is_joined: bool
-) -> exp.Query:
-    """`collapsed_statement` with the number of rows of each side, for a proof.
-
-    These are in `rows_a` and `rows_b` of the rows whose `same` is COUNTED. With `is_joined`,
-    `pieces` has one row for each pair of rows with the same key, and no other rows of this key.
-    """
-    collapsed = collapsed_select(plan, is_joined=is_joined)
-    names = collapsed.named_selects
-    counted: list[exp.Query] = []
-    for index, count in enumerate(counts):
-        values: dict[str, exp.Expr] = {
-            "same": exp.Literal.number(COUNTED),
-            "ab"[index]: count,
-        }
-        row = [
-            sql.named(values.get(name.removeprefix("rows_"), exp.Null()), name) for name in names
-        ]
-        counted.append(exp.Select(expressions=row))
-    statement = exp.union(collapsed, *counted, distinct=False, copy=False)
-    for name, query in pieces.items():
-        statement.with_(sql.name(name), as_=query, copy=False)
-    return statement
+    return with_relations(_collapsed(plan, of_rows=of_rows), groups)
 
 
 def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
@@ -75,14 +49,8 @@ def collapsed_columns(plan: ComparisonPlan) -> dict[str, str]:
     return columns
 
 
-def collapsed_select(plan: ComparisonPlan, *, is_joined: bool = False) -> exp.Select:
-    """The groups that differ, and in one row all that are equal on both sides.
-
-    The groups are scanned once, and no database has to store the equal ones. A group with one row
-    for each side becomes a single row. With `is_joined` (see `counted_statement`), sums that follow
-    from others are not computed: the rows of a group are alike in what they count, and the equal
-    groups in their amounts.
-    """
+def _collapsed(plan: ComparisonPlan, *, of_rows: bool) -> exp.Select:
+    """The groups are scanned once, and no database has to store the equal ones."""
     same, rows_a = sql.bare("same"), sql.bare("rows_a")
     differs = sql.equals(same, 0)
     keys = [exp.case().when(differs, key, copy=False) for key in key_columns(plan)]
@@ -94,14 +62,14 @@ def collapsed_select(plan: ComparisonPlan, *, is_joined: bool = False) -> exp.Se
     repeated = count_where(exp.GT(this=rows_a, expression=sql.one()), "repeated")
     columns += [
         sql.named(together, "together"),
-        sql.named(sql.zero(), "repeated") if is_joined else repeated,
+        sql.named(sql.zero(), "repeated") if of_rows else repeated,
     ]
     for name in ("rows_a", "rows_b"):
         rows: exp.Expr = exp.Sum(this=sql.bare(name))
-        if is_joined:
+        if of_rows:
             rows = exp.Mul(this=together.copy(), expression=exp.AnyValue(this=sql.bare(name)))
         columns.append(sql.named(exp.cast(rows, "BIGINT"), name))
-    total_b = exp.AnyValue if is_joined else exp.Sum
+    total_b = exp.AnyValue if of_rows else exp.Sum
     for index, measure in enumerate(plan.measures):
         for name, total in ((f"a_{index}", exp.Sum), (f"b_{index}", total_b)):
             amount = total(this=sql.bare(name))

@@ -12,15 +12,16 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.groups import (
     JOINING,
-    STAGED_A,
-    STAGED_B,
-    groups_joined,
-    groups_of_rows,
-    groups_of_staged,
+    SIDES,
+    grouped_side,
+    grouped_sides,
+    grouped_together,
+    has_primary_keys,
+    joined_groups,
     key_rows,
-    key_rows_of_staged,
-    pieces_joined,
-    side_select,
+    single_rows,
+    staged_key_rows,
+    staged_sides,
 )
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import Relations
@@ -43,7 +44,6 @@ class Place:
         engine: Runs statements over the groups.
         groups: Returns the relations, one row for each group. They are built on demand: their
             trees are large, and a place is cached with its comparison.
-        pieces: Returns the relations with a group in one or several rows, to be added up.
         rows: Returns the keys of the rows of both sides, each with its number in `row_count`.
         plan: The plan with the names that the engine knows.
         queries: The statements that fetched the sides, by source; empty if both are in one
@@ -53,7 +53,6 @@ class Place:
 
     engine: StatementEngine
     groups: Callable[[], Relations]
-    pieces: Callable[[], Relations]
     rows: Callable[[], exp.Query]
     plan: ComparisonPlan
     queries: Mapping[str, Statement] = field(default_factory=dict[str, Statement])
@@ -88,16 +87,19 @@ async def choose_place(
             a=replace(plan.a, source=shared.a),
             b=replace(plan.b, source=shared.b),
         )
-        if shared.engine.dialect in JOINING:
-            groups, pieces = partial(groups_joined, plan), partial(pieces_joined, plan)
+        dialect = shared.engine.dialect
+        if dialect in JOINING:
+            is_unique = dialect == "postgres" and has_primary_keys(plan)
+            sides_of = single_rows if is_unique else grouped_sides
+            groups = partial(joined_groups, plan, partial(sides_of, plan), dialect)
         else:
-            groups = pieces = partial(groups_of_rows, plan)
-        return Place(shared.engine, groups, pieces, partial(key_rows, plan), plan)
-    sides = {STAGED_A: plan.a, STAGED_B: plan.b}
+            groups = partial(grouped_together, plan)
+        return Place(shared.engine, groups, partial(key_rows, plan), plan)
+    sides = dict(zip(SIDES, (plan.a, plan.b), strict=True))
     queries = await asyncio.to_thread(
         lambda: {
             name: prepare(
-                side_select(plan, side), side.source.connector.dialect, plan.parameters.values
+                grouped_side(plan, side), side.source.connector.dialect, plan.parameters.values
             )
             for name, side in sides.items()
         }
@@ -107,9 +109,9 @@ async def choose_place(
     )
     tables = dict(zip(sides, staged, strict=True))
     by_source = {side.source.name: queries[name] for name, side in sides.items()}
-    groups = partial(groups_of_staged, plan, tables)
-    rows = partial(key_rows_of_staged, plan, tables)
-    return Place(workspace, groups, groups, rows, plan, by_source, tuple(staged))
+    groups = partial(joined_groups, plan, partial(staged_sides, tables), workspace.dialect)
+    rows = partial(staged_key_rows, plan, tables)
+    return Place(workspace, groups, rows, plan, by_source, tuple(staged))
 
 
 async def _stage(

@@ -264,13 +264,9 @@ class RowComparison:
             if pair.cells.rule == EXACT and pair.a in never_null[0] and pair.b in never_null[1]
         )
 
-    def _never_null(self, index: int) -> set[str]:
-        """The columns of a side's primary key that cannot be NULL, as in SQLite they may."""
+    def _never_null(self, index: int) -> frozenset[str]:
         table = self.sides[index].source.table
-        if table is None:
-            return set()
-        names, declared = table.primary_key, table.declared
-        return {name for name in names if name in declared and declared[name].nullable is False}
+        return frozenset() if table is None else table.required_key
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
+from skillian.data.join import KeyColumn, same_key
 from skillian.data.tables.cells import form, shown
 from skillian.data.tables.changes.cells import changed
 from skillian.data.tables.columns import ColumnPair
@@ -143,7 +144,12 @@ def _joined_keys(plan: TablePlan) -> exp.Select:
         columns.append(sql.named(shown_key, f"k{index}"))
     columns += [sql.named(each, f"rows_{alias}") for each, alias in zip(present, "ab", strict=True)]
     joined = exp.Select(expressions=columns).from_(sides[0], copy=False)
-    return joined.join(sides[1], on=_same_key(plan, "a", "b"), join_type="full", copy=False)
+    return joined.join(
+        sides[1],
+        on=same_key(_key_columns(plan), "a", "b", plan.dialect),
+        join_type="full",
+        copy=False,
+    )
 
 
 def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
@@ -188,45 +194,17 @@ def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
     return plan.sides[side].rows(columns).subquery(sql.name(alias), copy=False)
 
 
-def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
-    """The test whether two rows have the same key; NULL equals NULL."""
-    tests: list[exp.Expr] = []
-    for index, pair in enumerate(plan.pairs[: plan.keys]):
-        keys: list[exp.Expr] = [sql.column(f"k{index}", alias) for alias in (one, other)]
-        if index in plan.required:
-            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
-        elif plan.dialect == "postgres":
-            # It joins neither by hash nor in full on IS NOT DISTINCT FROM.
-            nulls = [exp.Paren(this=sql.is_null(key)) for key in keys]
-            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
-            fill = sql.text(_fill(pair))
-            keys = [exp.Coalesce(this=key, expressions=[fill.copy()]) for key in keys]
-            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
-        elif plan.dialect == "mysql":
-            tests.append(exp.EQ(this=keys[0], expression=keys[1]))
-        else:
-            tests.append(exp.NullSafeEQ(this=keys[0], expression=keys[1]))
-    return sql.all_of(tests)
+def _key_columns(plan: TablePlan) -> list[KeyColumn]:
+    return [
+        KeyColumn(f"k{index}", _filler_kind(pair), index in plan.required)
+        for index, pair in enumerate(plan.pairs[: plan.keys])
+    ]
 
 
-def _fill(pair: ColumnPair) -> str:
-    """Any value of the key's type, as PostgreSQL reads it from text."""
+def _filler_kind(pair: ColumnPair) -> str:
     cells = pair.cells
-    if cells.family == "float" and cells.a.kind != cells.b.kind:
-        return ""
-    if cells.family == "uuid" and cells.a.kind == cells.b.kind:
-        return "00000000-0000-0000-0000-000000000000"
-    return _FILLS.get(cells.family, "")
-
-
-_FILLS = {
-    "number": "0",
-    "float": "0",
-    "boolean": "false",
-    "date": "2000-01-01",
-    "timestamp": "2000-01-01",
-    "time": "00:00",
-}
+    is_text = cells.family in {"float", "uuid"} and cells.a.kind != cells.b.kind
+    return "text" if is_text else cells.family
 
 
 def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
@@ -293,7 +271,7 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
     alone = exp.Paren(this=sql.any_of(test.copy() for test in tests[:2]))
     columns.append(sql.named(exp.Not(this=alone), "has_both"))
     select = exp.Select(expressions=columns).from_(a, copy=False)
-    same = _same_key(plan, "a", "b")
+    same = same_key(_key_columns(plan), "a", "b", plan.dialect)
     if plan.dialect == "mysql":  # it has no full join
         right = select.copy().join(b.copy(), on=same.copy(), join_type="RIGHT", copy=False)
         right.where(tests[0].copy(), copy=False)
@@ -334,7 +312,13 @@ def _repeated(plan: TablePlan) -> exp.Select:
         listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
         listed += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
         select = exp.Select(expressions=listed).from_(rows, copy=False)
-        selects.append(select.join(_repeats(), on=_same_key(plan, "rows", "repeated"), copy=False))
+        selects.append(
+            select.join(
+                _repeats(),
+                on=same_key(_key_columns(plan), "rows", "repeated", plan.dialect),
+                copy=False,
+            )
+        )
     values: dict[str, exp.Expr] = {"class": _number(DUPLICATE)}
     for name in ("rows_a", "rows_b"):
         total = exp.Sum(this=sql.bare(name))
@@ -353,7 +337,7 @@ def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Sub
     """The rows of a side whose key is not repeated on either side."""
     select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
     side.set("alias", exp.TableAlias(this=sql.name("rows")))
-    same = _same_key(plan, "rows", "repeated")
+    same = same_key(_key_columns(plan), "rows", "repeated", plan.dialect)
     select = select.from_(side, copy=False).join(_repeats(), on=same, join_type="LEFT", copy=False)
     select = select.where(sql.is_null(sql.column("present", "repeated")), copy=False)
     return select.subquery(sql.name(alias), copy=False)

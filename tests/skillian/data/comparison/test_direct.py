@@ -97,12 +97,9 @@ def drawn(chance: random.Random, counts: tuple[int, ...]) -> Rows:
 
 
 def is_direct(result: ComparisonResult) -> bool:
-    return "FULL JOIN" in result.proof.sql and not is_mixed(result)
-
-
-def is_mixed(result: ComparisonResult) -> bool:
-    """Whether the rows of repeated keys were aggregated, and the others joined."""
-    return "repeated_keys" in result.proof.sql
+    """Whether rows were joined, and only the groups of the result were aggregated."""
+    proof = result.proof
+    return not proof.queries and "FULL JOIN" in proof.sql and proof.sql.count("GROUP BY") == 1
 
 
 async def everything(services: DataServices) -> tuple[bool, Mapping[str, Any]]:
@@ -128,14 +125,14 @@ async def no_engine(*_: object) -> None:
     """Replaces `shared_engine`: both sides are staged."""
 
 
-async def unique(*_: object) -> float:
+async def unique(*_: object) -> bool:
     """Replaces the look at some keys: only the proof decides."""
-    return 0
+    return False
 
 
-async def few(*_: object) -> float:
-    """Replaces the look at some keys: it shows some that are repeated."""
-    return differences.FEW
+async def repeated(*_: object) -> bool:
+    """Replaces the look at some keys: both sides are aggregated."""
+    return True
 
 
 @pytest.mark.parametrize("seed", [0, 1])
@@ -153,11 +150,12 @@ async def test_any_pattern_of_repeated_keys_gives_what_aggregated_sides_give(
         assert not was_direct
     _, answers = await everything(opened(a, b))
     assert answers == expected
-    monkeypatch.setattr(differences, "_repeated_share", unique)
+    monkeypatch.setattr(differences, "_repeats", unique)
     was_direct, answers = await everything(opened(a, b))
     assert answers == expected
     assert was_direct == (is_unique(a) and is_unique(b))
-    monkeypatch.setattr(differences, "_repeated_share", few)
+    monkeypatch.setattr(place, "JOINING", ())
+    monkeypatch.setattr(differences, "_repeats", repeated)
     was_direct, answers = await everything(opened(a, b))
     assert answers == expected
     assert not was_direct
@@ -178,18 +176,18 @@ async def test_any_pattern_of_repeated_keys_gives_what_aggregated_sides_give(
 async def test_equal_rows_that_are_repeated_fail_the_proof(
     opened: Open, monkeypatch: pytest.MonkeyPatch, a: Rows, b: Rows
 ) -> None:
-    monkeypatch.setattr(differences, "_repeated_share", unique)
+    monkeypatch.setattr(differences, "_repeats", unique)
     more = ("'p'", "0.5")
     services = opened([(*row, *more) for row in a], [(*row, *more) for row in b])
     result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    assert is_mixed(result)
+    assert not is_direct(result)
     assert (result.summary.rows_a, result.summary.rows_b) == (len(a), len(b))
 
 
 async def test_keys_with_a_null_meet_where_rows_are_joined(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(differences, "_repeated_share", unique)
+    monkeypatch.setattr(differences, "_repeats", unique)
     keys = (("NULL", "'x'"), ("1", "NULL"), ("NULL", "NULL"), ("1", "'x'"))
     rows: Rows = [(*key, "5", "'p'", "0.5") for key in keys]
     services = opened(rows, rows[:3])
@@ -210,7 +208,7 @@ async def test_amounts_of_two_scales_are_compared_as_numbers(opened: Open) -> No
 async def test_a_key_of_many_rows_cannot_multiply_them(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(differences, "_repeated_share", unique)
+    monkeypatch.setattr(differences, "_repeats", unique)
     services = opened([], [])
     for name in ("one", "other"):
         path = services.registry.folder / f"{name}.duckdb"
@@ -218,28 +216,27 @@ async def test_a_key_of_many_rows_cannot_multiply_them(
             # Joined, these would be ten billion rows.
             connection.execute("INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
     result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    assert is_mixed(result)
+    assert not is_direct(result)
     assert result.summary.classes.match == 1
 
 
 @pytest.mark.parametrize(
-    ("rows", "least", "most"),
+    ("rows", "are_repeated"),
     [
-        ("range(5000) r (i)", 0, 0),
-        ("range(5000) r (i), range(2) s (j) WHERE j = 0 OR i = 4000", 0.0003, 0.0005),
-        ("range(50_000) r (i)", 0, 0),
+        ("range(5000) r (i)", False),
+        ("range(5000) r (i), range(2) s (j) WHERE j = 0 OR i = 4000", True),
+        ("range(50_000) r (i)", False),
         ("(SELECT i FROM range(50_000) r (i) UNION ALL SELECT 10 * i FROM range(1000) r (i))",
-         0.15, 0.2),
-        ("(SELECT i FROM range(50_000) r (i) UNION ALL SELECT i FROM range(10_000) r (i))", 1, 1),
-        ("range(9000) r (i), range(3) s (j)", 0.9, 1),
+         True),
+        ("range(9000) r (i), range(3) s (j)", True),
     ],
 )  # fmt: skip
-async def test_the_keys_of_the_first_rows_show_how_many_are_repeated(
-    opened: Open, rows: str, least: float, most: float
+async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
+    opened: Open, rows: str, *, are_repeated: bool
 ) -> None:
     services = opened([], [])
     with duckdb.connect(services.registry.folder / "other.duckdb") as connection:
         connection.execute(f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608 - ours
     question = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
     remembered = services.comparison._cache.get(question.cache_key, CachedComparison)
-    assert least <= await differences._repeated_share(remembered.place) <= most
+    assert await differences._repeats(remembered.place) is are_repeated
