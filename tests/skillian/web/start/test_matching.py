@@ -43,9 +43,9 @@ def test_columns_of_one_name_that_are_parted_are_not_compared() -> None:
 
 def test_the_key_is_switched_column_by_column() -> None:
     matching = Matching(["id", "line"])
-    matching.switch_key(("id",), "line")
+    matching.switch_key(("id",), "line", is_key=True)
     assert chosen(matching) == {"key": ("id", "line")}
-    matching.switch_key(("id", "line"), "id")
+    matching.switch_key(("id", "line"), "id", is_key=False)
     assert chosen(matching) == {"key": ("line",)}
     matching.multiset = True
     assert chosen(matching) == {"multiset": True}
