@@ -15,6 +15,7 @@ from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.query.catalogue import Sample
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
+from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome
@@ -163,15 +164,19 @@ class Comparisons:
         return await explained(self._data.engine, compared, REPORT_DEPTH, _unwatched)
 
     async def preview(
-        self, names: tuple[str, str], owner: str
+        self, question: SavedComparison, owner: str
     ) -> tuple[TablePreview, Sequence[Sample]]:
-        """How two sources of whole rows would be compared, and their first rows."""
-        question = SavedComparison(name="preview", a=names[0], b=names[1])
+        """How whole rows would be compared, and the first rows of both sources."""
         async with self._opened(question, owner) as (data, named):
             samples = [
                 await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
             ]
             return await data.engine.preview(named), samples
+
+    async def tried(self, question: SavedComparison, owner: str) -> TableResult:
+        """What whole rows give if they are compared so; nothing of it is kept."""
+        async with self._opened(question, owner) as (data, named):
+            return await data.tables.compare(named)
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""

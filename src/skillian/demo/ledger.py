@@ -71,7 +71,7 @@ def write_demo(folder: Path) -> Path:
     with duckdb.connect(database) as connection:
         connection.execute(_TABLES)
         connection.execute(_FILL_LEDGER, _columns(map(_as_ledger, ledger)))
-        connection.execute(_FILL_PLANNING, _columns(map(_as_planning, _copied(ledger))))
+        connection.execute(_FILL_PLANNING, _columns(map(_as_planning, copied(ledger))))
     for name in ("sources.yaml", QUESTIONS):
         (folder / name).write_bytes(files("skillian.demo").joinpath(name).read_bytes())
     return folder / "sources.yaml"
@@ -91,7 +91,7 @@ def postings() -> Iterator[Posting]:
                     yield company, period, account, centre, f"{number:010d}", amount
 
 
-def _copied(ledger: list[Posting]) -> Iterator[Posting]:
+def copied(ledger: list[Posting]) -> Iterator[Posting]:
     """Yield the planning copy of the ledger, faults included."""
     rounded = dict(ROUNDED)
     late = _late_documents(ledger)

@@ -15,6 +15,9 @@ from shutil import rmtree
 from time import time
 from typing import Any
 
+from skillian.connectors.files.options import dict_of
+from skillian.uploads.written import in_words
+
 logger = logging.getLogger("skillian")
 
 ABOUT, TABLE = "about.json", "table.parquet"
@@ -35,6 +38,7 @@ class Upload:
         columns: The names and the types of its columns.
         sheets: The names of the sheets of a workbook.
         sheet: The one that is read; empty for another kind of file.
+        written: The options with which it is read, such as `decimal=,`.
         path: The Parquet file with its table.
     """
 
@@ -46,13 +50,16 @@ class Upload:
     columns: tuple[tuple[str, str], ...]
     sheets: tuple[str, ...]
     sheet: str
+    written: str
     path: Path = field(repr=False)
 
     @property
     def note(self) -> str:
-        """What was left out of the table; empty for nothing."""
+        """How the table was read, and what was left out of it; empty for nothing."""
         number = len(self.sheets)
-        return f"Only 1 of {number} sheets is read: {self.sheet}." if number > 1 else ""
+        left_out = f"Only 1 of {number} sheets is read: {self.sheet}." if number > 1 else ""
+        options = {name: values[-1] for name, values in dict_of(self.written).items()}
+        return " ".join(filter(None, (in_words(options), left_out)))
 
 
 @contextmanager
@@ -104,6 +111,7 @@ def read(folder: Path) -> Upload | None:
             columns=columns,
             sheets=sheets,
             sheet=str(about["sheet"]),
+            written=str(about.get("written", "")),
             path=folder / TABLE,
         )
     except OSError:

@@ -31,12 +31,14 @@ class UploadedTable:
         columns: The names and the types of its columns.
         sheets: The names of the sheets of a workbook.
         sheet: The one that is read; empty for another kind of file.
+        written: The options with which it is read, such as `decimal=,`.
     """
 
     rows: int
     columns: tuple[tuple[str, str], ...]
     sheets: tuple[str, ...]
     sheet: str
+    written: str
 
 
 async def read_file(path: Path, target: Path, name: str, options: str = "") -> UploadedTable:
@@ -101,4 +103,5 @@ def _table(output: bytes, path: Path, name: str) -> UploadedTable:
         raise UploadError(f"{name}: {reason}")
     columns = tuple((str(column), str(kind)) for column, kind in read["columns"])
     sheets = tuple(str(sheet) for sheet in read["sheets"])
-    return UploadedTable(int(read["rows"]), columns, sheets, str(read["sheet"]))
+    sheet, written = str(read["sheet"]), str(read["written"])
+    return UploadedTable(int(read["rows"]), columns, sheets, sheet, written)

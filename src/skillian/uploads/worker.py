@@ -40,6 +40,7 @@ from skillian.uploads.limits import (
     UploadError,
 )
 from skillian.uploads.workbooks import PACKED, check_workbook
+from skillian.uploads.written import STATED, is_better, recognised
 
 _NICE = 5
 _LONGEST_NAMES = 1_000_000
@@ -59,8 +60,8 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
         written: The options that say how the file is written, such as `decimal=,`.
 
     Returns:
-        `rows`, `columns` with their types, and the `sheets` of a workbook, of which `sheet` is
-        read.
+        `rows`, `columns` with their types, the `sheets` of a workbook, of which `sheet` is read,
+        and the options with which it is read, `written`.
 
     Raises:
         ToolError: The file cannot be read, or holds too much.
@@ -78,8 +79,14 @@ def read(path: Path, target: Path, written: str) -> dict[str, Any]:
         _check_keys(path)
     elif suffix in KINDS["Parquet"]:
         _check_parquet(path)
+    if suffix in KINDS["CSV"] and not {*dict_of(written)} & STATED:
+        found = asyncio.run(_recognised(path, written))
+        if found:
+            written = "&".join(filter(None, (written, found)))
+            options = read_options(dict_of(written))
     rows, columns = asyncio.run(_convert(path, target, options))
-    return {"rows": rows, "columns": columns, "sheets": sheets, "sheet": options.sheet}
+    about = {"sheets": sheets, "sheet": options.sheet, "written": written}
+    return {"rows": rows, "columns": columns, **about}
 
 
 def _check_width(columns: int) -> None:
@@ -134,6 +141,29 @@ def _check_parquet(path: Path) -> None:
     _check_width(about.num_columns)
     if about.num_rows > MAX_ROWS:
         raise UploadError(f"it has {about.num_rows:,} rows, and a file can have {MAX_ROWS:,}")
+
+
+async def _recognised(path: Path, written: str) -> str:
+    """The options for its numbers and dates, if they read more of its columns."""
+    options = read_options(dict_of(written))
+    before = await _columns(path, options)
+    connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
+    try:
+        found = await recognised(connector, before)
+    finally:
+        await connector.aclose()
+    if not found:
+        return ""
+    after = await _columns(path, read_options(dict_of(f"{written}&{found}")))
+    return found if is_better(before.columns, after.columns) else ""
+
+
+async def _columns(path: Path, options: FileOptions) -> Table:
+    connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
+    try:
+        return _table(await connector.catalog())
+    finally:
+        await connector.aclose()
 
 
 async def _convert(

@@ -29,7 +29,7 @@ from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import TableKey, TableResult
+from skillian.data.tables.results import Proposal, TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
@@ -45,12 +45,18 @@ class TablePreview:
         no_key: Why none were found; empty if they were.
         pairs: The columns that would be compared, in the order of a.
         not_compared: The columns of both sides that would not be.
+        only_a: The columns of a without a counterpart.
+        only_b: The columns of b without a counterpart.
+        proposals: Pairs of these that may be one column each, the most similar first.
     """
 
     key: TableKey | None
     no_key: str
     pairs: tuple[ColumnPair, ...]
     not_compared: tuple[NotCompared, ...]
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    proposals: tuple[Proposal, ...]
 
 
 class KeptRows(Kept):
@@ -230,7 +236,9 @@ class TableEngine:
             key = (await keys_of(question, pairing, sides))[0]
         except InvalidInputError as error:
             refusal = str(error)
-        return TablePreview(key, refusal, pairing.pairs, pairing.not_compared)
+        proposals = await proposed_renames(pairing.only_a, pairing.only_b, sides)
+        columns = pairing.pairs, pairing.not_compared, pairing.only_a, pairing.only_b
+        return TablePreview(key, refusal, *columns, proposals)
 
     async def _bound(self, question: SavedComparison) -> tuple[BoundSource, BoundSource]:
         a, b = await together(self._binder.bind(question.a), self._binder.bind(question.b))

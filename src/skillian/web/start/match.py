@@ -1,0 +1,216 @@
+"""How two files are matched: a line for each column, with its partner, its rule, their effect."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from nicegui import ui
+
+from skillian.data.query.catalogue import Sample
+from skillian.data.schema.diff import distinct_names
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.engine import TablePreview
+from skillian.data.tables.results import TableResult
+from skillian.display import printable
+from skillian.uploads.folders import Upload
+from skillian.web.shell import text
+from skillian.web.shell.elements import Heading
+from skillian.web.shell.rows_table import rows_table
+from skillian.web.start.matching import HINTS, Matching, choices, type_words
+
+NO_PARTNER = ""
+
+
+class MatchView:
+    """The lines; it is built again when other columns are paired.
+
+    Args:
+        files: The two files.
+        preview: How they would be compared.
+        samples: Their first rows.
+        matching: What the reader has chosen, which this changes.
+        match: Called after a change of what is paired, so that this is built again.
+        changed: Called after any other change.
+    """
+
+    def __init__(
+        self,
+        files: tuple[Upload, Upload],
+        preview: TablePreview,
+        samples: Sequence[Sample],
+        matching: Matching,
+        *,
+        match: Callable[[], object],
+        changed: Callable[[], object],
+    ) -> None:
+        self._preview, self._matching = preview, matching
+        self._match, self._changed = match, changed
+        self._columns_b = [name for name, _ in files[1].columns]
+        self._key = matching.key if matching.key is not None else _key(preview)
+        self._effects: dict[str, ui.element] = {}
+        names = distinct_names([file.name for file in files])
+        Heading("How rows and columns are matched", 2)
+        self._key_note()
+        self.effect = ui.element("div").props("role=status").classes("match-effect")
+        with ui.element("ul").classes("match").props('aria-label="Columns"'):
+            for pair in preview.pairs:
+                self._line(pair.a, pair.b, pair)
+            for each in preview.not_compared:
+                self._refused(each.column, each.reason)
+            for name in preview.only_a:
+                self._line(name, NO_PARTNER, None)
+        if preview.only_b:
+            rest = f"Only in {names[1]}: {', '.join(preview.only_b)}"
+            ui.label(printable(rest)).classes("soft small")
+        first = ui.expansion("First rows of both files").classes("full")
+        with first, ui.element("div").classes("preview-sides"):
+            for name, sample in zip(names, samples, strict=True):
+                with ui.element("div").classes("stack"):
+                    Heading(printable(name), 3)
+                    rows_table(sample.rows, sample.types)
+
+    def show_effect(self, result: TableResult) -> None:
+        """Show what a comparison with these choices gives."""
+        rows = result.rows
+        self.effect.clear()
+        with self.effect:
+            parts: list[str] = [text.amount(rows.matched + rows.differing), " rows meet"]
+            for count, words in (
+                (rows.differing, " differ"),
+                (rows.only_in_a, " only in A"),
+                (rows.only_in_b, " only in B"),
+                (rows.duplicate_rows_a + rows.duplicate_rows_b, " with a repeated key"),
+            ):
+                parts += [", ", text.amount(count), words] if count else []
+            text.sentence(*parts, ".")
+        for column in result.columns:
+            room = self._effects.get(column.a)
+            if room is not None:
+                room.clear()
+                with room:
+                    if column.mismatches:
+                        text.sentence("≠ ", text.amount(column.mismatches), " differ")
+                    else:
+                        text.sentence("✓ equal").classes("soft")
+
+    def show_message(self, message: str) -> None:
+        """Show why there is no effect to show."""
+        self.effect.clear()
+        with self.effect:
+            ui.label(printable(message)).classes("soft")
+
+    def _key_note(self) -> None:
+        preview, matching = self._preview, self._matching
+        given = "These columns identify a row." if matching.key else "Choose the key columns."
+        reason = preview.key.reason if preview.key else preview.no_key
+        if matching.multiset:
+            reason = "Rows are compared without a key, with how often each occurs."
+        elif matching.key is not None:
+            reason = given
+        ui.label(printable(reason)).classes("soft small").props["data-testid"] = "key-reason"
+        without = ui.checkbox(
+            "Rows have no key: count how often each occurs", value=matching.multiset
+        )
+        without.on_value_change(lambda event: self._count(is_counted=bool(event.value)))
+
+    def _count(self, *, is_counted: bool) -> None:
+        self._matching.multiset = is_counted
+        self._match()
+
+    def _line(self, a: str, b: str, pair: ColumnPair | None) -> None:
+        matching = self._matching
+        with ui.element("li").classes("match-line"):
+            is_key = pair is not None and not matching.multiset and a in self._key
+            key = ui.switch("Key", value=is_key).props("dense")
+            key.props["aria-label"] = f"{printable(a)} is a key column"
+            key.set_enabled(pair is not None and not matching.multiset)
+            key.on_value_change(lambda event: self._switch(a, is_key=bool(event.value)))
+            with ui.element("div").classes("match-name"):
+                ui.label(printable(a)).classes("file-name")
+                if pair is not None:
+                    _type(pair, 0)
+            with ui.element("div").classes("match-partner"):
+                partner: Any = ui.select(
+                    self._partners(b), value=b, label="Column of B", on_change=self._paired(a)
+                )
+                partner.props("outlined dense").props["aria-label"] = f"Partner of {printable(a)}"
+                reason = matching.proposed.get(a)
+                if reason:
+                    ui.label(printable(f"Proposed: {reason}")).classes("soft small")
+            if pair is None:
+                ui.label("only in A").classes("soft small match-rule")
+                return
+            _type(pair, 1)
+            with ui.element("div").classes("match-rule"):
+                self._rule(pair)
+            self._effects[a] = ui.element("div").classes("small match-result")
+
+    def _refused(self, column: str, reason: str) -> None:
+        with ui.element("li").classes("match-line refused"):
+            ui.label(printable(column)).classes("file-name")
+            ui.label(printable(f"not compared: {reason}")).classes("small fault")
+
+    def _partners(self, own: str) -> dict[str, str]:
+        named = {name: printable(name) for name in self._columns_b}
+        return {NO_PARTNER: "none", **({own: printable(own)} if own else {}), **named}
+
+    def _paired(self, a: str) -> Callable[[Any], None]:
+        def change(event: Any) -> None:
+            self._matching.pair(a, event.value or NO_PARTNER)
+            self._match()
+
+        return change
+
+    def _switch(self, column: str, *, is_key: bool) -> None:
+        self._matching.switch_key(self._key, column, is_key=is_key)
+        self._key = self._matching.key or ()
+        self._changed()
+
+    def _rule(self, pair: ColumnPair) -> None:
+        """The choice of a rule, with its value, if it takes one."""
+        known = choices(pair.cells.family)
+        chosen, stated = self._matching.rule(pair.a)
+        if chosen not in known:
+            chosen, stated = "", ""
+        name = printable(pair.a)
+        rule: Any = ui.select(known, value=chosen, label="Compared")
+        rule.props("outlined dense").props["aria-label"] = f"{name} is compared"
+        value = ui.input("Value", value=stated).props("outlined dense debounce=400")
+        value.props["aria-label"] = f"Value for {name}"
+
+        def update() -> None:
+            has_value = rule.value in HINTS
+            value.set_visibility(has_value)
+            value.props["placeholder"] = HINTS.get(rule.value, "")
+            value.error = None
+            given = (value.value or "").strip() if has_value else ""
+            if has_value and not given:
+                return
+            try:
+                self._matching.set_rule(pair.a, rule.value, given)
+            except ValueError as error:
+                value.error = _first_line(error)
+                return
+            self._changed()
+
+        value.set_visibility(chosen in HINTS)
+        rule.on_value_change(update)
+        value.on_value_change(update)
+
+
+def _type(pair: ColumnPair, side: int) -> None:
+    """The type of a cell in words, and the engine's word for it on demand."""
+    kind = (pair.cells.a, pair.cells.b)[side]
+    label = ui.label(type_words(pair.cells.family)).classes("soft small match-type")
+    label.tooltip(printable(kind.sql))
+
+
+def _key(preview: TablePreview) -> tuple[str, ...]:
+    return preview.key.columns if preview.key else ()
+
+
+def _first_line(error: ValueError) -> str:
+    errors: Callable[[], Sequence[Mapping[str, Any]]] | None = getattr(error, "errors", None)
+    message = str(errors()[0]["msg"]) if errors is not None else str(error)
+    return printable(message.removeprefix("Value error, "))

@@ -1,0 +1,165 @@
+"""Which columns of two files belong together, and when their cells are equal, as chosen so far."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from skillian.data.declare.rules import Family, Rule
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.tables.results import Proposal
+
+IGNORED = "ignore"
+_PERCENT = Decimal(100)
+_WORDS: Mapping[str, str] = {
+    "number": "number",
+    "float": "number",
+    "text": "text",
+    "boolean": "yes or no",
+    "date": "date",
+    "timestamp": "date and time",
+    "time": "time of day",
+    "uuid": "identifier",
+    "json": "JSON",
+    "nested": "list or record",
+    "binary": "bytes",
+}
+_TEXT = {
+    "trim": "without spaces around",
+    "ignore_case": "ignoring case",
+    "trim ignore_case": "without spaces around, ignoring case",
+    "trim collapse_whitespace": "with single spaces",
+    "empty_is_null": "where empty is NULL",
+}
+_NUMBER = {
+    "absolute": "within an amount …",
+    "relative": "within percent …",
+    "round": "rounded to places …",
+}
+_MOMENT = {
+    "precision second": "to the second",
+    "precision minute": "to the minute",
+    "precision day": "to the day",
+    "seconds": "within seconds …",
+    "zone_a": "A's clocks are in zone …",
+    "zone_b": "B's clocks are in zone …",
+}
+_CHOICES: Mapping[Family, Mapping[str, str]] = {
+    "text": _TEXT,
+    "number": _NUMBER,
+    "float": _NUMBER,
+    "timestamp": _MOMENT,
+    "date": {"seconds": _MOMENT["seconds"]},
+}
+HINTS = {
+    "absolute": "0.01",
+    "relative": "1",
+    "round": "2",
+    "seconds": "5",
+    "zone_a": "Europe/Berlin",
+    "zone_b": "Europe/Berlin",
+}
+"""The rules that take a value, and an example of one."""
+
+
+def type_words(family: Family | None) -> str:
+    """What a column holds, in words of people."""
+    return _WORDS.get(family or "", "other")
+
+
+def choices(family: Family) -> dict[str, str]:
+    """The rules for a column, and what each of them says after "Compared"."""
+    return {"": "exactly", **_CHOICES.get(family, {}), IGNORED: "not at all"}
+
+
+class Matching:
+    """What the reader has chosen about two files, on top of what was found.
+
+    Args:
+        by_name: The columns of A that have a partner of the same name.
+
+    Attributes:
+        key: The columns of A that identify a row; None for those that are proposed.
+        multiset: Whether rows are compared without a key.
+        proposed: Why a column of A was paired with another name in B, by its name.
+    """
+
+    def __init__(self, by_name: Iterable[str] = ()) -> None:
+        self._by_name = frozenset(by_name)
+        self.key: tuple[str, ...] | None = None
+        self.multiset = False
+        self.proposed: dict[str, str] = {}
+        self._partners: dict[str, str] = {}
+        self._rules: dict[str, tuple[str, str]] = {}
+
+    def propose(self, proposals: Iterable[Proposal]) -> None:
+        """Pair columns that seem to be the same."""
+        for each in proposals:
+            self._partners[each.a] = each.b
+            self.proposed[each.a] = each.reason
+
+    def pair(self, a: str, b: str) -> None:
+        """Pair a column of A with one of B, which leaves its former partner; empty for none."""
+        for other in [name for name, partner in self._partners.items() if b and partner == b]:
+            self._partners[other] = ""
+        self._partners[a] = b
+        self.proposed.pop(a, None)
+
+    def switch_key(self, shown: Sequence[str], column: str, *, is_key: bool) -> None:
+        """Add a column to the key that is shown, or remove it."""
+        others = tuple(name for name in shown if name != column)
+        self.key = (*others, column) if is_key else others
+
+    def rule(self, column: str) -> tuple[str, str]:
+        """The rule of a column, and its value."""
+        return self._rules.get(column, ("", ""))
+
+    def set_rule(self, column: str, choice: str, value: str = "") -> None:
+        """Choose a rule.
+
+        Raises:
+            ValueError: The value is not one that the rule takes; with the reason.
+        """
+        if choice not in {"", IGNORED}:
+            _rule(choice, value)
+        self._rules[column] = (choice, value)
+
+    def question(self, a: str, b: str) -> SavedComparison:
+        """The comparison of these two sources."""
+        ignored = [name for name, (choice, _) in self._rules.items() if choice == IGNORED]
+        # Another column without a partner is only in A, which the result says.
+        ignored += [
+            name
+            for name, partner in self._partners.items()
+            if not partner and name in self._by_name
+        ]
+        rules = {
+            name: _rule(*chosen)
+            for name, chosen in self._rules.items()
+            if chosen[0] not in {"", IGNORED} and name not in ignored
+        }
+        pairs = {name: partner for name, partner in self._partners.items() if partner}
+        fields: dict[str, Any] = {
+            "map": {name: partner for name, partner in pairs.items() if name not in ignored},
+            "ignore": tuple(dict.fromkeys(ignored)),
+            "rules": {"columns": rules} if rules else None,
+            "key": () if self.multiset else self.key,
+            "multiset": self.multiset,
+        }
+        stated = {name: value for name, value in fields.items() if value}
+        return SavedComparison.model_validate({"name": "comparison", "a": a, "b": b, **stated})
+
+
+def _rule(choice: str, value: str) -> dict[str, object]:
+    """The fields of a `Rule`; raises `ValueError`."""
+    name, *more = choice.split()
+    if choice.startswith("precision"):
+        return {"precision": more[0]}
+    if name not in HINTS:
+        return dict.fromkeys((name, *more), True)
+    try:
+        stated: object = Decimal(value) / _PERCENT if name == "relative" else value
+        return Rule.model_validate({name: stated}).model_dump(exclude_none=True)
+    except InvalidOperation:
+        raise ValueError(f"{value!r} is not a number") from None

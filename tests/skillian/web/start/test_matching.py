@@ -1,0 +1,98 @@
+"""The choices about two files become the fields of a comparison."""
+
+import pytest
+
+from skillian.data.tables.results import Proposal
+from skillian.web.start.matching import IGNORED, Matching, choices
+
+A, B = "upload:a", "upload:b"
+
+
+def chosen(matching: Matching) -> dict[str, object]:
+    question = matching.question(A, B)
+    assert (question.a, question.b) == (A, B)
+    return question.model_dump(exclude_defaults=True, exclude={"name", "a", "b"})
+
+
+def test_nothing_chosen_is_what_is_found_by_the_engine() -> None:
+    assert chosen(Matching(["id"])) == {}
+
+
+def test_proposed_pairs_are_mapped_until_the_reader_parts_them() -> None:
+    matching = Matching(["id"])
+    matching.propose([Proposal("nr", "no", "alike"), Proposal("x", "y", "alike")])
+    assert chosen(matching) == {"map": {"nr": "no", "x": "y"}}
+    matching.pair("x", "")
+    assert chosen(matching) == {"map": {"nr": "no"}}
+    assert matching.proposed == {"nr": "alike"}
+
+
+def test_a_partner_leaves_its_former_column() -> None:
+    matching = Matching(["name"])
+    matching.propose([Proposal("kunde", "customer", "alike")])
+    matching.pair("name", "customer")
+    assert chosen(matching) == {"map": {"name": "customer"}}
+
+
+def test_columns_of_one_name_that_are_parted_are_not_compared() -> None:
+    matching = Matching(["id", "note"])
+    matching.set_rule("note", "trim")
+    matching.pair("note", "")
+    assert chosen(matching) == {"ignore": ("note",)}
+
+
+def test_the_key_is_switched_column_by_column() -> None:
+    matching = Matching(["id", "line"])
+    matching.switch_key(("id",), "line", is_key=True)
+    assert chosen(matching) == {"key": ("id", "line")}
+    matching.switch_key(("id", "line"), "id", is_key=False)
+    assert chosen(matching) == {"key": ("line",)}
+    matching.multiset = True
+    assert chosen(matching) == {"multiset": True}
+
+
+@pytest.mark.parametrize(
+    ("choice", "value", "rule"),
+    [
+        ("trim", "", {"trim": True}),
+        ("trim ignore_case", "", {"trim": True, "ignore_case": True}),
+        ("precision minute", "", {"precision": "minute"}),
+        ("zone_b", "Europe/Berlin", {"zone_b": "Europe/Berlin"}),
+        ("round", "2", {"round": 2}),
+    ],
+)
+def test_a_choice_is_a_rule_of_its_column(choice: str, value: str, rule: dict[str, object]) -> None:
+    matching = Matching(["x"])
+    matching.set_rule("x", choice, value)
+    assert chosen(matching) == {"rules": {"columns": {"x": rule}}}
+    matching.set_rule("x", "")
+    assert chosen(matching) == {}
+    matching.set_rule("x", IGNORED)
+    assert chosen(matching) == {"ignore": ("x",)}
+
+
+def test_percent_is_a_share() -> None:
+    matching = Matching(["x"])
+    matching.set_rule("x", "relative", "2.5")
+    assert str(matching.question(A, B).rules.columns["x"].relative) == "0.025"
+
+
+@pytest.mark.parametrize(
+    ("choice", "value"),
+    [("absolute", "much"), ("absolute", "-1"), ("relative", ""), ("zone_a", "Mars/Olympus")],
+)
+def test_a_value_that_is_none_is_refused_and_nothing_is_chosen(choice: str, value: str) -> None:
+    matching = Matching(["x"])
+    with pytest.raises(ValueError):  # noqa: PT011 - the message is Pydantic's or decimal's
+        matching.set_rule("x", choice, value)
+    assert chosen(matching) == {}
+
+
+def test_each_choice_of_each_type_is_a_rule_for_it() -> None:
+    values = {"absolute": "1", "relative": "1", "round": "1", "seconds": "1"}
+    for family in ("text", "number", "float", "timestamp", "date", "boolean"):
+        for choice in choices(family):
+            matching = Matching(["x"])
+            matching.set_rule("x", choice, values.get(choice, "UTC"))
+            for rule in matching.question(A, B).rules.columns.values():
+                assert rule.within(family) == rule
