@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from skillian.data.declare.rules import Rules
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.sql.values import jsonable
+
+
+def _plain(value: object) -> object:
+    """A field of a question for JSON; of rules, what they state."""
+    if isinstance(value, Rules):
+        return _plain(value.model_dump(exclude_defaults=True, exclude_none=True))
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, object]", value)
+        return {name: _plain(each) for name, each in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast("Sequence[object]", value)]
+    return jsonable(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +33,11 @@ class ProvedRule:
         explained: How many differences are gone with it.
         matched: How many rows match with this option and those of the rules before.
         total: How many rows of a were compared with them.
+        about: What it does, as the sentence begins.
+        differences: How many differences there were without it.
+        columns: The columns that it is about; or `only in a`, `only in b`.
+        kinds: What it consists of: parts of a rule such as `factor`; `map`; `filter`.
+        changes: The fields of the question with this rule and those before, where they are others.
     """
 
     sentence: str
@@ -22,6 +45,15 @@ class ProvedRule:
     explained: int
     matched: int
     total: int
+    about: str = ""
+    differences: int = 0
+    columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    def applied(self, question: SavedComparison) -> SavedComparison:
+        """The question that was explained, with this rule and those before."""
+        return question.model_copy(update=dict(self.changes))
 
     def to_dict(self) -> dict[str, object]:
         """The rule for JSON."""
@@ -29,8 +61,10 @@ class ProvedRule:
             "sentence": self.sentence,
             "option": self.option,
             "explained": self.explained,
+            "differences": self.differences,
             "matched": self.matched,
             "total": self.total,
+            "changes": {name: _plain(value) for name, value in self.changes.items()},
         }
 
 
