@@ -9,6 +9,7 @@ from typing import Any, cast
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.results import TableResult
 
 
 def _plain(value: object) -> object:
@@ -66,6 +67,15 @@ class ProvedRule:
             "total": self.total,
             "changes": {name: _plain(value) for name, value in self.changes.items()},
         }
+
+
+def unexplained(result: TableResult) -> str:
+    """Why there is no rule for a comparison, in words."""
+    if result.rows.are_equal:
+        return "All rows match, so there is nothing to explain."
+    if not result.key.columns:
+        return "Rows that are compared without a key are not explained; name a key."
+    return "No rule that was tried explains the differences."
 
 
 @dataclass(frozen=True, slots=True)
