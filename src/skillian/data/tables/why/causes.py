@@ -280,21 +280,16 @@ class _CauseSearch:
 
     def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
-        matched, total = after.rows.matched, after.rows.rows_a
-        sentence = (
-            f"{cause.about} explains {gone:,} of {count:,} differences; with"
-            f" `{' '.join(self._options)}`, {matched:,} of {total:,} rows match."
-        )
         self._question = cause.applied(self._question)
         self._proved.append(
             ProvedRule(
-                sentence=sentence,
-                option=cause.option,
-                explained=gone,
-                matched=matched,
-                total=total,
                 about=cause.about,
+                option=cause.option,
+                options=" ".join(self._options),
+                explained=gone,
                 differences=count,
+                matched=after.rows.matched,
+                total=after.rows.rows_a,
                 columns=cause.columns,
                 kinds=cause.kinds,
                 changes=self._changes(),

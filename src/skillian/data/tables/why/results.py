@@ -29,28 +29,43 @@ class ProvedRule:
     """An option with which fewer rows differ, as a comparison with it has shown.
 
     Attributes:
-        sentence: What explains the differences, in words.
+        about: What it does, as its sentence begins.
         option: The option to add to the command line.
+        options: This option and those of the rules before.
         explained: How many differences are gone with it.
-        matched: How many rows match with this option and those of the rules before.
-        total: How many rows of a were compared with them.
-        about: What it does, as the sentence begins.
         differences: How many differences there were without it.
+        matched: How many rows match with all of these options.
+        total: How many rows of a were compared with them.
         columns: The columns that it is about; or `only in a`, `only in b`.
         kinds: What it consists of: parts of a rule such as `factor`; `map`; `filter`.
         changes: The fields of the question with this rule and those before, where they are others.
     """
 
-    sentence: str
+    about: str
     option: str
+    options: str
     explained: int
+    differences: int
     matched: int
     total: int
-    about: str = ""
-    differences: int = 0
     columns: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What explains the differences, in words: before the options, these, and after them."""
+        return (
+            f"{self.about} explains {self.explained:,} of {self.differences:,} differences; with ",
+            self.options,
+            f", {self.matched:,} of {self.total:,} rows match.",
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What explains the differences, in words."""
+        before, options, after = self.parts
+        return f"{before}`{options}`{after}"
 
     def applied(self, question: SavedComparison) -> SavedComparison:
         """The question that was explained, with this rule and those before."""
