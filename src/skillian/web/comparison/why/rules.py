@@ -75,7 +75,7 @@ class _Rules:
         Heading("Why they differ")
         if not why.rules:
             ui.label(unexplained(result)).classes("why-sentence")
-        with ui.element("ol").classes("rules stack"):
+        with ui.element("ol").classes("tree stack"):
             for number, rule in enumerate(why.rules):
                 with ui.element("li").classes("stack"):
                     self._rule(rule, question, is_first=not number)
