@@ -21,7 +21,7 @@ from skillian.api.openapi import document
 from skillian.api.problems import install
 from skillian.api.protocols import ag_ui, openai
 from skillian.api.protocols.mcp_http import add_mcp, open_mcp
-from skillian.api.routes import about, chat, comparisons, runs, saved, sessions, uploads
+from skillian.api.routes import about, chat, comparisons, runs, saved, sessions, uploads, why
 from skillian.api.runs import Runs
 from skillian.api.saved import SavedComparisons
 from skillian.api.service import OpenTurns, Service
@@ -53,6 +53,7 @@ ROUTERS: tuple[APIRouter, ...] = (
     chat.router,
     sessions.router,
     comparisons.router,
+    why.router,
     runs.router,
     saved.router,
     uploads.router,

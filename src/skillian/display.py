@@ -52,7 +52,7 @@ def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
         console.print(
             printable(f"{result['type']}: {result['message']}"), style="red", markup=False
         )
-    elif tool == "compare_sources":
+    elif tool == "compare_sources" and "top_differences" in result:
         show_differences(console, result)
     elif tool == "query_source":
         show_rows(console, result["columns"], result["rows"])
@@ -62,7 +62,7 @@ def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
             show_rows(console, side["columns"], side["rows"])
     elif tool == "run_python":
         _show_code_result(console, result)
-    elif tool == "explain_difference":
+    elif tool in {"compare_sources", "explain_difference"}:
         for sentence in result["interpretation"]:
             console.print(printable(sentence), markup=False, soft_wrap=True)
 

@@ -50,3 +50,9 @@ def test_what_would_turn_the_order_of_letters_round_is_escaped() -> None:
     assert printable("\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd") == (
         "\u0645\u0631\u062d\u0628\u0627 \u05e9\u05dc\u05d5\u05dd"
     )
+
+
+def test_a_comparison_of_rows_is_shown_in_words() -> None:
+    assert "1 row differs" in shown(
+        "compare_sources", kind="rows", interpretation=["1 row differs"]
+    )

@@ -9,6 +9,7 @@ from time import monotonic
 from typing import Any
 
 from skillian.api.problems import ProblemError
+from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine, Result
@@ -16,6 +17,8 @@ from skillian.data.query.catalogue import Sample
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.results import TableResult
+from skillian.data.tables.why.causes import Report
+from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome
@@ -155,6 +158,26 @@ class Comparisons:
         if again["cache_key"] != key:
             raise _unknown()
         return self._data.engine.remembered(key)
+
+    async def why(
+        self, key: str, owner: str = "", report: Report | None = None
+    ) -> Why | Explanation:
+        """What explains the rows that differ, or who carries the gap of measures.
+
+        Args:
+            key: The cache key of the comparison.
+            owner: Who asks.
+            report: Gets what is tried.
+
+        Raises:
+            ProblemError: As `recall`.
+            ToolError: The rows that differ are not kept, or a database refuses.
+        """
+        result = await self.recall(key, owner)
+        if not isinstance(result, TableResult):
+            return await self._data.comparison.explain(key)
+        async with self._engine(await self.question(key, owner), owner) as (engine, _):
+            return await engine.why(key, report)
 
     async def report(self, key: str, owner: str = "") -> Outcome:
         """The content of a report on a comparison that is kept; raises as `recall` does."""

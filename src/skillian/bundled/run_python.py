@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import aclosing
 from decimal import Decimal
 from importlib.util import find_spec
 from typing import Any
@@ -16,8 +17,10 @@ from skillian.data.comparison.engine import DIFFERENT, MeasureEngine
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
+from skillian.data.engine import ComparisonEngine
 from skillian.data.for_models import refuse_hidden
 from skillian.data.services import DataServices
+from skillian.data.tables.results import TableResult
 from skillian.errors import UnavailableError, missing_extra
 from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
@@ -26,15 +29,17 @@ pa: Any = pyarrow  # it has no types
 
 LONGEST_CODE = 20_000
 MOST_GROUPS = 10_000
+_WHOLE = pa.decimal128(38, 0)
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
     "Run Python in a sandbox: no network, no files but its own. `comparison` is a pandas data frame"
     " of the groups that differ in the last comparison: its dimensions, status, rows_a, rows_b, and"
     " for a measure such as amount: amount_a, amount_b, amount_gap, amount_absolute_diff,"
-    " amount_percentage_diff, as exact Decimals. `summary` is a dict. What is printed, the value of"
-    " the last expression (a data frame as a table) and matplotlib figures come back. Variables"
-    " live on."
+    " amount_percentage_diff, as exact Decimals. Of whole rows it holds those that differ: class,"
+    " differing (the names of columns), 'rows a', 'rows b', the key, and for a column such as city:"
+    " 'city a', 'city b'. `summary` is a dict. What is printed, the value of the last expression (a"
+    " data frame as a table) and matplotlib figures come back. Variables live on."
 )
 
 
@@ -97,14 +102,35 @@ class RunPython:
         key = cache_key or self._last_comparison()
         if key is None or key == sandbox.comparison:
             return
-        engine = self._services.comparison
-        result = engine.remembered(key)
+        result = self._services.engine.public(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        measures = [measure.name for measure in result.summary.measures]
-        rows, total = await read_groups(engine, key)
-        sandbox.executor.inject("comparison", make_frame(result.proof.align_on, measures, rows))
-        sandbox.executor.inject("summary", make_summary(result, len(rows), total))
+        if isinstance(result, TableResult):
+            frame, summary = await _rows_injected(self._services.engine, result)
+        else:
+            frame, summary = await _groups_injected(self._services.comparison, result)
+        sandbox.executor.inject("comparison", frame)
+        sandbox.executor.inject("summary", summary)
         sandbox.comparison = key
+
+
+async def _groups_injected(
+    engine: MeasureEngine, result: ComparisonResult
+) -> tuple[Any, dict[str, Any]]:
+    """The frame and the summary of a comparison of measures."""
+    measures = [measure.name for measure in result.summary.measures]
+    rows, total = await read_groups(engine, result.cache_key)
+    frame = make_frame(result.proof.align_on, measures, rows)
+    return frame, make_summary(result, len(rows), total)
+
+
+async def _rows_injected(
+    engine: ComparisonEngine, result: TableResult
+) -> tuple[Any, dict[str, Any]]:
+    """The frame and the summary of a comparison of whole rows."""
+    async with aclosing(engine.batches(result.cache_key, Page((), limit=MOST_GROUPS))) as batches:
+        frame = make_row_frame([batch async for batch in batches])
+    total = (await engine.rows(result.cache_key, Page((), limit=1))).total
+    return frame, make_row_summary(result, len(frame), total)
 
 
 def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:
@@ -163,6 +189,30 @@ def make_summary(result: ComparisonResult, count: int, total: int) -> dict[str, 
         **result.summary.to_dict(),
         "groups_that_differ": total,
         "groups_in_comparison": count,
+    }
+
+
+def make_row_frame(batches: Sequence[Any]) -> Any:
+    """The rows that differ as an Arrow table; integers with a NULL become Decimals as well."""
+    table = pa.Table.from_batches(batches)
+    columns = [
+        column.cast(_WHOLE) if pa.types.is_integer(column.type) and column.null_count else column
+        for column in table.columns
+    ]
+    return pa.table(columns, names=table.column_names)
+
+
+def make_row_summary(result: TableResult, count: int, total: int) -> dict[str, Any]:
+    """The summary of the result, and how many rows the frame holds."""
+    return {
+        "source_a": result.source_a,
+        "source_b": result.source_b,
+        "cache_key": result.cache_key,
+        "key": list(result.key.columns),
+        "rows": result.rows.to_dict(),
+        "mismatches": {each.a: each.mismatches for each in result.columns if each.mismatches},
+        "rows_that_differ": total,
+        "rows_in_comparison": count,
     }
 
 

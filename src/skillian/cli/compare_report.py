@@ -242,9 +242,9 @@ def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:
 
 def _why(outcome: Compared) -> Iterator[str]:
     """What explains the rows that differ, if that was asked."""
-    if outcome.why is not None and outcome.result.unmatched(minor=True):
+    if outcome.reasons:
         yield "\nWhy\n"
-        yield from outcome.why.sentences or ("No rule that was tried explains the differences.",)
+        yield from outcome.reasons
 
 
 def _standing(outcome: Compared) -> Iterator[str]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from contextlib import aclosing, asynccontextmanager
+from functools import partial
 from typing import cast
 from uuid import uuid4
 
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.data.comparison.cache import Kept, Memory
+from skillian.data.comparison.cache import Kept, Memory, unknown
 from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
@@ -18,10 +19,11 @@ from skillian.data.comparison.rows import ComparisonRows, PageRow, group_batches
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
+from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
 from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
 from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.causes import why
+from skillian.data.tables.why.causes import Report, why
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 
@@ -51,6 +53,7 @@ class ComparisonEngine:
         self._memory = memory
         self.measures = MeasureEngine(registry, binder, memory, top)
         self.tables = TableEngine(binder, memory, top, private=private)
+        self._explaining: SingleFlight[Why] = SingleFlight()
 
     async def compare(
         self,
@@ -103,6 +106,13 @@ class ComparisonEngine:
         kept = self._memory.cache.get(cache_key, Kept)
         return cast("CachedComparison | KeptRows", kept).result
 
+    def public(self, cache_key: str) -> Result:
+        """The result of a comparison that anybody may know; raises `InvalidInputError`."""
+        result = self.remembered(cache_key)
+        if not self.is_public(cache_key):
+            raise unknown(cache_key)
+        return result
+
     def is_public(self, cache_key: str) -> bool:
         """Whether a comparison is kept that anybody may know."""
         kept = self._memory.cache.find(cache_key, Kept)
@@ -131,14 +141,29 @@ class ComparisonEngine:
         found = await rows.page(page)
         return ComparisonRows(cache_key, page.statuses, page.offset, await rows.count(page), found)
 
-    async def why(self, cache_key: str) -> Why:
+    async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.
+
+        It is kept with the comparison; simultaneous requests share the work.
+
+        Args:
+            cache_key: The comparison.
+            report: Gets what is tried.
 
         Raises:
             ToolError: The comparison has expired or is one of measures, or a database refuses.
         """
         kept = self._memory.cache.get(cache_key, KeptRows)
-        return await why(self.tables, kept.question, kept.result, _rows_of(kept))
+        if kept.why is None:
+            work = partial(self._why, cache_key, kept, report)
+            kept.why = await self._explaining.run(cache_key, work)
+        return kept.why
+
+    async def _why(self, cache_key: str, kept: KeptRows, report: Report | None) -> Why:
+        with self._memory.cache.holding(cache_key):
+            found = await why(self.tables, kept.question, kept.result, _rows_of(kept), report)
+        await self._memory.drop_evicted()
+        return found
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.

@@ -17,17 +17,21 @@ from skillian.data.comparison.explain.explanation import (
 )
 from skillian.data.comparison.interpretation import interpret
 from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import ComparisonRows, PageRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.differing import DifferingRow
 from skillian.data.tables.results import Samples, TableResult
 from skillian.data.tables.sentences import in_words
+from skillian.data.tables.why.results import Why, unexplained
 from skillian.errors import InvalidInputError, UnavailableError
 
 BREAKDOWNS = 6
 MEMBERS = 5
+FACTS = 10
 LONGEST_TEXT = 200
 
 
@@ -41,6 +45,13 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     if result.schema is not None and result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
+
+
+def scope_of_result(result: ComparisonResult | TableResult) -> list[str]:
+    """What a comparison covers, in parts."""
+    if isinstance(result, TableResult):
+        return rows_scope(result)
+    return comparison_scope(result)
 
 
 def comparison_scope(result: ComparisonResult) -> list[str]:
@@ -117,6 +128,39 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
         **{name: whole[name] for name in ("not_compared", "proposals")},
         "samples": _cut(whole["samples"]),
         "interpretation": [brief_value(sentence) for sentence in result.sentences],
+        "cache_key": result.cache_key,
+    }
+
+
+def brief_page(page: ComparisonRows[PageRow]) -> dict[str, Any]:
+    """A page of groups, or of rows: of rows that differ only the cells that do."""
+    rows = [
+        _brief_row(each) if isinstance(each, DifferingRow) else each.to_dict() for each in page.rows
+    ]
+    return {**page.to_dict(), "rows": rows}
+
+
+def _brief_row(row: DifferingRow) -> dict[str, Any]:
+    whole, is_pair = _cut(row.to_dict()), row.status == "differing"
+    cells = {
+        name: {"a": cell["a"], "b": cell["b"]}
+        for name, cell in whole["cells"].items()
+        if cell["differs"] or not is_pair
+    }
+    return {**whole, "cells": cells}
+
+
+def brief_why(result: TableResult, why: Why) -> dict[str, Any]:
+    """The proved rules; `changes` are arguments of compare_sources that apply them."""
+    facts = [fact.to_dict() for fact in why.facts[:FACTS]]
+    sentences = [*(rule.sentence for rule in why.rules), *(each.sentence for each in why.facts)]
+    return {
+        "kind": "rows",
+        "cache_key": result.cache_key,
+        "rules": [rule.to_dict() for rule in why.rules],
+        "facts": _cut(facts),
+        "interpretation": [brief_value(each) for each in sentences[: len(why.rules) + FACTS]]
+        or [unexplained(result)],
     }
 
 
@@ -256,6 +300,33 @@ def rows_counts(result: TableResult) -> dict[str, object]:
             if column.mismatches
         ],
         "interpretation": list(in_words(bare)),
+        "cache_key": result.cache_key,
+    }
+
+
+def why_counts(result: TableResult, why: Why) -> dict[str, object]:
+    """The kinds and the counts of the proved rules, without any value."""
+    sentences = [
+        f"A rule ({', '.join(rule.kinds)}) for {' and '.join(rule.columns)} explains"
+        f" {rule.explained:,} of {rule.differences:,} differences; with the rules so far,"
+        f" {rule.matched:,} of {rule.total:,} rows match."
+        for rule in why.rules
+    ]
+    return {
+        "kind": "rows",
+        "cache_key": result.cache_key,
+        "rules": [
+            {
+                "columns": list(rule.columns),
+                "kinds": list(rule.kinds),
+                "explained": rule.explained,
+                "differences": rule.differences,
+                "matched": rule.matched,
+                "total": rule.total,
+            }
+            for rule in why.rules
+        ],
+        "interpretation": sentences or [unexplained(result)],
     }
 
 

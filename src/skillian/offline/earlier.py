@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 from tinyagent import Message, ToolCall
@@ -22,6 +22,11 @@ class PastComparison:
     arguments: Mapping[str, Any]
     cache_key: str
     keys: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether it compared whole rows."""
+        return not self.arguments.get("measures")
 
     @property
     def sources(self) -> tuple[str, str]:
@@ -71,7 +76,9 @@ def _with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[st
         key = _CACHE_KEY.findall(text)
         if not key:
             return earlier
-        comparison = PastComparison(call.arguments, key[-1], _keys(text, result, "top_differences"))
+        comparison = PastComparison(call.arguments, key[-1])
+        if not comparison.is_of_rows:
+            comparison = replace(comparison, keys=_keys(text, result, "top_differences"))
         return Earlier(call, comparison, None, comparison.sources)
     if call.name == QUERY and "source" in call.arguments:
         return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))

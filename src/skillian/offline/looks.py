@@ -12,6 +12,11 @@ from skillian.offline.vocabulary import Vocabulary
 _PAGE = 20
 _MOST_ROWS = 100
 _CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
+_OF_ROWS = {
+    "major_diff": "differing",
+    "missing_in_a": "only_in_b",
+    "missing_in_b": "only_in_a",
+}
 
 
 def wanted_look(reading: Reading) -> str:
@@ -41,9 +46,11 @@ def look_into(look: str, reading: Reading, earlier: Earlier, vocabulary: Vocabul
         raise UnclearError(f"The last comparison has no {said}; compare again with it first.")
     if look == "explain":
         finer = [*reading.breakdown, *reading.members]
+        if finer and known.is_of_rows:
+            raise UnclearError("The last comparison is of whole rows, which have no breakdown.")
         more = {"dimensions": finer} if finer else {}
         return PlannedCall("explain_difference", {"cache_key": known.cache_key, **more})
-    if look == "drill":
+    if look == "drill" and not known.is_of_rows:
         return _drill(reading, known)
     return _rows(reading, known, earlier)
 
@@ -101,6 +108,8 @@ def _rows(reading: Reading, known: PastComparison, earlier: Earlier) -> PlannedC
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
     if "missing" in reading.says:
         status += _missing(reading, known.sources)
+    if known.is_of_rows:
+        status = [_of_rows(each) for each in status]
     arguments: dict[str, Any] = {"cache_key": known.cache_key}
     if status:
         arguments["status"] = status[0] if len(status) == 1 else status
@@ -109,6 +118,13 @@ def _rows(reading: Reading, known: PastComparison, earlier: Earlier) -> PlannedC
     if reading.direction == "least":
         raise UnclearError("Groups are listed with the largest difference first.")
     return PlannedCall(ROWS, arguments)
+
+
+def _of_rows(status: str) -> str:
+    """The class of rows for a class of groups."""
+    if status not in _OF_ROWS:
+        raise UnclearError("The last comparison is of whole rows, which either match or differ.")
+    return _OF_ROWS[status]
 
 
 def _missing(reading: Reading, sources: tuple[str, str]) -> list[str]:

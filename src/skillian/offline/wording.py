@@ -98,12 +98,13 @@ def _groups(result: Mapping[str, Any]) -> str:
     classes = ", ".join(result["statuses"])
     rows: Sequence[Mapping[str, Any]] = result["rows"]
     if not rows:
-        return f"There is no group of these classes: {classes}."
-    lines = [f"Groups of these classes: {classes}. Total: {result['total']}."]
+        return f"There is nothing of these classes: {classes}."
+    what = "Groups" if "measures" in rows[0] else "Rows"
+    lines = [f"{what} of these classes: {classes}. Total: {result['total']}."]
     for row in rows[:_SHOWN]:
         values = "; ".join(
             f"{name} {_shown(each['a'])} and {_shown(each['b'])}"
-            for name, each in row["measures"].items()
+            for name, each in row.get("measures", row.get("cells", {})).items()
         )
         lines.append(f"- {_pairs(row['key'].items())}: {row['status']}, {values}")
     return "\n".join([*lines, *_more(len(rows) > _SHOWN)])

@@ -37,6 +37,7 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     result = outcome.result
     if isinstance(result, TableResult):
         yield from _rows(result)
+        yield from _why(outcome)
     else:
         yield from _groups(result, outcome)
 
@@ -94,6 +95,20 @@ def _rows(result: TableResult) -> Iterator[str]:
                 for column, (a, b) in row.cells.items()
             ),
         )
+
+
+def _why(outcome: Compared) -> Iterator[str]:
+    """What explains the rows that differ; the options are code to copy."""
+    if outcome.why is None or not outcome.reasons:
+        return
+    yield "### Why"
+    yield ""
+    for rule in outcome.why.rules:
+        before, options, after = rule.parts
+        yield f"- {_plain(before)}{_code(options)}{_plain(after)}"
+    for sentence in outcome.reasons[len(outcome.why.rules) :]:
+        yield f"- {_plain(sentence)}"
+    yield ""
 
 
 def _value(value: str | None) -> str:

@@ -9,7 +9,8 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import Result
 from skillian.data.schema.diff import SchemaDifference
-from skillian.data.tables.why.results import Why
+from skillian.data.tables.results import TableResult
+from skillian.data.tables.why.results import Why, unexplained
 from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -73,6 +74,15 @@ class Compared:
         schema = self.schema_sentences if self.result.measures else ()  # rows tell of them
         explanation = self.explanation.sentences if self.explanation else ()
         return (*found, *schema, *explanation)
+
+    @property
+    def reasons(self) -> tuple[str, ...]:
+        """What explains the rows that differ, in words, if that was asked and rows differ."""
+        if self.why is None or not isinstance(self.result, TableResult):
+            return ()
+        if not self.result.unmatched(minor=True):
+            return ()
+        return self.why.sentences or (unexplained(self.result),)
 
     @property
     def verdict(self) -> Verdict:

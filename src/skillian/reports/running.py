@@ -134,7 +134,7 @@ async def explained(
     if isinstance(result, TableResult):
         if depth.why:
             report("looking for what explains the rows that differ")
-            compared = replace(compared, why=await engine.why(result.cache_key))
+            compared = replace(compared, why=await engine.why(result.cache_key, report))
         return compared
     start, key, measures = monotonic(), result.cache_key, engine.measures
     explanation: Explanation | None = None

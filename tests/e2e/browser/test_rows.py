@@ -23,7 +23,7 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
     differing = page.get_by_role("region", name="Rows that differ").get_by_role("row")
     expect(differing.filter(has_text="112,50")).to_contain_text("≠ 112,50 → 112,51")
     expect(differing.filter(has_text="<img src=x")).to_have_count(1)
-    expect(page.get_by_role("tab")).to_have_text(["Differences", "Columns", "Rows", "SQL"])
+    expect(page.get_by_role("tab")).to_have_text(["Differences", "Columns", "Rows", "Why", "SQL"])
     expect(page.locator("main img")).to_have_count(0)
     assert_fits(page)
     page.get_by_role("tab", name="Rows").click()

@@ -193,6 +193,30 @@ def test_two_sources_are_compared_with_one_click(server: Serving, visit: Visit) 
     expect(page.get_by_role("heading", name="fi_reporting and bpc_reporting")).to_be_visible()
 
 
+def test_a_rule_that_explains_the_differences_is_applied_with_one_click(
+    server: Serving, visit: Visit
+) -> None:
+    page = visit(f"{server.url}/ui/start")
+    for name, end in (("shop.csv", ""), ("erp.csv", "  ")):
+        rows = "".join(f"{number},Order {number}{end}\n" for number in range(1, 41))
+        drop(page, [(name, f"id,name\n{rows}".encode())])
+        expect(page.get_by_role("list", name="Uploaded files")).to_contain_text(name)
+    preview = page.get_by_role("region", name="Preview")
+    preview.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_test_id("verdict")).to_contain_text("40 rows differ")
+    first = page.url
+    page.get_by_role("tab", name="Why").click()
+    why = page.get_by_role("region", name="Why they differ")
+    expect(why).to_contain_text("explains 40 of 40 differences; with this rule 40 of 40 rows match")
+    expect(why).to_contain_text("--rule name:trim")
+    assert faults(page) == []
+    assert_fits(page)
+    why.get_by_role("button", name="Apply").click()
+    expect(page).not_to_have_url(first)
+    expect(page.get_by_test_id("verdict")).to_contain_text("All 40 rows match")
+    expect(page.get_by_role("list", name="Scope")).to_contain_text("name trimmed")
+
+
 def test_another_key_sees_no_file(locked: Serving, visit: Visit) -> None:
     one, other = [visit(f"{locked.url}/", excuse=REFUSED) for _ in KEYS]
     for page, key in ((one, KEYS[0]), (other, KEYS[1])):

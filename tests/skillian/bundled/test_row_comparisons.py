@@ -10,9 +10,11 @@ from typing import Any
 import duckdb
 import pytest
 
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.skills.loader import BUNDLED, load_skill
+from skillian.skills.skill import in_session
 
 Call = Callable[..., Awaitable[dict[str, Any]]]
 
@@ -45,14 +47,12 @@ def folder(tmp_path: Path) -> Path:
 
 async def _calls(path: Path) -> AsyncIterator[Call]:
     async with DataServices(SourceRegistry.load(path)) as services:
-        [tool] = [
-            tool
-            for tool in load_skill(BUNDLED / "data-analyst", services).tools
-            if tool.name == "compare_sources"
-        ]
+        tools = {tool.name: tool for tool in load_skill(BUNDLED / "data-analyst", services).tools}
 
-        async def call(**arguments: Any) -> dict[str, Any]:
-            read: dict[str, Any] = json.loads(json.dumps(await tool.aexecute(**arguments)))
+        async def call(name: str = "compare_sources", **arguments: Any) -> dict[str, Any]:
+            with in_session("s"):
+                result = await tools[name].aexecute(**arguments)
+            read: dict[str, Any] = json.loads(json.dumps(result, allow_nan=False))
             return read
 
         yield call
@@ -147,3 +147,127 @@ async def test_long_texts_are_cut(folder: Path, call: Call) -> None:
     with duckdb.connect(str(folder / "books.duckdb")) as connection:
         connection.execute("UPDATE copy SET name = repeat('x', 100000)")
     assert len(json.dumps(await call(**BOTH))) < 5000
+
+
+@pytest.fixture
+def blanks(folder: Path) -> None:
+    """Forty names, of which all have a blank after them in the copy, and ages times 12."""
+    with duckdb.connect(str(folder / "books.duckdb")) as connection:
+        connection.execute(
+            "CREATE OR REPLACE TABLE staff AS SELECT i AS id, 'Aurelia ' || i AS name, i + 20 AS"
+            " age, i % 2 = 0 AS active, DATE '2024-01-01' + i::INTEGER AS born,"
+            " TIMESTAMPTZ '2024-01-01 00:00:00+00' AS seen FROM range(1, 41) t(i)"
+        )
+        connection.execute(
+            "CREATE OR REPLACE TABLE copy AS SELECT * REPLACE (name || '  ' AS name,"
+            " age * 4321 AS age) FROM staff WHERE id < 40"
+        )
+
+
+async def test_rows_that_differ_are_paged_by_their_key(call: Call) -> None:
+    key = (await call(**BOTH))["cache_key"]
+    result = await call("get_comparison_rows", cache_key=key)
+    assert (result["total"], [row["status"] for row in result["rows"]]) == (
+        2,
+        ["differing", "only_in_a"],
+    )
+    first, second = result["rows"]
+    assert first["cells"] == {"name": {"a": "Aurelia", "b": "Boris"}, "age": {"a": 30, "b": 777}}
+    assert second["cells"]["name"] == {"a": "Bo", "b": None}
+    assert result["scope"][1] == "whole rows"
+    only = await call("get_comparison_rows", cache_key=key, status="only_in_a")
+    assert [row["key"] for row in only["rows"]] == [{"id": 2}]
+    refused = await call("get_comparison_rows", cache_key=key, status="major_diff")
+    assert "only_in_a" in refused["message"]
+
+
+async def test_a_page_shows_only_cells_that_differ(blanks: None, call: Call) -> None:
+    key = (await call(**BOTH))["cache_key"]
+    [row] = (await call("get_comparison_rows", cache_key=key, limit=1))["rows"]
+    assert set(row["cells"]) == {"name", "age"}
+
+
+async def test_rules_that_explain_rows_can_be_applied(blanks: None, call: Call) -> None:
+    compared = await call(**BOTH)
+    why = await call("explain_difference", cache_key=compared["cache_key"])
+    assert {rule["option"] for rule in why["rules"]} == {
+        "--rule name:trim",
+        "--rule age:factor=4321",
+    }
+    assert len(why["interpretation"]) == 2
+    assert why["scope"] == compared["scope"]
+    last = why["rules"][-1]
+    again = await call(**BOTH, **last["changes"])
+    assert (again["rows"]["matched"], again["rows"]["a"]) == (last["matched"], last["total"])
+    assert (again["rows"]["differing"], again["rows"]["only_in_a"]) == (0, 1)
+
+
+async def test_rows_without_a_common_cause_are_not_explained(call: Call) -> None:
+    for changes, words in (
+        ({}, "No rule"),
+        ({"multiset": True}, "without a key"),
+        ({"filters": {"id": 3}}, "nothing to explain"),
+    ):
+        key = (await call(**BOTH, **changes))["cache_key"]
+        why = await call("explain_difference", cache_key=key)
+        assert why["rules"] == []
+        assert words in why["interpretation"][0]
+
+
+async def test_tools_for_measures_say_that_rows_need_another_one(call: Call) -> None:
+    key = (await call(**BOTH))["cache_key"]
+    for name, more in (
+        ("drill_down", {"key": {"id": 1}}),
+        ("explain_difference", {"dimensions": ["id"]}),
+    ):
+        refused = await call(name, cache_key=key, **more)
+        assert refused["error"] is True
+        assert "get_comparison_rows" in refused["message"]
+
+
+async def test_code_has_the_rows_that_differ(blanks: None, call: Call) -> None:
+    compared = await call(**BOTH)
+    code = (
+        "first = comparison.iloc[0]\n"
+        "print(len(comparison), summary['rows_that_differ'], first['differing'],"
+        " first['age b'] - first['age a'], comparison['age b'].iloc[-1])\n"
+        "int((comparison['class'] == 'differs').sum())"
+    )
+    result = await call("run_python", code=code)
+    assert result["code_error"] is None
+    assert result["output"] == "40 40 name, age 90720 None\n"
+    assert result["value"] == "39"
+    assert result["comparison"] == compared["cache_key"]
+
+
+async def test_of_hidden_values_rows_are_refused_and_rules_only_counted(
+    blanks: None, hidden: Call
+) -> None:
+    key = (await hidden(**BOTH))["cache_key"]
+    for name, more in (("get_comparison_rows", {}), ("run_python", {"code": "comparison"})):
+        refused = await hidden(name, cache_key=key, **more)
+        assert refused["error"] is True
+        assert "hidden" in refused["message"]
+    why = await hidden("explain_difference", cache_key=key)
+    assert {(*rule["columns"], *rule["kinds"], rule["explained"]) for rule in why["rules"]} == {
+        ("name", "trim", 39),
+        ("age", "factor", 39),
+    }
+    assert not [secret for secret in SECRETS if secret in json.dumps(why)]
+
+
+async def test_a_private_comparison_is_unknown_to_the_tools(folder: Path) -> None:
+    registry = SourceRegistry.load(folder / "shown.yaml")
+    question = SavedComparison.model_validate({"name": "x", "a": "staff", "b": "copy"})
+    async with DataServices(registry) as services, DataServices(registry, services.memory) as own:
+        key = (await own.engine.compare(question)).cache_key
+        tools = {tool.name: tool for tool in load_skill(BUNDLED / "data-analyst", services).tools}
+        for name, more in (
+            ("get_comparison_rows", {}),
+            ("explain_difference", {}),
+            ("drill_down", {"key": {"id": 1}}),
+            ("run_python", {"code": "comparison"}),
+        ):
+            refused = json.dumps(await tools[name].aexecute(cache_key=key, **more))
+            assert "is unknown or has expired" in refused
+            assert "Aurelia" not in refused

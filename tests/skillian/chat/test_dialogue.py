@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from skillian.chat.agent import Agent, AgentResponse, Conversation
@@ -134,3 +135,31 @@ async def test_pages_classes_and_changes(sources: Path) -> None:
     assert made[3].arguments["filters"] == {"company": "1002"}
     assert made[4].arguments["source_a"] == "bpc_reporting"
     assert all("error" not in json.loads(call.result) for call in made)
+
+
+async def test_whole_rows_are_looked_into_as_groups_are(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "orders.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE shop AS SELECT i AS id, 'Order ' || i AS name FROM range(1, 41) t(i)"
+        )
+        connection.execute(
+            "CREATE TABLE erp AS SELECT * REPLACE (name || ' ' AS name) FROM shop WHERE id < 40"
+        )
+    (tmp_path / "sources.yaml").write_text(
+        "connections: {main: duckdb:///orders.duckdb}\nsources:\n"
+        "  shop: {connection: main, table: shop, dimensions: {id: {column: id}}, measures: {}}\n"
+        "  erp: {connection: main, table: erp, dimensions: {id: {column: id}}, measures: {}}\n"
+    )
+    questions = ("Compare shop and erp", "why?", "What is only in shop?", "show the rows behind it")
+    async with open_agent(tmp_path / "sources.yaml", None) as agent:
+        responses = await talk(agent, questions)
+    compared, why, only, rows = (response.tool_calls_made[-1] for response in responses)
+    assert json.loads(compared.result)["kind"] == "rows"
+    assert "name (trimmed) explains 39 of 39 differences" in responses[1].content
+    assert why.tool == "explain_difference"
+    assert only.arguments["status"] == "only_in_a"
+    assert "- id: 40: only_in_a" in responses[2].content
+    assert (rows.tool, json.loads(rows.result)["total"]) == ("get_comparison_rows", 40)
+    for question, response in zip(questions, responses, strict=True):
+        results = [call.result for call in response.tool_calls_made]
+        assert check_answer(response.content, results, question).unverified == ()

@@ -49,8 +49,8 @@ def outcomes_of(sources: Path, *comparisons: SavedComparison) -> tuple[Outcome, 
     """Run the comparisons with as much detail as a report can have."""
 
     async def work() -> tuple[Outcome, ...]:
-        async with open_engine(SourceRegistry.load(sources), 10) as engine:
-            return await run_all(engine, comparisons, Depth(1000, 20), lambda *_: None)
+        async with open_engine(SourceRegistry.load(sources), 10, keep_rows=True) as engine:
+            return await run_all(engine, comparisons, Depth(1000, 20, why=True), lambda *_: None)
 
     # In a thread, because a browser test may run an event loop in this one.
     with ThreadPoolExecutor(1) as thread:

@@ -53,3 +53,43 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     name = "<h1>hostile</h1> & @all"
     comparison = comparison_of(name=name, a="<b>a</b>", b="b", measures=["v", "n"])
     return outcomes_of(folder / "sources.yaml", comparison)[0]
+
+
+ORDERS = """
+connections: {main: duckdb:///orders.duckdb}
+sources:
+  shop: {connection: main, table: shop, dimensions: {id: {column: id}}, measures: {}}
+  erp: {connection: main, table: erp, dimensions: {id: {column: id}}, measures: {}}
+"""
+
+
+@pytest.fixture(scope="session")
+def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, ...]:
+    """Whole rows whose names have blanks after them in b and whose nets are in cents; one row."""
+    folder = tmp_path_factory.mktemp("orders")
+    with duckdb.connect(folder / "orders.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE shop AS SELECT i AS id, 'Order ' || i AS name,"
+            " (i * 1.25)::DECIMAL(12, 2) AS net FROM range(1, 41) t(i)"
+        )
+        connection.execute(
+            "CREATE TABLE erp AS SELECT * REPLACE (name || ' ' AS name, net * 100 AS net) FROM shop"
+        )
+    path = folder / "sources.yaml"
+    path.write_text(ORDERS, encoding="utf-8")
+    asked = {"a": "shop", "b": "erp", "measures": ()}
+    return outcomes_of(
+        path, comparison_of(**asked), comparison_of(**asked, filters={"id": 1}, key=["id"])
+    )
+
+
+@pytest.fixture
+def explained(orders: tuple[Outcome, ...]) -> Outcome:
+    """Whole rows with proved rules."""
+    return orders[0]
+
+
+@pytest.fixture
+def unexplained(orders: tuple[Outcome, ...]) -> Outcome:
+    """A row that differs without a rule."""
+    return orders[1]

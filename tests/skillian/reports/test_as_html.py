@@ -119,3 +119,11 @@ def test_a_limit_that_is_not_set_is_not_shown(close: Outcome) -> None:
 def test_the_script_stays_small() -> None:
     [script] = re.findall(r"<script>(.*?)</script>", write_html([]), re.DOTALL)
     assert script.count("\n") < 150
+
+
+def test_proved_rules_are_options_to_copy(explained: Outcome, unexplained: Outcome) -> None:
+    page = write_html([explained])
+    assert "with <code>--rule name:trim --rule net:factor=100</code>, 40 of 40 rows match." in page
+    read = Reader(page)
+    assert (read.open, read.tags - ALLOWED) == ([], set())
+    assert "No rule that was tried explains the differences." in write_html([unexplained])

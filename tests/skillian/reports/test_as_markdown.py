@@ -55,3 +55,10 @@ def test_a_key_is_shown_unchanged_in_one_cell(hostile: Outcome) -> None:
     for key in HOSTILE[:4]:
         quoted = escape(key).replace("&#x27;", "'")
         assert f"<code>{quoted}</code>" in shown
+
+
+def test_proved_rules_are_options_to_copy(explained: Outcome, unexplained: Outcome) -> None:
+    shown = html(explained)
+    assert "<h3>Why</h3>" in shown
+    assert "with <code>--rule name:trim --rule net:factor=100</code>, 40 of 40 rows match." in shown
+    assert "No rule that was tried explains the differences." in html(unexplained)

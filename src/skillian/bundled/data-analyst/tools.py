@@ -5,7 +5,8 @@ Results are bounded: long texts are cut, and long lists are paged.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated, Any
@@ -20,27 +21,32 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import Result
 from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
     brief_measures,
+    brief_page,
     brief_row_comparison,
     brief_rows,
     brief_side,
     brief_value,
+    brief_why,
     comparison_counts,
-    comparison_scope,
     explanation_shares,
     hidden_among,
     query_scope,
     refuse_hidden,
     refuse_undeclared,
     rows_counts,
-    rows_scope,
+    scope_of_result,
+    why_counts,
 )
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
+from skillian.data.tables.differing import RowClass
+from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
@@ -79,6 +85,7 @@ class QuerySourceInput(Input):
     limit: int = Field(50, ge=1, le=1000, description="The maximum number of rows.")
 
 
+_OF_WHOLE_ROWS = "this comparison is of whole rows, whose cells get_comparison_rows gives"
 _OF_ROWS = ("key", "ignore", "columns", "map", "rules", "multiset")
 _RULES = {"type": "object"}  # the description says what is in it, in far fewer words
 
@@ -142,7 +149,9 @@ class ExplainDifferenceInput(ComparisonInput):
     """The arguments of `explain_difference`."""
 
     dimensions: list[str] | None = Field(
-        None, description="More dimensions to break the gap down by; see `unused_dimensions`."
+        None,
+        description="Of measures: more dimensions to break the gap down by; see"
+        " `unused_dimensions`.",
     )
 
 
@@ -156,11 +165,13 @@ class DrillDownInput(ComparisonInput):
 class GetComparisonRowsInput(ComparisonInput):
     """The arguments of `get_comparison_rows`."""
 
-    status: list[Status] | Status | None = Field(
-        None, description="The classes to return; leave out for all that differ."
+    status: list[Status | RowClass] | Status | RowClass | None = Field(
+        None,
+        description="The classes to return; leave out for all that differ. Of whole rows:"
+        " differing, only_in_a, only_in_b, duplicate; the others are of groups.",
     )
-    offset: int = Field(0, ge=0, description="How many groups to skip.")
-    limit: int = Field(20, ge=1, le=100, description="The maximum number of groups.")
+    offset: int = Field(0, ge=0, description="How many groups or rows to skip.")
+    limit: int = Field(20, ge=1, le=100, description="The maximum number of groups or rows.")
 
 
 class DataAnalyst:
@@ -212,62 +223,60 @@ class DataAnalyst:
     async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
         """The number of groups or rows in each class, and what differs."""
         hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
-        try:
+        with _without_values(hidden):
             question = _question(arguments)
             if question.is_of_rows:
                 refuse_undeclared(self._services.registry, hidden, question.filters)
-                rows = await self._services.tables.compare(question)
-                brief = rows_counts(rows) if hidden else brief_row_comparison(rows)
-                return {**brief, "scope": rows_scope(rows)}
-            result = await self._services.comparison.compare(question)
-        except NamesValuesError as error:
-            raise InvalidInputError(error.without_values) if hidden else error from None
-        except QueryError:
-            if hidden:  # the message of the database may contain a value
-                names = " and ".join(hidden)
-                raise QueryError(
-                    f"the statement failed; the values of {names} are hidden from language models,"
-                    " so ask a person to run `skillian compare`, which gives the reason"
-                ) from None
-            raise
+            result = await self._services.engine.compare(question)
         if session_id():
             self._last_keys[session_id()] = result.cache_key
-        brief = comparison_counts(result) if hidden else brief_comparison(result)
-        return {**brief, "scope": comparison_scope(result)}
+        if isinstance(result, TableResult):
+            brief = rows_counts(result) if hidden else brief_row_comparison(result)
+        else:
+            brief = comparison_counts(result) if hidden else brief_comparison(result)
+        return {**brief, "scope": scope_of_result(result)}
 
     async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
-        """Which members of which dimensions carry the gap."""
-        hidden = hidden_among(self._services.registry, self._compared(arguments))
-        explanation = await self._services.comparison.explain(
-            arguments.cache_key, arguments.dimensions
-        )
-        brief = explanation_shares(explanation) if hidden else brief_explanation(explanation)
-        return {**brief, "scope": self._scope(arguments)}
+        """Which members of which dimensions carry the gap; of rows, which rules explain it."""
+        result = self._result(arguments)
+        hidden = hidden_among(self._services.registry, (result.source_a, result.source_b))
+        key, engine = arguments.cache_key, self._services.engine
+        with _without_values(hidden):
+            if isinstance(result, TableResult):
+                if arguments.dimensions:
+                    raise InvalidInputError(f"`dimensions` are for measures; {_OF_WHOLE_ROWS}")
+                why = await engine.why(key)
+                brief = why_counts(result, why) if hidden else brief_why(result, why)
+            else:
+                explanation = await engine.measures.explain(key, arguments.dimensions)
+                shown = explanation_shares if hidden else brief_explanation
+                brief = shown(explanation)
+        return {**brief, "scope": scope_of_result(result)}
 
     async def drill_down(self, arguments: DrillDownInput) -> Mapping[str, Any]:
         """The rows behind one group, both sides."""
-        refuse_hidden(self._services.registry, self._compared(arguments))
+        result = self._result(arguments)
+        refuse_hidden(self._services.registry, (result.source_a, result.source_b))
+        if isinstance(result, TableResult):
+            raise InvalidInputError(f"drill_down needs groups of measures; {_OF_WHOLE_ROWS}")
         rows = await self._services.comparison.drill_down(
             arguments.cache_key, arguments.key, arguments.limit
         )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}
-        return {"key": arguments.key, **sides, "scope": self._scope(arguments)}
+        return {"key": arguments.key, **sides, "scope": scope_of_result(result)}
 
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
-        """A page of a comparison's groups."""
-        refuse_hidden(self._services.registry, self._compared(arguments))
+        """A page of a comparison's groups, or of its rows that differ."""
+        result = self._result(arguments)
+        refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         status = arguments.status
         statuses = (status,) if isinstance(status, str) else tuple(status or ())
         page = Page(statuses, arguments.offset, arguments.limit)
         rows = await self._services.engine.rows(arguments.cache_key, page)
-        return {**rows.to_dict(), "scope": self._scope(arguments)}
+        return {**brief_page(rows), "scope": scope_of_result(result)}
 
-    def _scope(self, arguments: ComparisonInput) -> list[str]:
-        return comparison_scope(self._services.comparison.remembered(arguments.cache_key))
-
-    def _compared(self, arguments: ComparisonInput) -> tuple[str, str]:
-        result = self._services.comparison.remembered(arguments.cache_key)
-        return result.source_a, result.source_b
+    def _result(self, arguments: ComparisonInput) -> Result:
+        return self._services.engine.public(arguments.cache_key)
 
     def _summary(self, info: SourceInfo) -> dict[str, Any]:
         hidden = bool(hidden_among(self._services.registry, [info.name]))
@@ -292,6 +301,23 @@ class DataAnalyst:
         samples = [brief_value(value) for value in values[:SAMPLES]]
         complete = info.values is not None and len(values) <= SAMPLES
         return {**result, "values": samples, "more_values": not complete}
+
+
+@contextmanager
+def _without_values(hidden: Sequence[str]) -> Generator[None]:
+    """Keep the values of hidden sources out of errors."""
+    try:
+        yield
+    except NamesValuesError as error:
+        raise InvalidInputError(error.without_values) if hidden else error from None
+    except QueryError:
+        if hidden:  # the message of the database may contain a value
+            names = " and ".join(hidden)
+            raise QueryError(
+                f"the statement failed; the values of {names} are hidden from language models,"
+                " so ask a person to run `skillian compare`, which gives the reason"
+            ) from None
+        raise
 
 
 def _question(arguments: CompareSourcesInput) -> SavedComparison:
@@ -347,19 +373,21 @@ def tools(services: DataServices) -> list[SkillTool]:
         read_only(
             "explain_difference",
             "Find which members of which dimensions carry the gap of a comparison, with their"
-            " shares; the smallest explanation first.",
+            " shares; the smallest explanation first. Of whole rows: which rules explain the"
+            " differences, each proved by comparing again.",
             ExplainDifferenceInput,
             analyst.explain_difference,
         ),
         read_only(
             "drill_down",
-            "Show the rows behind one group of a comparison, on both sides.",
+            "Show the rows behind one group of a comparison of measures, on both sides.",
             DrillDownInput,
             analyst.drill_down,
         ),
         read_only(
             "get_comparison_rows",
-            "Page through the groups of a comparison, the largest difference first.",
+            "Page through the groups of a comparison, the largest difference first, or through its"
+            " whole rows that differ.",
             GetComparisonRowsInput,
             analyst.get_comparison_rows,
         ),

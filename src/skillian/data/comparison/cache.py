@@ -60,6 +60,13 @@ class Kept:
 K = TypeVar("K", bound=Kept)
 
 
+def unknown(key: str) -> InvalidInputError:
+    """The error for a comparison that is not kept, or that the caller may not know."""
+    return InvalidInputError(
+        f"the comparison {quoted(key[:12])} is unknown or has expired; compare the sources again"
+    )
+
+
 class ComparisonCache:
     """Holds comparisons by cache key.
 
@@ -92,10 +99,7 @@ class ComparisonCache:
         """The comparison of this key and kind; raises `InvalidInputError` if there is none."""
         comparison = self.find(key, Kept) or self._held(key)
         if comparison is None:
-            raise InvalidInputError(
-                f"the comparison {quoted(key[:12])} is unknown or has expired; compare the sources"
-                " again"
-            )
+            raise unknown(key)
         if not isinstance(comparison, kind):
             raise InvalidInputError(f"this needs a comparison of {kind.subject}")
         return comparison

@@ -31,6 +31,7 @@ from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import Proposal, TableKey, TableResult
 from skillian.data.tables.sentences import in_words, notes_on
+from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
@@ -68,6 +69,9 @@ class KeptRows(Kept):
         rows: The rows.
         table_bytes: What they take.
         private: As of `Kept`.
+
+    Attributes:
+        why: What explains the rows, once that was asked.
     """
 
     subject = "whole rows"
@@ -85,6 +89,7 @@ class KeptRows(Kept):
         super().__init__(question, result, tables, table_bytes, private=private)
         self.result = result
         self.rows = rows
+        self.why: Why | None = None
 
 
 class TableEngine:

@@ -67,19 +67,20 @@ def show_statements(service: Service, result: Any) -> None:
     data = _as_mapping(result)
     if isinstance(data.get("sql"), str):
         _statement("SQL", data["sql"])
-    elif isinstance(data.get("cache_key"), str) and "top_differences" in data:
+    elif isinstance(data.get("cache_key"), str) and {"top_differences", "samples"} & data.keys():
         room = ui.element("div").classes("stack")
         start_task(_show_comparison_sql(service, data["cache_key"]), "SQL", room)
 
 
 async def _show_comparison_sql(service: Service, key: str) -> None:
     try:
-        proof = (await service.comparisons.find(key))["proof"]
+        result = await service.comparisons.find(key)
     except (SkillianError, ProblemError):
         return  # the comparison is no longer in the cache
-    _statement("SQL", proof["sql"])
+    proof, is_of_rows = result["proof"], result["kind"] == "rows"
+    _statement("SQL", proof["statement" if is_of_rows else "sql"])
     for name, query in proof["queries"].items():
-        _statement(f"SQL in {name}", query["sql"])
+        _statement(f"SQL in {name}", query if is_of_rows else query["sql"])
 
 
 def _statement(title: str, sql: str) -> None:

@@ -57,12 +57,19 @@ class TurnView:
         session_id: The session of the turn.
         started: The event `turn_started`.
         actions: What the buttons do.
+        owner: Who reads it.
     """
 
     def __init__(
-        self, service: Service, session_id: str, started: TurnEvent, actions: Actions
+        self,
+        service: Service,
+        session_id: str,
+        started: TurnEvent,
+        actions: Actions,
+        owner: str = "",
     ) -> None:
         self._service = service
+        self._owner = owner
         self._actions = actions
         self._question = str(started.data["message"])
         self._direct = direct_call(self._question)
@@ -233,7 +240,9 @@ class TurnView:
                 ui.link("Timeline", self._timeline).classes("small")
             if self._compared is not None:
                 key, result = self._compared
-                self._comparison = ComparisonCard(self._service, key, result, self._said)
+                self._comparison = ComparisonCard(
+                    self._service, key, result, self._said, self._owner
+                )
 
 
 class PendingQuestion:
@@ -289,10 +298,14 @@ class ComparisonCard:
         key: The key of the comparison.
         result: The result of the tool call that made it.
         said: The answer.
+        owner: Who reads it.
     """
 
-    def __init__(self, service: Service, key: str, result: dict[str, Any], said: str) -> None:
+    def __init__(
+        self, service: Service, key: str, result: dict[str, Any], said: str, owner: str = ""
+    ) -> None:
         self._service = service
+        self._owner = owner
         self._key = key
         self._said = said
         title = f"{result['source_a']} and {result['source_b']}"
@@ -319,5 +332,7 @@ class ComparisonCard:
         self._button.props(f"aria-expanded={'true' if is_open else 'false'}")
         if is_open and not self._is_filled:
             self._is_filled = True
-            work = comparison_view(self._service, self._key, level=2, said=self._said)
+            work = comparison_view(
+                self._service, self._key, level=2, owner=self._owner, said=self._said
+            )
             start_task(work, "comparison", self._room)

@@ -161,7 +161,9 @@ class ChatView:
             self._running.add(event.turn)
             self._drop_pending(str(event.data["message"]))
             with self._transcript:
-                view = TurnView(self._service, self._session(), event, self._actions)
+                view = TurnView(
+                    self._service, self._session(), event, self._actions, self._visit.owner
+                )
             self._turns[event.turn] = view
             self._scroll_to_newest()
         turn = self._turns.get(event.turn)

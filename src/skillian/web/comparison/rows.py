@@ -36,6 +36,8 @@ from skillian.web.shell import text
 RowsResult = Mapping[str, Any]
 """A `TableResult` as JSON."""
 
+Panel = Callable[[RowsResult], object]
+
 _PAIRS = 3
 _NAMES = 20
 _RULES = 3
@@ -44,13 +46,16 @@ _MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
-def rows_view(result: RowsResult, level: Literal[1, 2], said: str = "") -> None:
+def rows_view(
+    result: RowsResult, level: Literal[1, 2], said: str = "", why: Panel | None = None
+) -> None:
     """Show a comparison of whole rows.
 
     Args:
         result: The comparison.
         level: The level of its heading: 1 if the comparison has the page to itself.
         said: A text next to it, whose sentences are not repeated.
+        why: Explains the rows that differ.
     """
     verdict = _verdict(result)
     verdict.show(level, said)
@@ -67,8 +72,11 @@ def rows_view(result: RowsResult, level: Literal[1, 2], said: str = "") -> None:
                             " ",
                             text.amount(counts[name]),
                         )
+    tabs = [*PANELS]
+    if why is not None:
+        tabs.insert(-1, ("Why", _has_keyed_rows, why))
     panels: dict[str, Callable[[], object]] = {
-        name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
+        name: partial(panel, result) for name, has_content, panel in tabs if has_content(result)
     }
     Tabs("The result", panels)
 
@@ -316,7 +324,11 @@ def _has_rows(result: RowsResult) -> bool:
     return bool(_unequal(result))
 
 
-PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Callable[[RowsResult], None]]] = (
+def _has_keyed_rows(result: RowsResult) -> bool:
+    return _has_rows(result) and bool(result["key"]["columns"])
+
+
+PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Panel]] = (
     ("Differences", lambda result: bool(result["samples"]["differing"]), _differences),
     ("Columns", lambda result: bool(result["columns"] and result["key"]["columns"]), _columns),
     ("Schema", _has_schema, _schema),

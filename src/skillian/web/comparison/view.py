@@ -15,17 +15,19 @@ from skillian.errors import InvalidInputError, ToolError
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
 from skillian.web.comparison.drill_down import rows_panel
-from skillian.web.comparison.explanation import explanation_panel
 from skillian.web.comparison.grid import grid_panel
-from skillian.web.comparison.heat_map import heat_map_panel
 from skillian.web.comparison.measures import measures_panel, verdict_on
 from skillian.web.comparison.rows import RowsResult, rows_view
 from skillian.web.comparison.schema import schema_panel
 from skillian.web.comparison.sql import sql_panel
 from skillian.web.comparison.status_bar import StatusBar
 from skillian.web.comparison.tabs import Tabs
+from skillian.web.comparison.why.explanation import explanation_panel
+from skillian.web.comparison.why.heat_map import heat_map_panel
+from skillian.web.comparison.why.rules import rules_panel
 from skillian.web.shell.activity import loading
 from skillian.web.shell.elements import Heading
+from skillian.web.shell.frame import Visit
 
 DIFFERENCES = (StatusBar, grid_panel, differences_chart)
 """What the first tab shows, from top to bottom."""
@@ -64,7 +66,8 @@ async def comparison_view(
             if isinstance(result, ComparisonResult):
                 _build(ComparisonContext(service, result), level, said)
             else:
-                rows_view(result, level, said)
+                why = partial(rules_panel, Visit(service, owner, None))
+                rows_view(result, level, said, why)
     return True
 
 

@@ -93,7 +93,7 @@ async def test_another_key_sees_neither_files_nor_results(serve: Serve, tmp_path
         status, refused = await compared(server, *names, headers=other)
         assert (status, refused["code"]) == (404, "upload_not_found")
         key = result["cache_key"]
-        ends = ("", "/report.html", "/report.json", "/rows", "/rows.parquet")
+        ends = ("", "/report.html", "/report.json", "/rows", "/rows.parquet", "/why")
         paths = [f"/uploads/{a['id']}"] + [f"/comparisons/{key}{end}" for end in ends]
         for path in paths:
             async with server.get(path, headers=other) as hidden:

@@ -63,6 +63,17 @@ async def test_a_card_opens_to_arguments_sql_and_result(service: Service) -> Non
         assert "<b>" not in html(user)
 
 
+async def test_a_comparison_of_rows_has_its_sql_too(customers: Service) -> None:
+    options = {"a": "customers", "b": "customers_copy", "measures": (), "key": ["id"]}
+    result = await customers.comparisons.find(await compared(customers, **options))
+    result = {name: value for name, value in result.items() if name != "proof"}
+    async with card(customers, {"tool": "compare_sources", "args": {}}) as (user, made):
+        made.finish(finished(result))
+        open_card(user)
+        await sees(user, "SQL")
+        assert '<span class="k">WITH</span>' in html(user)
+
+
 @pytest.mark.parametrize(
     ("result", "is_error"),
     [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -30,10 +30,18 @@ _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
 _CLASSES = ("only in a", "only in b")
+_APPLIED = ("key", "map", "filters", "rules")
+
+Report = Callable[[str], object]
+"""Gets the current activity."""
 
 
 async def why(
-    engine: TableEngine, question: SavedComparison, result: TableResult, rows: DifferingRows
+    engine: TableEngine,
+    question: SavedComparison,
+    result: TableResult,
+    rows: DifferingRows,
+    report: Report | None = None,
 ) -> Why:
     """What explains the rows that differ; each rule is proved by another comparison.
 
@@ -42,14 +50,18 @@ async def why(
         question: What was compared.
         result: Its result.
         rows: Its rows that differ, with all of their cells.
+        report: Gets what is tried.
 
     Raises:
         ToolError: The rows that differ cannot be read.
     """
-    if not rows.plan.keys:
+    if not rows.plan.keys or result.rows.are_equal:
         return Why()
-    asked = question.model_copy(update={"key": result.key.columns})
-    return await _CauseSearch(engine, asked, result, rows).run()
+    return await _CauseSearch(engine, question, result, rows, report or _ignored).run()
+
+
+def _ignored(_doing: str) -> None:
+    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +76,13 @@ class _Cause:
     mapping: Mapping[str, str] = field(default_factory=dict[str, str])
     filters: Mapping[str, Any] = field(default_factory=dict[str, Any])
     facts: tuple[Fact, ...] = ()
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """What it consists of, without any value."""
+        parts = (each.model_dump(exclude_none=True) for each in self.rules.values())
+        others = {"map": self.mapping, "filter": self.filters}
+        return (*(name for each in parts for name in each), *(n for n, v in others.items() if v))
 
     def applied(self, question: SavedComparison) -> SavedComparison:
         """The question with this cause."""
@@ -87,9 +106,12 @@ class _CauseSearch:
         question: SavedComparison,
         result: TableResult,
         rows: DifferingRows,
+        report: Report,
     ) -> None:
         self._engine = engine
-        self._question = question
+        self._asked = question
+        self._question = question.model_copy(update={"key": result.key.columns})
+        self._report = report
         self._result = result
         self._rows = rows
         self._reruns = 0
@@ -250,6 +272,7 @@ class _CauseSearch:
         if self._reruns >= _RERUNS:
             return None
         self._reruns += 1
+        self._report(f"comparing again with {cause.option}")
         try:
             return await self._engine.compare(cause.applied(self._question))
         except ToolError:
@@ -257,15 +280,31 @@ class _CauseSearch:
 
     def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
-        matched, total = after.rows.matched, after.rows.rows_a
-        sentence = (
-            f"{cause.about} explains {gone:,} of {count:,} differences; with"
-            f" `{' '.join(self._options)}`, {matched:,} of {total:,} rows match."
-        )
-        self._proved.append(ProvedRule(sentence, cause.option, gone, matched, total))
-        self._facts += cause.facts
         self._question = cause.applied(self._question)
+        self._proved.append(
+            ProvedRule(
+                about=cause.about,
+                option=cause.option,
+                options=" ".join(self._options),
+                explained=gone,
+                differences=count,
+                matched=after.rows.matched,
+                total=after.rows.rows_a,
+                columns=cause.columns,
+                kinds=cause.kinds,
+                changes=self._changes(),
+            )
+        )
+        self._facts += cause.facts
         self._result = after
+
+    def _changes(self) -> dict[str, Any]:
+        """The fields of the question that are no longer those that were asked."""
+        return {
+            name: getattr(self._question, name)
+            for name in _APPLIED
+            if getattr(self._question, name) != getattr(self._asked, name)
+        }
 
 
 def _subject(shared: InCommon) -> str:

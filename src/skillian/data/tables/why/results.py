@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from skillian.data.declare.rules import Rules
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.sql.values import jsonable
+from skillian.data.tables.results import TableResult
+
+
+def _plain(value: object) -> object:
+    """A field of a question for JSON; of rules, what they state."""
+    if isinstance(value, Rules):
+        return _plain(value.model_dump(exclude_defaults=True, exclude_none=True))
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, object]", value)
+        return {name: _plain(each) for name, each in entries.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in cast("Sequence[object]", value)]
+    return jsonable(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,18 +29,47 @@ class ProvedRule:
     """An option with which fewer rows differ, as a comparison with it has shown.
 
     Attributes:
-        sentence: What explains the differences, in words.
+        about: What it does, as its sentence begins.
         option: The option to add to the command line.
+        options: This option and those of the rules before.
         explained: How many differences are gone with it.
-        matched: How many rows match with this option and those of the rules before.
+        differences: How many differences there were without it.
+        matched: How many rows match with all of these options.
         total: How many rows of a were compared with them.
+        columns: The columns that it is about; or `only in a`, `only in b`.
+        kinds: What it consists of: parts of a rule such as `factor`; `map`; `filter`.
+        changes: The fields of the question with this rule and those before, where they are others.
     """
 
-    sentence: str
+    about: str
     option: str
+    options: str
     explained: int
+    differences: int
     matched: int
     total: int
+    columns: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """What explains the differences, in words: before the options, these, and after them."""
+        return (
+            f"{self.about} explains {self.explained:,} of {self.differences:,} differences; with ",
+            self.options,
+            f", {self.matched:,} of {self.total:,} rows match.",
+        )
+
+    @property
+    def sentence(self) -> str:
+        """What explains the differences, in words."""
+        before, options, after = self.parts
+        return f"{before}`{options}`{after}"
+
+    def applied(self, question: SavedComparison) -> SavedComparison:
+        """The question that was explained, with this rule and those before."""
+        return question.model_copy(update=dict(self.changes))
 
     def to_dict(self) -> dict[str, object]:
         """The rule for JSON."""
@@ -29,9 +77,20 @@ class ProvedRule:
             "sentence": self.sentence,
             "option": self.option,
             "explained": self.explained,
+            "differences": self.differences,
             "matched": self.matched,
             "total": self.total,
+            "changes": {name: _plain(value) for name, value in self.changes.items()},
         }
+
+
+def unexplained(result: TableResult) -> str:
+    """Why there is no rule for a comparison, in words."""
+    if result.rows.are_equal:
+        return "All rows match, so there is nothing to explain."
+    if not result.key.columns:
+        return "Rows that are compared without a key are not explained; name a key."
+    return "No rule that was tried explains the differences."
 
 
 @dataclass(frozen=True, slots=True)

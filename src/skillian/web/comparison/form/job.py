@@ -32,6 +32,7 @@ class JobControls:
         read: Gives what to compare; None if it has shown why there is nothing.
         show_error: Shows an error next to its field, if there is such a field.
         form: Starts the comparison when it is submitted, such as with Enter.
+        label: The name of the button for screen readers, if it is longer than its text.
 
     Attributes:
         error: Shows the errors that belong to no field.
@@ -44,6 +45,8 @@ class JobControls:
         read: Callable[[], SavedComparison | None],
         show_error: ShowError | None = None,
         form: ui.element | None = None,
+        *,
+        label: str = "",
     ) -> None:
         self._visit = visit
         self._read = read
@@ -52,6 +55,8 @@ class JobControls:
         self.error = ui.label().classes("fault").props("role=alert")
         with ui.element("div").classes("line"):
             self._start = ui.button(name).props("unelevated")
+            if label:
+                self._start.props["aria-label"] = label
             self._stop = ui.button("Stop", on_click=self._cancel).props("outline")
             self._progress = ui.label().classes("soft").props("role=status")
         self._stop.set_visibility(False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import aclosing
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
 
 import duckdb
@@ -10,6 +11,7 @@ from tests.skillian.data.tables.why.planted import SCHEMA, Pair, arrow, tables
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.cache import Memory
+from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
 from skillian.data.engine import ComparisonEngine
 from skillian.data.query.binding import Binder
@@ -19,6 +21,11 @@ from skillian.data.tables.why.results import Why
 
 async def explained(pair: Pair, folder: Path, seed: int = 0) -> Why:
     """Why the two tables of a pair differ."""
+    return await explained_tables(*await database_of(pair, folder, seed))
+
+
+async def database_of(pair: Pair, folder: Path, seed: int = 0) -> tuple[str, str]:
+    """Write the two tables of a pair; returns their addresses."""
     a, b = tables(pair, seed)
     if not pair.wanted and pair.drop_b is not None:
         b = [row for row in b if not pair.drop_b(row)]
@@ -27,17 +34,24 @@ async def explained(pair: Pair, folder: Path, seed: int = 0) -> Why:
         for name, rows in (("a", a), ("b", b)):
             database.register("rows", arrow.Table.from_pylist(rows, schema=SCHEMA))
             database.execute(f'CREATE TABLE {name} AS FROM "rows"')
-    return await explained_tables(*(f"duckdb:///{file}#{name}" for name in "ab"))
+    return f"duckdb:///{file}#a", f"duckdb:///{file}#b"
 
 
 async def explained_tables(a: str, b: str) -> Why:
     """Why two tables with the key `id` differ."""
+    async with engine_over(a, b) as (engine, question):
+        result = await engine.compare(question)
+        return await engine.why(result.cache_key)
+
+
+@asynccontextmanager
+async def engine_over(a: str, b: str) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
+    """An engine over two tables, and the question that compares them by `id`."""
     registry, names = await bare_tables([a, b])
     memory = Memory()
     async with Connections(registry) as connections, aclosing(memory):
         engine = ComparisonEngine(registry, Binder(registry, connections), memory)
-        result = await engine.compare(rows_asked(*names, key=("id",)))
-        return await engine.why(result.cache_key)
+        yield engine, rows_asked(*names, key=("id",))
 
 
 def is_found(pair: Pair, why_: Why) -> bool:

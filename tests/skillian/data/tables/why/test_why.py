@@ -1,11 +1,21 @@
 """Causes that are planted are found and proved, and nothing is named without one."""
 
+import json
 from pathlib import Path
 
 import pytest
 from tests.skillian.data.tables.why.pairs import with_cause, without_cause
-from tests.skillian.data.tables.why.running import explained, explained_tables, is_found
+from tests.skillian.data.tables.why.running import (
+    database_of,
+    engine_over,
+    explained,
+    explained_tables,
+    is_found,
+)
 from tests.support.postgres import Database
+
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.tables.results import TableResult
 
 CAUSES = {pair.name: pair for pair in with_cause()}
 OTHERS = {pair.name: pair for pair in without_cause()}
@@ -49,3 +59,29 @@ async def test_comparisons_inside_a_comparison_read_postgres(postgres_database: 
         )
     why = await explained_tables(*(f"{postgres_database.url}#{name}" for name in "ab"))
     assert [rule.option for rule in why.rules] == ["--rule net:factor=100"]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [("blanks and case", ("trim", "ignore_case")), ("deleted rows", ("filter",))],
+)
+async def test_the_changes_of_a_rule_make_the_comparison_that_proved_it(
+    name: str, kinds: tuple[str, ...], tmp_path: Path
+) -> None:
+    names = await database_of(CAUSES[name], tmp_path)
+    async with engine_over(*names) as (engine, question):
+        result = await engine.compare(question)
+        tried: list[str] = []
+        why = await engine.why(result.cache_key, tried.append)
+        [rule] = why.rules
+        assert rule.kinds == kinds
+        assert any(rule.option in each for each in tried)
+        changes = json.loads(json.dumps(rule.to_dict()["changes"]))
+        again = SavedComparison.model_validate(
+            {**question.model_dump(exclude_defaults=True), **changes}
+        )
+        for asked in (rule.applied(question), again):
+            applied = await engine.compare(asked)
+            assert isinstance(applied, TableResult)
+            assert (applied.rows.matched, applied.rows.rows_a) == (rule.matched, rule.total)
+        assert await engine.why(result.cache_key) is why

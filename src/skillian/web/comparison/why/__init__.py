@@ -1,0 +1,1 @@
+"""Why two sources differ: proved rules for whole rows, members for measures."""
