@@ -185,9 +185,10 @@ class DifferingRows:
                 count += 1
                 yield batch
         if not count:
-            names = [each.alias for each in self._output()]
-            nothing = [_arrow.nulls(0, _arrow.string()) for _ in names]  # loads no pandas
-            yield _arrow.RecordBatch.from_arrays(nothing, names=names)
+            empty = sql.prepare(select.limit(0), self.workspace.dialect, parameters.values)
+            rows: Any = await self.workspace.run(empty.text, empty.parameters)
+            nothing = [_arrow.nulls(0, each.type) for each in rows.schema]  # loads no pandas
+            yield _arrow.RecordBatch.from_arrays(nothing, schema=rows.schema)
 
     async def columns(self) -> PageColumns:
         """What pages can be ordered and filtered by."""
