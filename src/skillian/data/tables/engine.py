@@ -199,7 +199,7 @@ class TableEngine:
                     len(first),
                     sides,
                     progress,
-                    whole=keep is not None,
+                    lone=None if keep is None else (pairing.lone(0), pairing.lone(1)),
                 )
                 comparisons.push_async_callback(comparison.drop)
                 compared = await self._run(question, pairing, key, comparison)
@@ -280,7 +280,7 @@ class TableEngine:
             filters=stated(sides[0].where, sides[1].where),
         )
         result = replace(result, sentences=in_words(result))
-        return result, DifferingRows(self._workspace, table, plan)
+        return result, DifferingRows(self._workspace, table, plan, compared_rows.lone)
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:
