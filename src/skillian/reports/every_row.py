@@ -15,6 +15,7 @@ from typing import IO, Any, Protocol
 from skillian.connectors.base import ArrowBatch
 from skillian.data.sql.values import jsonable, python_rows
 from skillian.reports.formats import Format
+from skillian.reports.replacing import replacing
 from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines
 
 Summary = Sequence[tuple[str, object]]
@@ -35,13 +36,8 @@ async def write_rows(
         OSError: The file cannot be written; one that was there is unchanged.
         ToolError: The rows cannot be read.
     """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            await write_all(file, form, batches, summary)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as file:
+        await write_all(file, form, batches, summary)
 
 
 async def write_all(
