@@ -319,7 +319,7 @@ def showing_progress(console: Console) -> Generator[OnProgress]:
             if not activity:
                 progress.remove_task(lines.pop(comparison))
             elif comparison in lines:
-                progress.update(lines[comparison], activity=printable(activity))
+                progress.update(lines[comparison], activity=printable(activity), refresh=True)
             else:
                 lines[comparison] = progress.add_task(
                     printable(comparison), total=None, activity=printable(activity)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from skillian.connectors.base import ArrowBatch
+from skillian.data.phases import phase, within
 from skillian.data.sql.values import jsonable, python_rows
 from skillian.reports.formats import Format
 from skillian.reports.replacing import replacing
@@ -36,7 +37,7 @@ async def write_rows(
         OSError: The file cannot be written; one that was there is unchanged.
         ToolError: The rows cannot be read.
     """
-    with replacing(path) as file:
+    with replacing(path) as file, within(f"writing {path.name}"):
         await write_all(file, form, batches, summary)
 
 
@@ -45,10 +46,13 @@ async def write_all(
 ) -> None:
     """Write all rows to an open file; as `write_rows`."""
     writer: _Writer | None = None
+    rows = 0
     try:
         async for batch in batches:
             writer = writer or _WRITERS[form](file, batch.schema, summary)
             await asyncio.to_thread(writer.write, batch)
+            rows += batch.num_rows
+            phase(f"{rows:,} rows")
     finally:
         if writer is not None:
             await asyncio.to_thread(writer.close)

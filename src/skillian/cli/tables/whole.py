@@ -193,6 +193,7 @@ def _showing_progress(tables: int) -> Generator[OnProgress]:
             else:
                 running.pop(name, None)
                 progress.advance(task)
-            progress.update(task, activity=printable(", ".join(running)))
+            lines = (f"{name} ({words})" for name, words in running.items())
+            progress.update(task, activity=printable(", ".join(lines)), refresh=True)
 
         yield show

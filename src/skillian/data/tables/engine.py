@@ -11,6 +11,7 @@ from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.place import Progress, together
 from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import phase
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
@@ -188,6 +189,8 @@ class TableEngine:
         best: tuple[TableResult, DifferingRows] | None = None
         tried: list[set[str]] = []
         async with AsyncExitStack() as comparisons:
+            if not question.key and not question.multiset:
+                phase("finding the key")
             for key in await keys_of(question, pairing, sides):
                 if any(columns < {*key.columns} for columns in tried):
                     continue

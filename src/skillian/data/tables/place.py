@@ -16,6 +16,7 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import EXACT
+from skillian.data.phases import phase
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
@@ -198,14 +199,21 @@ class RowComparison:
             self.sides = a.named(shared.a), b.named(shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             lone, place = self._lone_columns(), "database"
+            phase("joining in the database")
         else:
+            phase("comparing checksums")
             await self._narrow()
+            phase("reading")
             plan, lone, queries = await self._staged()
             engine, place = self._workspace, "workspace"
+            phase("joining")
         duplicates = await self._may_have_repeats(plan, engine)
         statement = self._prepared(differences(plan, duplicates=duplicates), engine)
         batches = engine.stream(statement.text, statement.parameters)
-        table = await self._workspace.stage(plan.columns(), batches)
+        # One row has the counts.
+        table = await self._workspace.stage(
+            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
+        )
         self._tables.append(table)
         values = self.sides[0].parameters.values
         cells = LoneCells(self._workspace, engine, plan, lone, values)

@@ -12,6 +12,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import within
 from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
@@ -251,7 +252,8 @@ class _CauseSearch:
             return None
         self._reruns += 1
         try:
-            return await self._engine.compare(cause.applied(self._question))
+            with within(f"explaining, rule {self._reruns} of at most {_RERUNS}"):
+                return await self._engine.compare(cause.applied(self._question))
         except ToolError:
             return None
 
