@@ -31,7 +31,7 @@ from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, witho
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import TableKey, TableResult
-from skillian.data.tables.sentences import in_words, notes_on
+from skillian.data.tables.sentences import in_words, notes_on, remarks_on
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
@@ -278,7 +278,11 @@ class TableEngine:
             ),
             samples=await findings.samples(self._top, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
-            notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
+            notes=(
+                *notes_on(comparison.pairs),
+                *remarks_on(sides),
+                *filter(None, [comparison.segments.sentence()]),
+            ),
             proof=compared_rows.proof,
             filters=stated(sides[0].where, sides[1].where),
         )
