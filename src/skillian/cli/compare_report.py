@@ -48,7 +48,7 @@ class ReportTarget(NamedTuple):
     top: int
 
 
-class _Files:
+class _Written:
     """What is written besides the result; what cannot be written does not stop the rest."""
 
     def __init__(self, outputs: Iterable[ReportTarget]) -> None:
@@ -101,7 +101,7 @@ def report(
     for output in outputs:
         check_target(output)
     reports = [each for each in outputs if each.form not in ROWS]
-    files = _Files([each for each in outputs if each.form in ROWS])
+    files = _Written([each for each in outputs if each.form in ROWS])
     with _few_collections():
         outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
     written = [path for path in _write_reports(reports, outcomes) if path is not None]
@@ -152,7 +152,7 @@ def _few_collections() -> Generator[None]:
 async def _compare(
     load: Callable[[], Coroutine[Any, Any, Saved]],
     outputs: Sequence[ReportTarget],
-    files: _Files,
+    files: _Written,
     *,
     why: bool,
 ) -> tuple[Outcome, ...]:
@@ -178,7 +178,7 @@ async def _compare(
 
 
 async def _with_history(
-    engine: ComparisonEngine, outcomes: tuple[Outcome, ...], files: _Files
+    engine: ComparisonEngine, outcomes: tuple[Outcome, ...], files: _Written
 ) -> tuple[Outcome, ...]:
     """Record the outcomes; without a history they stand, unless only new findings count."""
     from skillian.reports.tracking import tracked  # loads SQLAlchemy

@@ -61,7 +61,7 @@ class _Amounts:
         return self._formats[digits]
 
 
-class _Written:
+class _BookFile:
     """The file of a workbook; after its first error nothing is written.
 
     Otherwise the archive, which is closed when it is no longer used, would fail again and print a
@@ -123,7 +123,7 @@ class RowSheets:
         # Rows go to disk as they arrive, so memory does not grow with them.
         import xlsxwriter  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs] - another extra
 
-        self._file = _Written(file)
+        self._file = _BookFile(file)
         options = {"constant_memory": True, "tmpdir": str(scratch())}
         archive: Any = self._file  # has what an archive needs of a file
         self._book: Book = xlsxwriter.Workbook(archive, options)

@@ -92,7 +92,7 @@ def test_all_tables_are_counted(folder: Path) -> None:
     assert "t (finding the key)" in text
 
 
-def test_what_is_no_terminal_shows_none(folder: Path) -> None:
+def test_a_pipe_shows_no_phases(folder: Path) -> None:
     done = subprocess.run(
         [COMMAND, "compare", "a.csv", "b.csv"],
         cwd=folder,
