@@ -21,6 +21,7 @@ from skillian.data.tables.findings import fetch
 from skillian.data.tables.results import TableResult, map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
+from skillian.data.tables.why.rates import Rates
 from skillian.data.tables.why.results import Fact, ProvedRule, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
@@ -113,9 +114,42 @@ class _CauseSearch:
         for index, pair, mismatches in self._mismatched():
             left = _differences(self._result, (pair.a,))
             if left >= _HALF * mismatches:
+                if await self._prove_rates(index, pair):
+                    continue
                 shared = await SharedValues(self._rows).of_column(index)
                 await self._prove(self._filters(shared[:2], (pair.a,), left))
         return Why(tuple(self._proved), tuple(self._facts))
+
+    async def _prove_rates(self, index: int, pair: ColumnPair) -> bool:
+        """Name the factor of each value of another column; each is proved by these rows alone."""
+        if pair.cells.family not in {"number", "float"}:
+            return False
+        count, is_proved = _differences(self._result, (pair.a,)), False
+        for rate in await Rates(self._rows).of_column(index):
+            if rate.column in self._question.filters:
+                continue
+            test = shlex.quote(f"{rate.column}={rate.value}")
+            cause = _Cause(
+                (pair.a,),
+                f"In rows with {rate.column} = {rate.value}, {pair.a} ({rate.guess.rule.words()})",
+                f"--where {test} --rule {shlex.quote(f'{pair.a}:{rate.guess.written}')}",
+                rate.rows,
+                {pair.a: rate.guess.rule},
+            )
+            question = self._question
+            alone = {**question.filters, rate.column: [rate.value]}
+            self._question = question.model_copy(update={"filters": alone})
+            try:
+                after = await self._compared(cause)
+            finally:
+                self._question = question
+            if after is None:
+                continue
+            left = _differences(after, cause.columns)
+            if left <= _LOST * rate.rows:
+                self._add(cause, after, rate.rows - left, count, [*self._options, cause.option])
+                is_proved = True
+        return is_proved
 
     async def _of_columns(self) -> list[list[_Cause]]:
         """The rules that may explain each column."""
@@ -259,15 +293,21 @@ class _CauseSearch:
 
     def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
-        matched, total = after.rows.matched, after.rows.rows_a
-        sentence = (
-            f"{cause.about} explains {gone:,} of {count:,} differences; with"
-            f" `{' '.join(self._options)}`, {matched:,} of {total:,} rows match."
-        )
-        self._proved.append(ProvedRule(sentence, cause.option, gone, matched, total))
+        self._add(cause, after, gone, count, self._options)
         self._facts += cause.facts
         self._question = cause.applied(self._question)
         self._result = after
+
+    def _add(
+        self, cause: _Cause, after: TableResult, gone: int, count: int, options: Sequence[str]
+    ) -> None:
+        """Add the rule of a cause that is proved."""
+        matched, total = after.rows.matched, after.rows.rows_a
+        sentence = (
+            f"{cause.about} explains {gone:,} of {count:,} differences; with"
+            f" `{' '.join(options)}`, {matched:,} of {total:,} rows match."
+        )
+        self._proved.append(ProvedRule(sentence, cause.option, gone, matched, total))
 
 
 def _subject(shared: InCommon) -> str:
