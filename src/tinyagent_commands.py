@@ -82,6 +82,13 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
             reconfigure(errors="replace")
     try:
         code = app(arguments, standalone_mode=False)
+        sys.stdout.flush()  # at the end of the process an error would be a traceback
+    except OSError as error:
+        if not _is_about_space(error):
+            raise
+        _print_error(f"error: {error.strerror}: the output is not complete")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # where the rest of it goes
+        return BAD_USAGE
     except typer.TyperException as error:
         message = describe(error)
         if message:
@@ -90,6 +97,13 @@ def call(app: typer.Typer, arguments: list[str] | None = None) -> int:
     except typer.Abort:
         return INTERRUPTED
     return code if isinstance(code, int) else 0
+
+
+def _is_about_space(error: OSError) -> bool:
+    """Whether a disk is full, or a file is larger than a limit."""
+    import errno
+
+    return error.errno in {errno.ENOSPC, errno.EFBIG, errno.EDQUOT}
 
 
 def describe(error: typer.TyperException) -> str:

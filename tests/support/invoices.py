@@ -13,7 +13,9 @@ def german() -> str:
     lines = ["Rechnungsnr;Kunde;Betrag;Datum;Bezahlt"]
     for number, customer, cents, day, is_paid in _invoices():
         amount = f"{cents // 100:,}".replace(",", ".") + f",{cents % 100:02}"
-        lines.append(f"R-{number};{customer};{amount};{day:02}.03.2024;{'ja' if is_paid else 'nein'}")
+        lines.append(
+            f"R-{number};{customer};{amount};{day:02}.03.2024;{'ja' if is_paid else 'nein'}"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -39,4 +41,10 @@ def english(*, changed: int = 0) -> str:
 def _invoices() -> Iterator[tuple[int, str, int, int, bool]]:
     for index in range(ROWS):
         customer = _CUSTOMERS[index % len(_CUSTOMERS)]
-        yield 1000 + index, customer, 12_345 + 99_991 * index % 500_000, index % 28 + 1, index % 3 == 0
+        yield (
+            1000 + index,
+            customer,
+            12_345 + 99_991 * index % 500_000,
+            index % 28 + 1,
+            index % 3 == 0,
+        )

@@ -31,6 +31,7 @@ from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.every_row import write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
+from skillian.reports.replacing import write_whole
 from skillian.reports.running import OnProgress, open_engine, run_all
 from skillian.reports.spreadsheets import summary_of
 
@@ -47,8 +48,8 @@ class ReportTarget(NamedTuple):
     top: int
 
 
-class _RowFiles:
-    """The files for all rows that differ; one that cannot be written does not stop the others."""
+class _Written:
+    """What is written besides the result; what cannot be written does not stop the rest."""
 
     def __init__(self, outputs: Iterable[ReportTarget]) -> None:
         self._files = [(each.path, each.form) for each in outputs if each.path is not None]
@@ -61,13 +62,17 @@ class _RowFiles:
         for path, form in self._files:
             try:
                 await write_rows(path, form, engine.batches(result.cache_key), summary)
-            except OSError as error:
-                self._faults.append(f"{path}: {error.strerror or error}")
+            except (OSError, ToolError) as error:
+                self.fail(_reason(path, error))
             else:
                 self._written.append(path)
 
+    def fail(self, fault: str) -> None:
+        """Remember that something could not be written."""
+        self._faults.append(fault)
+
     def show(self) -> None:
-        """Say where the rows are; exit with a message if a file could not be written."""
+        """Say where the rows are; exit with a message if something could not be written."""
         for path in self._written:
             text = printable(f"All rows that differ are in {path}")
             notes.print(text, markup=False, soft_wrap=True)
@@ -96,25 +101,37 @@ def report(
     for output in outputs:
         check_target(output)
     reports = [each for each in outputs if each.form not in ROWS]
-    files = _RowFiles([each for each in outputs if each.form in ROWS])
+    files = _Written([each for each in outputs if each.form in ROWS])
     with _few_collections():
         outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
+    written = [path for path in _write_reports(reports, outcomes) if path is not None]
+    if any(output.path not in (None, *written) for output in reports):
+        show_table(out, outcomes, notes)
+        files.show()
+        raise typer.Exit(ExitCode.COULD_NOT)
     if not reports:
         show_table(out, outcomes, notes)
+    if written:
+        for outcome in outcomes:
+            notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
+        paths = ", ".join(map(str, written))
+        notes.print(printable(f"The report is in {paths}"), markup=False, soft_wrap=True)
+    files.show()
+    return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+def _write_reports(
+    reports: Sequence[ReportTarget], outcomes: Sequence[Outcome]
+) -> Iterator[Path | None]:
+    """Write or print all reports, and yield the file of each that is written."""
     for output in reports:
         if output.path is not None:
-            write_text(output.path, report_text(outcomes, output.form))
+            if write_text(output.path, report_text(outcomes, output.form)):
+                yield output.path
         elif output.form is Format.TABLE:
             show_table(out, outcomes, notes)
         else:
             typer.echo(report_text(outcomes, output.form), nl=False)
-    if reports and reports[0].path is not None:
-        for outcome in outcomes:
-            notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
-        paths = ", ".join(str(each.path) for each in reports)
-        notes.print(printable(f"The report is in {paths}"), markup=False, soft_wrap=True)
-    files.show()
-    return ExitCode(VERDICTS.index(worst(outcomes)))
 
 
 @contextmanager
@@ -135,7 +152,7 @@ def _few_collections() -> Generator[None]:
 async def _compare(
     load: Callable[[], Coroutine[Any, Any, Saved]],
     outputs: Sequence[ReportTarget],
-    files: _RowFiles,
+    files: _Written,
     *,
     why: bool,
 ) -> tuple[Outcome, ...]:
@@ -157,11 +174,11 @@ async def _compare(
                 on_progress,
                 files.write if wants_rows else None,
             )
-            return await _with_history(engine, outcomes) if saved.has_history else outcomes
+            return await _with_history(engine, outcomes, files) if saved.has_history else outcomes
 
 
 async def _with_history(
-    engine: ComparisonEngine, outcomes: tuple[Outcome, ...]
+    engine: ComparisonEngine, outcomes: tuple[Outcome, ...], files: _Written
 ) -> tuple[Outcome, ...]:
     """Record the outcomes; without a history they stand, unless only new findings count."""
     from skillian.reports.tracking import tracked  # loads SQLAlchemy
@@ -171,7 +188,8 @@ async def _with_history(
         return await tracked(engine, outcomes, url)
     except ToolError as error:
         if any(outcome.comparison.fail_on == "new" for outcome in outcomes):
-            raise
+            files.fail(str(error))
+            return outcomes
         message = printable(f"warning: this run is not in the history: {error}")
         notes.print(message, style="yellow", markup=False, soft_wrap=True)
         return outcomes
@@ -268,13 +286,19 @@ def _line(outcome: Outcome) -> str:
     return f"{outcome.comparison.name}: {sentence} {next(_standing(outcome), '')}".rstrip()
 
 
-def write_text(path: Path, text: str) -> None:
-    """Write a report to a file; exit with a message if that fails."""
+def write_text(path: Path, text: str) -> bool:
+    """Write a report to a file; print a message and return false if that fails."""
     try:
-        path.write_text(text, encoding="utf-8", newline="\n")
+        write_whole(path, text)
     except OSError as error:
-        notes.print(printable(f"error: {path}: {error.strerror}"), style="red", markup=False)
-        raise typer.Exit(ExitCode.COULD_NOT) from None
+        show_error(_reason(path, error))
+        return False
+    return True
+
+
+def _reason(path: Path, error: Exception) -> str:
+    """Why a file could not be written."""
+    return f"{path}: {getattr(error, 'strerror', None) or error}"
 
 
 @contextmanager
@@ -295,7 +319,7 @@ def showing_progress(console: Console) -> Generator[OnProgress]:
             if not activity:
                 progress.remove_task(lines.pop(comparison))
             elif comparison in lines:
-                progress.update(lines[comparison], activity=printable(activity))
+                progress.update(lines[comparison], activity=printable(activity), refresh=True)
             else:
                 lines[comparison] = progress.add_task(
                     printable(comparison), total=None, activity=printable(activity)

@@ -20,6 +20,7 @@ from skillian.data.declare.sources import VARIABLE, SourceRegistry
 from skillian.data.query.relation import address_of, declared_name
 from skillian.display import printable
 from skillian.errors import InvalidInputError, quoted
+from skillian.reports.replacing import write_whole
 
 if TYPE_CHECKING:
     from skillian.data.declare.definitions import Definition, Source
@@ -118,11 +119,15 @@ class SavedFiles:
 
     def write(self) -> None:
         """Write the files, and say how to run them; exit with a message if that fails."""
+        written: list[Path] = []
         for path, text in self._texts.items():
             try:
-                with path.open("x", encoding="utf-8", newline="\n") as file:
-                    file.write(text)
+                path.touch(exist_ok=False)
+                written.append(path)
+                write_whole(path, text)
             except OSError as error:
+                for each in written:
+                    each.unlink(missing_ok=True)
                 raise typer.BadParameter(
                     f"{path} cannot be written: {error.strerror}", param_hint="--save"
                 ) from None

@@ -48,8 +48,7 @@ def evaluate(
         questions = read_questions(file)
     evaluation = run(_evaluate(questions, settings, quiet=as_json))
     standing = _recorded(evaluation, settings)
-    if output is not None:
-        write_text(output, evaluation_junit(evaluation))
+    is_written = output is None or write_text(output, evaluation_junit(evaluation))
     if as_json:
         report = evaluation_json(evaluation, standing, datetime.now(UTC).date())
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
@@ -57,6 +56,8 @@ def evaluate(
         out.print(f"\n{len(evaluation.results)} questions: {evaluation.sentence}")
         if standing is not None and not standing.is_empty:
             out.print(f"Compared with earlier runs: {standing.sentence}")
+    if not is_written:
+        raise typer.Exit(ExitCode.COULD_NOT)
     raise typer.Exit(ExitCode.OK if evaluation.is_right else ExitCode.FINDINGS)
 
 

@@ -60,6 +60,7 @@ class Table:
         declared: What else the catalogue says about columns; one that is absent has no declaration.
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
+        remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
     """
 
     schema: str
@@ -68,6 +69,7 @@ class Table:
     declared: Mapping[str, Declaration] = field(default_factory=dict[str, Declaration])
     engine: str = ""
     inferred: bool = False
+    remark: str = ""
 
     @property
     def primary_key(self) -> tuple[str, ...]:

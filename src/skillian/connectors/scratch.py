@@ -10,6 +10,8 @@ from shutil import rmtree
 from stat import S_ISDIR
 from threading import Lock
 
+from skillian.errors import UnavailableError
+
 _PREFIX, _HELD = "skillian-", "held"
 _starting = Lock()
 
@@ -19,9 +21,18 @@ def scratch() -> Path:
 
     It is locked as long as the process lives. The next process that needs one removes it, unless
     this one has.
+
+    Raises:
+        UnavailableError: It cannot be made.
     """
     with _starting:
-        return _own(tempfile.gettempdir())
+        try:
+            parent = tempfile.gettempdir()
+        except FileNotFoundError:
+            raise UnavailableError(
+                "there is no folder for temporary files; name one in the variable TMPDIR"
+            ) from None
+        return _own(parent)
 
 
 @cache
@@ -29,7 +40,13 @@ def _own(parent: str) -> Path:
     for folder in Path(parent).glob(f"{_PREFIX}*"):
         if _is_dead(folder):
             rmtree(folder, ignore_errors=True)
-    own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    try:
+        own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=parent))
+    except OSError as error:
+        raise UnavailableError(
+            f"temporary files cannot be written to {parent}: {error.strerror}; name another folder"
+            " in the variable TMPDIR"
+        ) from None
     # It gets its name only when it is locked; its descriptor is closed by the end of the process.
     new = own / "new"
     fcntl.flock(os.open(new, os.O_RDWR | os.O_CREAT, 0o600), fcntl.LOCK_EX)

@@ -15,7 +15,7 @@ from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows, PageRow, group_batches
+from skillian.data.comparison.rows import ComparisonRows, GroupTypes, PageRow, group_batches
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder
@@ -175,8 +175,9 @@ class ComparisonEngine:
         if isinstance(kept, KeptRows):
             found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
         else:
+            measured = cast("CachedComparison", kept)
             groups = self.measures.all_rows(cache_key, page)
-            found = group_batches(cast("CachedComparison", kept).result, groups)
+            found = group_batches(measured.result, groups, GroupTypes.of(measured.plan))
         async with aclosing(found):
             async for batch in found:
                 yield batch

@@ -23,6 +23,7 @@ from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
 from skillian.reports.formats import ROWS, Format
 from skillian.reports.outcome import Compared
+from skillian.reports.replacing import write_whole
 
 if TYPE_CHECKING:
     from skillian.data.tables.why.results import Why
@@ -200,7 +201,7 @@ class Comparison:
             run(write_rows(file, form, self._kept.batches()))
         elif form in WRITERS:
             text = WRITERS[form]((self._outcome,))
-            file.write_text(text, encoding="utf-8", newline="\n")
+            write_whole(file, text)
         else:
             raise InvalidInputError(f"name a file with a suffix such as .html, not {file.name!r}")
 

@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from skillian.connectors.base import ArrowBatch
+from skillian.data.phases import phase, within
 from skillian.data.sql.values import jsonable, python_rows
 from skillian.reports.formats import Format
+from skillian.reports.replacing import replacing
 from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines
 
 Summary = Sequence[tuple[str, object]]
@@ -35,13 +37,8 @@ async def write_rows(
         OSError: The file cannot be written; one that was there is unchanged.
         ToolError: The rows cannot be read.
     """
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            await write_all(file, form, batches, summary)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with replacing(path) as file, within(f"writing {path.name}"):
+        await write_all(file, form, batches, summary)
 
 
 async def write_all(
@@ -49,10 +46,13 @@ async def write_all(
 ) -> None:
     """Write all rows to an open file; as `write_rows`."""
     writer: _Writer | None = None
+    rows = 0
     try:
         async for batch in batches:
             writer = writer or _WRITERS[form](file, batch.schema, summary)
             await asyncio.to_thread(writer.write, batch)
+            rows += batch.num_rows
+            phase(f"{rows:,} rows")
     finally:
         if writer is not None:
             await asyncio.to_thread(writer.close)

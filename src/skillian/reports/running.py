@@ -18,6 +18,7 @@ from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.engine import ComparisonEngine, Result
+from skillian.data.phases import reporting
 from skillian.data.query.binding import Binder
 from skillian.data.tables.results import TableResult
 from skillian.errors import ToolError
@@ -84,7 +85,8 @@ async def run_all(
             start = monotonic()
             try:
                 report = partial(on_progress, comparison.name)
-                return await run_one(engine, comparison, depth, report, on_result)
+                with reporting(report):
+                    return await run_one(engine, comparison, depth, report, on_result)
             except ToolError as error:
                 return Failed(comparison, monotonic() - start, str(error))
             finally:
@@ -170,6 +172,8 @@ def _progress(report: Callable[[str], None], unit: str = "groups") -> Progress:
 
     def count(source: str, rows: int) -> None:
         counts[source] = rows
-        report(", ".join(f"{name}: {number:,} {unit}" for name, number in counts.items()))
+        report(
+            "reading " + ", ".join(f"{name}: {number:,} {unit}" for name, number in counts.items())
+        )
 
     return count

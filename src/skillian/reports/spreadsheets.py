@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import IO, Any
 
+from skillian.connectors.scratch import scratch
 from skillian.data.engine import Result
 from skillian.data.sql.values import jsonable
 
@@ -60,6 +61,48 @@ class _Amounts:
         return self._formats[digits]
 
 
+class _BookFile:
+    """The file of a workbook; after its first error nothing is written.
+
+    Otherwise the archive, which is closed when it is no longer used, would fail again and print a
+    traceback.
+    """
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._error: OSError | None = None
+        self._ended = False
+        self._position = 0
+
+    def write(self, content: bytes) -> int:
+        if self._error is None and not self._ended:
+            try:
+                self._file.write(content)
+            except OSError as error:
+                self._error = error
+        self._position += len(content)
+        return len(content)
+
+    def tell(self) -> int:
+        return self._position
+
+    def seek(self, position: int) -> int:
+        if self._error is None and not self._ended:
+            self._file.seek(position)
+        self._position = position
+        return position
+
+    def flush(self) -> None:
+        """What is written is flushed when the file is closed."""
+
+    def end(self, error: OSError | None = None) -> None:
+        """Write nothing more; raises the first error."""
+        self._ended = True
+        first = self._error or error
+        if first is not None:
+            raise first
+
+
 class RowSheets:
     """Writes a workbook: rows on as many sheets as they need, and a summary.
 
@@ -80,7 +123,10 @@ class RowSheets:
         # Rows go to disk as they arrive, so memory does not grow with them.
         import xlsxwriter  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs] - another extra
 
-        self._book: Book = xlsxwriter.Workbook(file, {"constant_memory": True})
+        self._file = _BookFile(file)
+        options = {"constant_memory": True, "tmpdir": str(scratch())}
+        archive: Any = self._file  # has what an archive needs of a file
+        self._book: Book = xlsxwriter.Workbook(archive, options)
         self._names = names
         self._amounts = _Amounts(self._book)
         self._bold = self._book.add_format({"bold": True})
@@ -90,10 +136,18 @@ class RowSheets:
         self._sheet = self._add_sheet()
 
     def close(self) -> None:
-        """Write the workbook to its file."""
+        """Write the workbook to its file; raises `OSError`."""
+        from xlsxwriter.exceptions import (  # noqa: PLC0415 # pyright: ignore[reportMissingTypeStubs]
+            FileCreateError,
+        )
+
         if self._summary:
             self._summarise(self._summary)
-        self._book.close()
+        try:
+            self._book.close()
+        except FileCreateError as error:
+            self._file.end(OSError(*error.args[0].args))
+        self._file.end()
 
     def write(self, rows: Iterable[Iterable[object]]) -> None:
         """Write the values of rows."""

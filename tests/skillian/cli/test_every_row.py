@@ -140,6 +140,27 @@ def test_files_of_equal_tables_have_columns_and_no_rows(skillian: Run, tmp_path:
     assert table.schema.names[:5] == ["class", "differing", "rows a", "rows b", "id"]
 
 
+@pytest.mark.parametrize("options", [["--key", "id"], ["--multiset"], ["--measure", "n"]])
+def test_a_column_has_one_type_with_and_without_rows(
+    skillian: Run, tmp_path: Path, options: list[str]
+) -> None:
+    names = "id,name,n,day,placed_at,active,ratio"
+    one = (1, "x", "1.50", "2024-01-31", "2024-01-31 10:00:00", "true", "1e-7")
+    by = ["--by", "id,name,day,placed_at,active"] if "--measure" in options else []
+    write(tmp_path / "a.csv", [one], names)
+    write(tmp_path / "b.csv", [(*one[:2], "2.25", *one[3:])], names)
+    kinds: list[dict[str, str]] = []
+    for other in ("a.csv", "b.csv"):
+        done = skillian("compare", "a.csv", other, *options, *by, "--output", "diff.parquet")
+        assert done.returncode == int(other == "b.csv"), done.stderr
+        table: Any = _parquet_files.read_table(tmp_path / "diff.parquet")
+        kinds.append({field.name: str(field.type) for field in table.schema})
+    assert kinds[0] == kinds[1]
+    found = {"int64", "string", "date32[day]", "timestamp[us]", "bool"}
+    assert found <= {*kinds[0].values()}, kinds[0]
+    assert any(kind.startswith("decimal128") for kind in kinds[0].values())
+
+
 def test_rows_without_a_key_have_their_counts(skillian: Run, tmp_path: Path) -> None:
     write(tmp_path / "a.csv", [("x", 1), ("x", 1), ("y", 2)], "class,n")
     write(tmp_path / "b.csv", [("x", 1), ("y", 2), ("z", 3)], "class,n")

@@ -10,8 +10,9 @@ from decimal import Decimal
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
+from skillian.connectors.base import ColumnType
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import GroupRow, group_batches
+from skillian.data.comparison.rows import GroupRow, GroupTypes, group_batches
 from skillian.reports.every_row import write_all
 from skillian.reports.formats import Format
 from skillian.reports.outcome import Compared, Outcome
@@ -30,8 +31,10 @@ async def file_of(form: Format, result: ComparisonResult, rows: Sequence[GroupRo
         yield rows[:2]
         yield rows[2:]
 
+    texts = [ColumnType("text", "VARCHAR")] * len(result.proof.align_on)
+    types = GroupTypes(texts, [2] * len(result.summary.measures))
     file = io.BytesIO()
-    await write_all(file, form, group_batches(result, batches()), [*summary_of(result)])
+    await write_all(file, form, group_batches(result, batches(), types), [*summary_of(result)])
     return io.BytesIO(file.getvalue())
 
 

@@ -79,7 +79,9 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     if output is not None:
         from skillian.cli.compare_report import write_text
 
-        write_text(output, text)
+        if not write_text(output, text):
+            show_schema(out, diff, proposals)
+            raise typer.Exit(ExitCode.COULD_NOT)
         notes.print(printable(f"The report is in {output}"), markup=False, soft_wrap=True)
     elif form is SchemaFormat.TABLE:
         show_schema(out, diff, proposals)

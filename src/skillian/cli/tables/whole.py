@@ -76,13 +76,10 @@ def report_whole(
         check_target(output)
     files = None if save is None else SavedFiles(save)
     whole, outcomes = run(_compared(question, outputs[0].top, files), INTERRUPTED)
-    for output in outputs:
-        if output.path is None and output.form is Format.TABLE:
-            show_tables(out, outcomes)
-        elif output.path is None:
-            typer.echo(report_text(outcomes, output.form), nl=False)
-        else:
-            _write(whole, outcomes, output.form, output.path)
+    written = [_written(whole, outcomes, output) for output in outputs]
+    if not all(written):
+        show_tables(out, outcomes)
+        raise typer.Exit(ExitCode.COULD_NOT)
     if outputs[0].path is not None:
         paths = ", ".join(str(output.path) for output in outputs)
         for line in (in_total(outcomes), f"The report is in {paths}"):
@@ -90,6 +87,17 @@ def report_whole(
     if files is not None:
         _save(files, whole, outcomes)
     return ExitCode(VERDICTS.index(worst(outcomes)))
+
+
+def _written(whole: WholeSchema, outcomes: Sequence[Outcome], output: ReportTarget) -> bool:
+    """Print or write a report; whether that succeeded."""
+    if output.path is not None:
+        return _write(whole, outcomes, output.form, output.path)
+    if output.form is Format.TABLE:
+        show_tables(out, outcomes)
+    else:
+        typer.echo(report_text(outcomes, output.form), nl=False)
+    return True
 
 
 def _save(files: SavedFiles, whole: WholeSchema, outcomes: Sequence[Outcome]) -> None:
@@ -148,19 +156,19 @@ def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -
     return TableMissing(common.model_copy(update=update), 0.0, reason)
 
 
-def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> None:
+def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> bool:
     if form is Format.HTML:
         try:
             write_pages(outcomes, whole.names, path)
         except OSError as error:
             show_error(f"{path}: {error.strerror}")
-            raise typer.Exit(ExitCode.COULD_NOT) from None
-    elif form is Format.TABLE:
+            return False
+        return True
+    if form is Format.TABLE:
         written = StringIO()
         show_tables(Console(file=written, highlight=False, color_system=None), outcomes)
-        write_text(path, written.getvalue())
-    else:
-        write_text(path, report_text(outcomes, form))
+        return write_text(path, written.getvalue())
+    return write_text(path, report_text(outcomes, form))
 
 
 @contextmanager
@@ -185,6 +193,7 @@ def _showing_progress(tables: int) -> Generator[OnProgress]:
             else:
                 running.pop(name, None)
                 progress.advance(task)
-            progress.update(task, activity=printable(", ".join(running)))
+            lines = (f"{name} ({words})" for name, words in running.items())
+            progress.update(task, activity=printable(", ".join(lines)), refresh=True)
 
         yield show

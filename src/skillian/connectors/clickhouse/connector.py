@@ -1,7 +1,9 @@
 """ClickHouse servers, read only, over HTTP."""
 
 import asyncio
+import re
 from collections.abc import AsyncGenerator, Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -32,11 +34,15 @@ from skillian.errors import UnavailableError
 T = TypeVar("T")
 
 _CATALOG = """
-SELECT "database", "table", "name", "type"
-FROM "system"."columns"
-WHERE "database" NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
-ORDER BY "database" <> currentDatabase(), "database", "table", "position"
+SELECT c."database" AS "database", c."table" AS "table", c."name" AS "name", c."type" AS "type",
+    t."engine" AS "engine"
+FROM "system"."columns" AS c
+LEFT JOIN "system"."tables" AS t ON t."database" = c."database" AND t."name" = c."table"
+WHERE c."database" NOT IN ('system', 'INFORMATION_SCHEMA', 'information_schema')
+ORDER BY c."database" <> currentDatabase(), c."database", c."table", c."position"
 """
+_MERGED = re.compile("(?:Replacing|Collapsing|Summing|Aggregating|Coalescing)MergeTree$")
+"""The engines of tables from which merges remove rows, also replicated and versioned ones."""
 _OPTIONS = ("secure", "ca_cert", "timezone")
 _SECURE = {"true": True, "false": False}
 
@@ -88,8 +94,9 @@ class ClickHouseConnector:
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views; those of the default database first."""
         rows = (await self.run(_CATALOG, {})).to_pylist()
+        engines = {(row["database"], row["table"]): str(row["engine"] or "") for row in rows}
         # A key of ClickHouse orders rows and may repeat: it is not declared as a key here.
-        return tables_of(
+        tables = tables_of(
             "clickhouse",
             (
                 (
@@ -101,6 +108,9 @@ class ClickHouseConnector:
                 )
                 for row in rows
             ),
+        )
+        return tuple(
+            replace(table, remark=_remark(engines[table.schema, table.name])) for table in tables
         )
 
     async def describe(self, statement: str) -> Mapping[str, ColumnType]:
@@ -158,6 +168,13 @@ class ClickHouseConnector:
             return await self._calls.run(work, running.interrupt)
         except (ClickHouseError, StatementError, OSError) as error:
             raise explained(self._name, error, running.seconds) from None
+
+
+def _remark(engine: str) -> str:
+    """How a table of this engine is read, if that is not obvious."""
+    if not _MERGED.search(engine):
+        return ""
+    return f"is a {engine} and is read with FINAL: as if its rows were merged already"
 
 
 def login_of(url: str, folder: Path) -> tuple[dict[str, Any], str]:

@@ -32,9 +32,10 @@ clickhouse_connect: Any = driver  # its functions have parameters without types
 logging.getLogger("clickhouse_connect").addHandler(logging.NullHandler())
 
 _CONNECT_SECONDS = 10
-# Standard SQL where ClickHouse has another default, and an error at the limits of a user, which
-# may otherwise cut a result.
+# Rows as they are after merges, standard SQL where ClickHouse has another default, and an error at
+# the limits of a user, which may otherwise cut a result.
 _SETTINGS: dict[str, str | int] = {
+    "final": 1,  # no row that the next merge removes, in all tables whose engine merges rows
     "join_use_nulls": 1,
     "cast_keep_nullable": 1,
     "aggregate_functions_null_for_empty": 1,

@@ -51,6 +51,8 @@ SET GLOBAL TimeZone = 'UTC';
 SET allowed_configs = ['disabled_optimizers'];
 SET lock_configuration = true;
 """
+_SPILLED = "duckdb_temp_"
+"""Begins the names of DuckDB's temporary files."""
 _WIDE = 200_000
 """The characters of a statement about some 300 columns."""
 
@@ -317,6 +319,14 @@ class DuckDBEngine:
         return connection
 
     def _explain(self, error: duckdb.Error) -> str:
+        is_spill = isinstance(error, duckdb.IOException) and _SPILLED in str(error)
+        if is_spill or isinstance(error, duckdb.OutOfMemoryException):
+            return (
+                f"{self._name}: there is not enough space: the statement needs more than"
+                f" {_CONFIG['memory_limit']} of memory, and more than is free for temporary files"
+                f" in {scratch().parent}; free space there, name another folder in the variable"
+                " TMPDIR, or narrow the statement with filters"
+            )
         if isinstance(error, duckdb.IOException):
             return f"{self._name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):

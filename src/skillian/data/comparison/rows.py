@@ -1,12 +1,14 @@
 """The groups of a comparison, by pages and for files, and the rows of one group."""
 
+from __future__ import annotations
+
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
@@ -38,6 +40,14 @@ STATUS: dict[Status, str] = {
 _MATCH = "match"
 _AT_ONCE = 500
 _arrow: Any = pa  # pyarrow carries no types
+_DIGITS, _PERCENT_PLACES = 38, 4
+_KINDS: Mapping[str, Any] = {
+    "integer": _arrow.int64(),
+    "boolean": _arrow.bool_(),
+    "date": _arrow.date32(),
+    "timestamp": _arrow.timestamp("us"),
+    "timestamptz": _arrow.timestamp("us", "UTC"),
+}
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
@@ -264,14 +274,51 @@ def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...
     return tuple(where)
 
 
+class GroupTypes(NamedTuple):
+    """The types of the dimensions of groups, and the decimal places of their measures."""
+
+    keys: Sequence[ColumnType]
+    scales: Sequence[int]
+
+    @classmethod
+    def of(cls, plan: ComparisonPlan) -> GroupTypes:
+        """Those of a plan."""
+        return cls(
+            [term.type for term in plan.a.keys], [measure.scale for measure in plan.measures]
+        )
+
+    def columns(self) -> Iterator[Any]:
+        """The types of Arrow of the columns of a file, in the order of `headings`."""
+        for kind in self.keys:
+            decimal = _arrow.decimal128(_DIGITS, kind.scale)
+            yield decimal if kind.kind == "decimal" else _KINDS.get(kind.kind, _arrow.string())
+        yield from (_arrow.string(), _arrow.int64(), _arrow.int64())
+        for scale in self.scales:
+            yield from [_arrow.decimal128(_DIGITS, scale)] * 3
+            yield from (_arrow.decimal128(_DIGITS, _PERCENT_PLACES), _arrow.string())
+
+
 async def group_batches(
-    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]]
+    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]], types: GroupTypes
 ) -> AsyncGenerator[ArrowBatch]:
-    """Yield the groups of a comparison of measures as rows of a file."""
+    """Yield the groups of a comparison of measures as rows of a file.
+
+    A column has the type of its dimension or measure, also without groups; it is text if a value is
+    not of that type, such as NaN.
+    """
     rows = [[*_cells(row)] async for batch in batches for row in batch]
-    names = headings(result)
-    columns = [_arrow.array([row[index] for row in rows]) for index in range(len(names))]
-    yield _arrow.RecordBatch.from_arrays(columns, names=names)
+    columns = [
+        _column([row[index] for row in rows], kind) for index, kind in enumerate(types.columns())
+    ]
+    yield _arrow.RecordBatch.from_arrays(columns, names=headings(result))
+
+
+def _column(values: list[object], kind: Any) -> Any:
+    try:
+        return _arrow.array(values, type=kind)
+    except (_arrow.ArrowInvalid, _arrow.ArrowTypeError, OverflowError):
+        texts = [None if value is None else str(jsonable(value)) for value in values]
+        return _arrow.array(texts, type=_arrow.string())
 
 
 def headings(result: ComparisonResult) -> list[str]:

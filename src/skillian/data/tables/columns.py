@@ -76,6 +76,7 @@ class Pairing:
         only_b: Columns without a counterpart in a.
         misplaced: Pairs whose own rule does not apply to their type.
         tolerant: Names in a of columns with a tolerance of their own, which no key has.
+        unread: Columns without a counterpart that cannot be read: 0 or 1 for the side, the name.
     """
 
     pairs: tuple[ColumnPair, ...]
@@ -84,6 +85,12 @@ class Pairing:
     only_b: tuple[str, ...]
     misplaced: tuple[ColumnPair, ...] = ()
     tolerant: frozenset[str] = frozenset()
+    unread: frozenset[tuple[int, str]] = frozenset()
+
+    def lone(self, side: int) -> tuple[str, ...]:
+        """The columns of a side that have no counterpart and can be read."""
+        names = (self.only_a, self.only_b)[side]
+        return tuple(name for name in names if (side, name) not in self.unread)
 
     def find(self, name: str) -> ColumnPair:
         """The pair that a name of either side refers to; a's names have precedence."""

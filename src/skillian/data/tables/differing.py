@@ -19,6 +19,7 @@ from skillian.data.sql.templates import filled
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, fetch, in_order
+from skillian.data.tables.lone.columns import NONE, LoneColumns
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
 
@@ -116,9 +117,12 @@ class DifferingRows:
         workspace: The workspace.
         table: The table in it, with all cells of the rows.
         plan: What was compared.
+        lone: The columns that only one side has.
     """
 
-    def __init__(self, workspace: Workspace, table: str, plan: TablePlan) -> None:
+    def __init__(
+        self, workspace: Workspace, table: str, plan: TablePlan, lone: LoneColumns = NONE
+    ) -> None:
         self.table = table
         self.workspace = workspace
         self.plan = plan
@@ -136,6 +140,10 @@ class DifferingRows:
             )
             for index, pair in enumerate(plan.pairs)
             if 0 < plan.keys <= index
+        ]
+        self._lone = lone
+        self._lone_cells = [
+            _Cells(f"x{number}", _type(each.type)) for number, each in enumerate(lone.columns)
         ]
         self._unfit: frozenset[str] | None = None
 
@@ -170,8 +178,9 @@ class DifferingRows:
         """Yield all rows of a page, or all there are; raises as `page`.
 
         The columns are `class` in words, `differing` (the names of the columns that differ),
-        `rows a` and `rows b`, those of the key, and for each compared column its cells, such as
-        `amount a` and `amount b`. Numbers, dates and times have types of their own if all values of
+        `rows a` and `rows b`, those of the key, for each compared column its cells, such as
+        `amount a` and `amount b`, and for each column that only one side has its cells of the rows
+        that only this side has. Numbers, dates and times have types of their own if all values of
         a column fit them; everything else is text. Without any row, an empty batch has the columns.
         """
         page = page or Page(tuple(ROW_CLASSES))
@@ -185,9 +194,10 @@ class DifferingRows:
                 count += 1
                 yield batch
         if not count:
-            names = [each.alias for each in self._output()]
-            nothing = [_arrow.nulls(0, _arrow.string()) for _ in names]  # loads no pandas
-            yield _arrow.RecordBatch.from_arrays(nothing, names=names)
+            empty = sql.prepare(select.limit(0), self.workspace.dialect, parameters.values)
+            rows: Any = await self.workspace.run(empty.text, empty.parameters)
+            nothing = [_arrow.nulls(0, each.type) for each in rows.schema]  # loads no pandas
+            yield _arrow.RecordBatch.from_arrays(nothing, schema=rows.schema)
 
     async def columns(self) -> PageColumns:
         """What pages can be ordered and filtered by."""
@@ -219,6 +229,8 @@ class DifferingRows:
             if _has_gap(each, unfit):
                 columns.append(sql.named(filled(_GAP, "duckdb", a=a, b=b), f"gap_{number}"))
             columns.append(sql.named(self._cell(f"d{each.position}"), f"d_{number}"))
+        for number, cells in enumerate(self._lone_cells):
+            columns.append(sql.named(self._value(cells, unfit), f"x_{number}"))
         select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
         relation = select.where(self._is_row(), copy=False).subquery(sql.name("page"), copy=False)
         return exp.Select(expressions=[exp.Star()]).from_(relation, copy=False)
@@ -251,6 +263,9 @@ class DifferingRows:
         for number, each in enumerate(self._values):
             for side, name in (("a", each.pair.a), ("b", each.pair.b)):
                 yield sql.named(sql.bare(f"{side}_{number}"), names.free(f"{name} {side}"))
+        for number, column in enumerate(self._lone.columns):
+            side = "ab"[column.side]
+            yield sql.named(sql.bare(f"x_{number}"), names.free(f"{column.name} {side}"))
 
     def _row(self, row: Mapping[str, Any]) -> DifferingRow:
         cells = {
@@ -267,6 +282,7 @@ class DifferingRows:
         if self._unfit is None:
             cells = [each for _, each in self._keys]
             cells += [cell for each in self._values for cell in (each.a, each.b)]
+            cells += self._lone_cells
             self._unfit = frozenset(await self._read([each for each in cells if each.type]))
         return self._unfit
 
@@ -278,7 +294,7 @@ class DifferingRows:
                 filled(
                     "COUNT_IF(a IS NOT NULL AND b IS NULL)",
                     "duckdb",
-                    a=self._cell(each.text),
+                    a=self._text(each),
                     b=self._value(each, frozenset()),
                 ),
                 each.text,
@@ -303,10 +319,15 @@ class DifferingRows:
 
     def _value(self, cells: _Cells, unfit: frozenset[str]) -> exp.Expr:
         """The text in its type; NULL for one that is not of it."""
-        text = self._cell(cells.text)
+        text = self._text(cells)
         if not cells.type or cells.text in unfit:
             return text
         return exp.TryCast(this=text, to=exp.DataType.build(cells.type, "duckdb"))
+
+    def _text(self, cells: _Cells) -> exp.Expr:
+        if cells.text.startswith("x"):
+            return self._lone.cell(int(cells.text[1:]), self.table)
+        return self._cell(cells.text)
 
     def _cell(self, name: str) -> exp.Expr:
         """A column of the staged table."""

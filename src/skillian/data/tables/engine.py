@@ -11,6 +11,7 @@ from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.place import Progress, together
 from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import phase
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
@@ -30,7 +31,7 @@ from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, witho
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.results import Proposal, TableKey, TableResult
-from skillian.data.tables.sentences import in_words, notes_on
+from skillian.data.tables.sentences import in_words, notes_on, remarks_on
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
@@ -199,6 +200,8 @@ class TableEngine:
         best: tuple[TableResult, DifferingRows] | None = None
         tried: list[set[str]] = []
         async with AsyncExitStack() as comparisons:
+            if not question.key and not question.multiset:
+                phase("finding the key")
             for key in await keys_of(question, pairing, sides):
                 if any(columns < {*key.columns} for columns in tried):
                     continue
@@ -210,7 +213,7 @@ class TableEngine:
                     len(first),
                     sides,
                     progress,
-                    whole=keep is not None,
+                    lone=None if keep is None else (pairing.lone(0), pairing.lone(1)),
                 )
                 comparisons.push_async_callback(comparison.drop)
                 compared = await self._run(question, pairing, key, comparison)
@@ -288,12 +291,16 @@ class TableEngine:
             ),
             samples=await findings.samples(self._top, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
-            notes=(*notes_on(comparison.pairs), *filter(None, [comparison.segments.sentence()])),
+            notes=(
+                *notes_on(comparison.pairs),
+                *remarks_on(sides),
+                *filter(None, [comparison.segments.sentence()]),
+            ),
             proof=compared_rows.proof,
             filters=stated(sides[0].where, sides[1].where),
         )
         result = replace(result, sentences=in_words(result))
-        return result, DifferingRows(self._workspace, table, plan)
+        return result, DifferingRows(self._workspace, table, plan, compared_rows.lone)
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:

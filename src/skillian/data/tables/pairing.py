@@ -103,6 +103,8 @@ def without_unread(
     for index, side in enumerate(sides):
         table = side.source.table
         if error.source == side.name or (table and not error.source and table.name == error.table):
+            if error.column in pairing.lone(index):
+                return replace(pairing, unread=pairing.unread | {(index, error.column)})
             for pair in pairing.pairs:
                 if (pair.a, pair.b)[index] != error.column:
                     continue

@@ -16,6 +16,7 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import EXACT
+from skillian.data.phases import phase
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
@@ -24,6 +25,7 @@ from skillian.data.sql.values import python_rows
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.lone.columns import NONE, LoneCells, LoneColumn, LoneColumns
 from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
@@ -141,11 +143,13 @@ class StagedDifferences:
         plan: What was compared.
         table: The table of the workspace.
         proof: How it was computed.
+        lone: The columns that only one side has.
     """
 
     plan: TablePlan
     table: str
     proof: TableProof
+    lone: LoneColumns = NONE
 
 
 class RowComparison:
@@ -157,7 +161,8 @@ class RowComparison:
         keys: How many columns the key has.
         sides: The rows of a and b.
         progress: Gets the name of a source and how many of its rows are staged.
-        whole: Whether rows that differ are staged with all of their cells.
+        lone: The names of the columns that only a and only b has, if rows that differ are staged
+            with all of their cells; those of only one side then have the cells of these, too.
     """
 
     def __init__(
@@ -168,14 +173,15 @@ class RowComparison:
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
         *,
-        whole: bool = False,
+        lone: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> None:
         self._workspace = workspace
+        self._lone = lone if lone is not None and keys else ((), ())
         self.pairs = tuple(pairs)
         self._keys = keys
         self.sides = sides
         self._progress = progress
-        self._whole = whole
+        self._whole = lone is not None
         self._tables: list[str] = []
         self.segments = Segments()
 
@@ -192,19 +198,41 @@ class RowComparison:
         if shared is not None and self._is_native(shared.engine.dialect):
             self.sides = a.named(shared.a), b.named(shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
-            place = "database"
+            lone, place = self._lone_columns(), "database"
+            phase("joining in the database")
         else:
+            phase("comparing checksums")
             await self._narrow()
-            plan, queries = await self._staged()
+            phase("reading")
+            plan, lone, queries = await self._staged()
             engine, place = self._workspace, "workspace"
-        statement = await self._statement(plan, engine)
+            phase("joining")
+        duplicates = await self._may_have_repeats(plan, engine)
+        statement = self._prepared(differences(plan, duplicates=duplicates), engine)
         batches = engine.stream(statement.text, statement.parameters)
-        table = await self._workspace.stage(plan.columns(), batches)
-        await self.drop()  # the sides, which are not needed any more
+        # One row has the counts.
+        table = await self._workspace.stage(
+            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
+        )
         self._tables.append(table)
+        values = self.sides[0].parameters.values
+        cells = LoneCells(self._workspace, engine, plan, lone, values)
+        whole = await cells.added_to(table, duplicates=duplicates)
+        if whole is not None:
+            self._tables.append(whole)
+        kept = self._tables.pop()
+        await self.drop()  # what is not needed any more
+        self._tables.append(kept)
         texts = {name: query.text for name, query in queries.items()}
-        return StagedDifferences(
-            plan, table, TableProof(place, statement.text, plan.dialect, texts, started)
+        proof = TableProof(place, statement.text, plan.dialect, texts, started)
+        return StagedDifferences(plan, kept, proof, LoneColumns(lone, whole is not None))
+
+    def _lone_columns(self) -> tuple[LoneColumn, ...]:
+        """The columns that only one side has, where its rows are stored."""
+        return tuple(
+            LoneColumn(name, index, side.type_of(name), side.value(name))
+            for index, side in enumerate(self.sides)
+            for name in self._lone[index]
         )
 
     async def drop(self) -> None:
@@ -277,28 +305,37 @@ class RowComparison:
         if self.segments.ranges is not None:
             self.sides = a.among(search.tests(0)), b.among(search.tests(1))
 
-    async def _staged(self) -> tuple[TablePlan, dict[str, Statement]]:
+    async def _staged(
+        self,
+    ) -> tuple[TablePlan, tuple[LoneColumn, ...], dict[str, Statement]]:
         loaded = await together(*(self._load(index) for index in (0, 1)))
         pairs = tuple(
             replace(pair, cells=CellPair(one, other, pair.cells.family, pair.cells.rule))
-            for pair, one, other in zip(self.pairs, loaded[0].types, loaded[1].types, strict=True)
+            for pair, one, other in zip(self.pairs, loaded[0].types, loaded[1].types, strict=False)
         )
         values = tuple(sql.column(f"c{index}", "source") for index in range(len(pairs)))
         a, b = (TableSide(values, partial(_staged_rows, each.table)) for each in loaded)
         queries = {side.name: each.query for side, each in zip(self.sides, loaded, strict=True)}
+        lone = tuple(
+            LoneColumn(name, index, kind, sql.column(f"c{number}", "source"))
+            for index, names in enumerate(self._lone)
+            for number, (name, kind) in enumerate(
+                zip(names, loaded[index].types[len(pairs) :], strict=True), len(pairs)
+            )
+        )
         plan = TablePlan(pairs, self._keys, a, b, "duckdb", unique=self._is_unique())
-        return replace(plan, equal_rows=self.segments.equal_rows, whole=self._whole), queries
+        plan = replace(plan, equal_rows=self.segments.equal_rows, whole=self._whole)
+        return plan, lone, queries
 
     async def _load(self, index: int) -> _Loaded:
-        """Stage the compared columns of a side."""
+        """Stage the compared columns of a side, and those that only it has."""
         side = self.sides[index]
         dialect = side.connector.dialect
-        columns = [
-            transported(
-                (pair.cells.a, pair.cells.b)[index], side.value((pair.a, pair.b)[index]), dialect
-            )
-            for pair in self.pairs
+        kinds = [
+            ((pair.a, pair.b)[index], (pair.cells.a, pair.cells.b)[index]) for pair in self.pairs
         ]
+        kinds += [(name, side.type_of(name)) for name in self._lone[index]]
+        columns = [transported(kind, side.value(name), dialect) for name, kind in kinds]
         named = [sql.named(each.value, f"c{number}") for number, each in enumerate(columns)]
         tree = side.rows(named)
         query = prepare(tree, dialect, side.parameters.values)
@@ -310,16 +347,16 @@ class RowComparison:
         self._tables.append(table)
         return _Loaded(table, tuple(each.type for each in columns), query)
 
-    async def _statement(self, plan: TablePlan, engine: StatementEngine) -> Statement:
-        duplicates = bool(plan.keys) and not plan.unique
-        if duplicates and plan.dialect == "duckdb":
-            duplicates = await self._has_repeats(plan, engine)
-        tree = differences(plan, duplicates=duplicates)
+    async def _may_have_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
+        if not plan.keys or plan.unique:
+            return False
+        return plan.dialect != "duckdb" or await self._has_repeats(plan, engine)
+
+    def _prepared(self, tree: exp.Expr, engine: StatementEngine) -> Statement:
         return prepare(tree, engine.dialect, self.sides[0].parameters.values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        tree = has_repeated_keys(plan)
-        statement = prepare(tree, engine.dialect, self.sides[0].parameters.values)
+        statement = self._prepared(has_repeated_keys(plan), engine)
         async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
             return any(
                 [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.place import SideRows
 from skillian.data.tables.results import TableResult
 
 
@@ -85,6 +86,14 @@ def _are(count: int) -> str:
 
 def _have(count: int) -> str:
     return "has" if count == 1 else "have"
+
+
+def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
+    """Yield how the rows of each side are read, where that is not obvious."""
+    for side in sides:
+        table = side.source.table
+        if table is not None and table.remark:
+            yield f"{side.name} {table.remark}."
 
 
 def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from skillian.data.tables.results import TableResult
 from skillian.reports.as_html import render_page, write_html
 from skillian.reports.outcome import Compared, Outcome, Verdict, worst
+from skillian.reports.replacing import write_whole
 
 _NOT_IN_FILES = re.compile(r"[^\w.-]+")
 _LONGEST_FILE = 80
@@ -75,7 +76,7 @@ def write_pages(outcomes: Sequence[Outcome], names: tuple[str, str], path: Path)
         # The number keeps apart names that differ only in what a file system does not.
         word = _NOT_IN_FILES.sub("_", outcome.comparison.name)[:_LONGEST_FILE]
         page = folder / f"{position:03d}_{word}.html"
-        page.write_text(write_html([outcome]), encoding="utf-8", newline="\n")
+        write_whole(page, write_html([outcome]))
         lines.append(table_line(outcome, f"{folder.name}/{page.name}"))
     index = render_page(
         "index.html",
@@ -85,4 +86,4 @@ def write_pages(outcomes: Sequence[Outcome], names: tuple[str, str], path: Path)
         verdict=worst(outcomes),
         headings=HEADINGS,
     )
-    path.write_text(index, encoding="utf-8", newline="\n")
+    write_whole(path, index)

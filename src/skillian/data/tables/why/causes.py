@@ -12,6 +12,7 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import within
 from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
@@ -20,6 +21,7 @@ from skillian.data.tables.findings import fetch
 from skillian.data.tables.results import TableResult, map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
+from skillian.data.tables.why.rates import Rates
 from skillian.data.tables.why.results import Fact, ProvedRule, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
@@ -134,9 +136,39 @@ class _CauseSearch:
         for index, pair, mismatches in self._mismatched():
             left = _differences(self._result, (pair.a,))
             if left >= _HALF * mismatches:
+                if await self._prove_rates(index, pair):
+                    continue
                 shared = await SharedValues(self._rows).of_column(index)
                 await self._prove(self._filters(shared[:2], (pair.a,), left))
         return Why(tuple(self._proved), tuple(self._facts))
+
+    async def _prove_rates(self, index: int, pair: ColumnPair) -> bool:
+        """Name the factor of each value of another column; each is proved by these rows alone."""
+        if pair.cells.family not in {"number", "float"}:
+            return False
+        count, is_proved = _differences(self._result, (pair.a,)), False
+        for rate in await Rates(self._rows).of_column(index):
+            if rate.column in self._question.filters:
+                continue
+            test = shlex.quote(f"{rate.column}={rate.value}")
+            cause = _Cause(
+                (pair.a,),
+                f"In rows with {rate.column} = {rate.value}, {pair.a} ({rate.guess.rule.words()})",
+                f"--where {test} --rule {shlex.quote(f'{pair.a}:{rate.guess.written}')}",
+                rate.rows,
+                {pair.a: rate.guess.rule},
+            )
+            filters = {**self._question.filters, rate.column: [rate.value]}
+            alone = self._question.model_copy(update={"filters": filters})
+            after = await self._compared(cause, alone)
+            if after is None:
+                continue
+            left = _differences(after, cause.columns)
+            if left <= _LOST * rate.rows:
+                options = [*self._options, cause.option]
+                self._add(cause, after, (rate.rows - left, count), cause.applied(alone), options)
+                is_proved = True
+        return is_proved
 
     async def _of_columns(self) -> list[list[_Cause]]:
         """The rules that may explain each column."""
@@ -267,44 +299,60 @@ class _CauseSearch:
                 self._accept(cause, after, gone, count)
                 return
 
-    async def _compared(self, cause: _Cause) -> TableResult | None:
-        """The result with a cause and those that are proved; None if it cannot be had."""
+    async def _compared(
+        self, cause: _Cause, question: SavedComparison | None = None
+    ) -> TableResult | None:
+        """The result with a cause and those that are proved; None if it cannot be had.
+
+        Args:
+            cause: The cause.
+            question: The question without it, if that is not the one with all that is proved.
+        """
         if self._reruns >= _RERUNS:
             return None
         self._reruns += 1
         self._report(f"comparing again with {cause.option}")
         try:
-            return await self._engine.compare(cause.applied(self._question))
+            with within(f"explaining, rule {self._reruns} of at most {_RERUNS}"):
+                return await self._engine.compare(cause.applied(question or self._question))
         except ToolError:
             return None
 
     def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
         self._question = cause.applied(self._question)
+        self._add(cause, after, (gone, count), self._question, self._options)
+        self._facts += cause.facts
+        self._result = after
+
+    def _add(
+        self,
+        cause: _Cause,
+        after: TableResult,
+        explained: tuple[int, int],
+        question: SavedComparison,
+        options: Sequence[str],
+    ) -> None:
+        """Add the rule of a cause that this question has proved."""
+        changes = {
+            name: getattr(question, name)
+            for name in _APPLIED
+            if getattr(question, name) != getattr(self._asked, name)
+        }
         self._proved.append(
             ProvedRule(
                 about=cause.about,
                 option=cause.option,
-                options=" ".join(self._options),
-                explained=gone,
-                differences=count,
+                options=" ".join(options),
+                explained=explained[0],
+                differences=explained[1],
                 matched=after.rows.matched,
                 total=after.rows.rows_a,
                 columns=cause.columns,
                 kinds=cause.kinds,
-                changes=self._changes(),
+                changes=changes,
             )
         )
-        self._facts += cause.facts
-        self._result = after
-
-    def _changes(self) -> dict[str, Any]:
-        """The fields of the question that are no longer those that were asked."""
-        return {
-            name: getattr(self._question, name)
-            for name in _APPLIED
-            if getattr(self._question, name) != getattr(self._asked, name)
-        }
 
 
 def _subject(shared: InCommon) -> str:

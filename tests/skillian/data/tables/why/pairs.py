@@ -1,4 +1,4 @@
-"""Sixty pairs of tables with one or two causes of differences, and twenty without any."""
+"""Pairs of tables: 62 with one or several causes of differences, and twenty without any."""
 
 from __future__ import annotations
 
@@ -34,6 +34,7 @@ from tests.skillian.data.tables.why.planted import (
 
 TAX = Decimal("1.19")
 RATE = Decimal("1.95583")
+RATES = {"USD": Decimal("0.92"), "GBP": Decimal("1.17"), "CHF": Decimal("1.05")}
 ALONE = [
     Pair("net in cents", on("net", lambda v: v * 100), (column("net", "factor=100"),)),
     Pair("qty in thousandths", on("qty", lambda v: v * 1000), (column("qty", "factor=1000"),)),
@@ -211,6 +212,21 @@ def together(one: Pair, other: Pair) -> Pair:
     )
 
 
+def converted(places: int) -> Change:
+    """A change of amounts by the rate of their currency, rounded; euros stay."""
+
+    def changed(row: Row, _chance: random.Random) -> None:
+        rate = RATES.get(row["currency"])
+        if rate is not None and row["net"] is not None:
+            row["net"] = rounded(places)(row["net"] * rate)
+
+    return changed
+
+
+def of_currency(name: str, rest: str) -> frozenset[str]:
+    return where(f"--where currency={name} --rule net:factor={RATES[name]}{rest}")
+
+
 def with_cause() -> list[Pair]:
     by_name = {pair.name: pair for pair in ALONE}
     mixed = both(
@@ -218,7 +234,12 @@ def with_cause() -> list[Pair]:
         lambda row, chance: on("name", str.upper)(row, chance) if chance.random() < 0.6 else None,
     )
     two_options = Pair("blanks and case", mixed, (column("name", "trim,ignore-case"),))
-    return [*ALONE, two_options, *(together(one, by_name[name]) for one, name in TWO)][:60]
+    others = [*ALONE, two_options, *(together(one, by_name[name]) for one, name in TWO)]
+    return [
+        *others[:60],
+        Pair("rates", converted(2), tuple(of_currency(name, ",round=2") for name in RATES)),
+        Pair("exact rates", converted(6), tuple(of_currency(name, "") for name in RATES)),
+    ]
 
 
 def one_cell(row: Row, _chance: random.Random) -> None:

@@ -31,6 +31,7 @@ OTHERS = {pair.name: pair for pair in without_cause()}
         "deleted rows",
         "francs",
         "tail",
+        "rates",
         "sign of integers and swapped amounts",
     ],
 )
@@ -40,6 +41,7 @@ async def test_a_planted_cause_is_named_first_and_proved(name: str, tmp_path: Pa
     assert is_found(pair, why), why.sentences
     assert all(rule.explained >= 5 for rule in why.rules)
     assert why.rules[-1].matched > 0.9 * why.rules[-1].total
+    assert all(str(rule.matched) in rule.sentence.replace(",", "") for rule in why.rules)
     assert why.to_dict()["sentences"] == list(why.sentences)
 
 

@@ -1,0 +1,1 @@
+"""The columns that only one side has, in files of the rows that differ."""

@@ -1,0 +1,182 @@
+"""The columns that only one side has: their cells of the rows that only this side has.
+
+They are read by a second statement, which compares the keys again and returns only these rows, and
+are added to the staged rows that differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data import sql
+from skillian.data.query.shared import StatementEngine
+from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, shown
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.findings import fetch
+from skillian.data.tables.statement import ONLY_A, ONLY_B, TablePlan, TableSide, differences
+from skillian.data.tables.transport import transported
+from skillian.data.tables.types import CellType
+
+_TEXT = CellType("text", "VARCHAR")
+_CLASSES = (ONLY_A, ONLY_B)
+
+
+@dataclass(frozen=True, slots=True)
+class LoneColumn:
+    """A column that only one side has.
+
+    Attributes:
+        name: Its name.
+        side: The side: 0 for a, 1 for b.
+        type: The type of its cells.
+        value: A cell in the database that compares.
+    """
+
+    name: str
+    side: int
+    type: CellType
+    value: exp.Expr
+
+
+@dataclass(frozen=True, slots=True)
+class LoneColumns:
+    """The columns that only one side has, among the rows that differ.
+
+    Attributes:
+        columns: Those of a, then those of b.
+        are_staged: Whether the table of rows has them, as `x0` …; otherwise it has no row that only
+            one side has.
+    """
+
+    columns: tuple[LoneColumn, ...] = ()
+    are_staged: bool = False
+
+    def cell(self, number: int, table: str) -> exp.Expr:
+        """The text of a cell in the table of rows."""
+        if self.are_staged:
+            return sql.column(f"x{number}", table)
+        return exp.cast(exp.Null(), "VARCHAR")
+
+
+NONE = LoneColumns()
+
+
+@dataclass(frozen=True, slots=True)
+class LoneCells:
+    """Adds the columns that only one side has to the staged rows that differ.
+
+    Attributes:
+        workspace: Where the rows that differ are staged.
+        engine: Runs the statement that compares.
+        plan: What was compared.
+        columns: The columns.
+        values: The values that the rows of both sides are filtered by.
+    """
+
+    workspace: Workspace
+    engine: StatementEngine
+    plan: TablePlan
+    columns: Sequence[LoneColumn]
+    values: Mapping[str, object]
+
+    async def added_to(self, table: str, *, duplicates: bool) -> str | None:
+        """Stage the rows of a table with these columns, `x0` …, and return the new table's name.
+
+        Returns None if there are no columns, or no row is only on one side.
+
+        Args:
+            table: The staged rows that differ.
+            duplicates: As of `differences`.
+
+        Raises:
+            QueryError: A column cannot be read.
+        """
+        if not self.columns:
+            return None
+        [row] = await fetch(self.workspace, _count_of_one_side(table))
+        if not row["n"]:
+            return None
+        wide = _with_columns(self.plan, self.columns)
+        tree = _rows_of_one_side(wide, duplicates=duplicates)
+        statement = sql.prepare(tree, self.engine.dialect, self.values)
+        batches = self.engine.stream(statement.text, statement.parameters)
+        others = await self.workspace.stage(wide.columns(), batches)
+        try:
+            tree = _joined(self.plan, table, others, self.columns)
+            select = sql.prepare(tree, self.workspace.dialect, {})
+            return await self.workspace.create(select.text, {})
+        finally:
+            await self.workspace.drop(others)
+
+
+def _with_columns(plan: TablePlan, columns: Sequence[LoneColumn]) -> TablePlan:
+    """A plan that compares the same keys, with the texts of these columns in place of the cells."""
+    values = [[*side.values[: plan.keys]] for side in plan.sides]
+    for column in columns:
+        values[column.side].append(_text(column, plan.dialect))
+        values[1 - column.side].append(sql.as_text(exp.Null()))
+    pairs = [
+        ColumnPair(column.name, column.name, CellPair(_TEXT, _TEXT, "text")) for column in columns
+    ]
+    a, b = (
+        TableSide(tuple(cells), side.rows) for cells, side in zip(values, plan.sides, strict=True)
+    )
+    return replace(plan, pairs=(*plan.pairs[: plan.keys], *pairs), a=a, b=b, whole=True)
+
+
+def _rows_of_one_side(plan: TablePlan, *, duplicates: bool) -> exp.Select:
+    """The statement for the rows that only one side has.
+
+    Args:
+        plan: A plan of `_with_columns`.
+        duplicates: As of `differences`.
+    """
+    rows = differences(plan, duplicates=duplicates)
+    table = exp.Subquery(this=rows, alias=exp.TableAlias(this=sql.name("compared")))
+    columns = [sql.column(name, "compared") for name in plan.columns()]
+    select = exp.Select(expressions=columns).from_(table, copy=False)
+    return select.where(_is_of_one_side("compared"), copy=False)
+
+
+def _count_of_one_side(table: str) -> exp.Select:
+    """The statement for whether a staged table has rows that only one side has."""
+    columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
+    select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+    return select.where(_is_of_one_side(table), copy=False)
+
+
+def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> exp.Select:
+    """The staged rows that differ with these columns as `x0` ….
+
+    Args:
+        plan: What was compared.
+        table: The staged rows.
+        others: The staged rows of `_rows_of_one_side`.
+        columns: The columns.
+    """
+    listed: list[exp.Expr] = [exp.Column(this=exp.Star(), table=sql.name(table))]
+    for number, column in enumerate(columns):
+        cell = sql.column(f"{'ab'[column.side]}{plan.keys + number}", others)
+        listed.append(sql.named(cell, f"x{number}"))
+    names = ["class", *(f"k{index}" for index in range(plan.keys))]
+    same = sql.all_of(
+        exp.NullSafeEQ(this=sql.column(name, table), expression=sql.column(name, others))
+        for name in names
+    )
+    select = exp.Select(expressions=listed).from_(sql.table(table), copy=False)
+    return select.join(sql.table(others), on=same, join_type="LEFT", copy=False)
+
+
+def _text(column: LoneColumn, dialect: str) -> exp.Expr:
+    cells = CellPair(column.type, column.type, family_of(column.type, column.type))
+    if dialect == "mysql" and not exact_in_mysql(cells, is_key=False):
+        return sql.as_text(transported(column.type, column.value, dialect).value)
+    return sql.as_text(shown(cells, column.side, column.value, dialect))
+
+
+def _is_of_one_side(table: str) -> exp.Expr:
+    return sql.any_of(sql.equals(sql.column("class", table), each) for each in _CLASSES)

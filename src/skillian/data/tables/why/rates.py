@@ -1,0 +1,143 @@
+"""Rates: a number that differs by another factor for each value of another column."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from skillian.data import sql
+from skillian.data.sql.templates import filled
+from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.differing import DifferingRows
+from skillian.data.tables.findings import fetch
+from skillian.data.tables.statement import DIFFERING
+from skillian.data.tables.why.guesses import Guess, guessed
+
+_LEAST = 8
+_MOST_VALUES = 20
+_NAMED = 4
+_SHARE = 0.9
+_LONGEST = 100
+_FAMILIES = frozenset({"text", "number", "boolean"})
+_SAMPLE = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """The rule of a column in the rows with a value of another column.
+
+    Attributes:
+        column: The other column.
+        value: Its value.
+        guess: The rule.
+        rows: How many rows with this value differ in the column.
+    """
+
+    column: str
+    value: str
+    guess: Guess
+    rows: int
+
+
+class Rates:
+    """Looks for rates among rows that differ.
+
+    Args:
+        rows: The rows.
+    """
+
+    def __init__(self, rows: DifferingRows) -> None:
+        self._rows = rows
+        self._plan = rows.plan
+
+    async def of_column(self, index: int) -> list[Rate]:
+        """The rates of a column, those of the most rows first; none if there are not several."""
+        best: tuple[float, int] = _SHARE, -1
+        for position, pair in enumerate(self._plan.pairs):
+            if position != index and pair.cells.family in _FAMILIES:
+                share = await self._share(index, position)
+                if share > best[0]:
+                    best = share, position
+        if best[1] < 0:
+            return []
+        rates = [
+            Rate(self._plan.pairs[best[1]].a, value, guess, count)
+            for value, count in await self._values(index, best[1])
+            if (guess := await self._guess(index, best[1], value)) is not None
+        ]
+        return rates if len({rate.guess.written for rate in rates}) > 1 else []
+
+    def _from(self, index: int, position: int) -> exp.Select:
+        """The pairs of numbers `a` and `b` that differ, with the value `v` of the other column."""
+        value = f"k{position}" if position < self._plan.keys else f"a{position}"
+        listed = {"a": f"a{index}", "b": f"b{index}", "v": value}
+        select = exp.Select(
+            expressions=[sql.named(sql.bare(name), alias) for alias, name in listed.items()]
+        ).from_(sql.table(self._rows.table), copy=False)
+        select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
+        if position >= self._plan.keys:
+            select.where(exp.Not(this=sql.bare(f"d{position}")), copy=False)
+        return select
+
+    async def _share(self, index: int, position: int) -> float:
+        """The share of the numbers that are near the usual ratio of their value; 0 for no rates."""
+
+        def named(node: exp.Expr) -> exp.Expr:
+            if isinstance(node, exp.Table) and node.name == "cells":
+                return self._from(index, position).subquery(sql.name("cells"), copy=False)
+            return node
+
+        statement = filled(_SHARES, "duckdb").this.transform(named)
+        [row] = await fetch(self._rows.workspace, statement)
+        if not row["total"] or not 1 < int(row["groups"] or 0) <= _MOST_VALUES:
+            return 0.0
+        return int(row["near"] or 0) / int(row["total"])
+
+    async def _values(self, index: int, position: int) -> list[tuple[str, int]]:
+        inner = self._from(index, position).subquery(sql.name("cells"), copy=False)
+        columns: list[exp.Expr] = [
+            sql.bare("v"),
+            sql.named(exp.Count(this=exp.Star()), "n"),
+        ]
+        select = exp.Select(expressions=columns).from_(inner, copy=False)
+        select.where(sql.negated(sql.is_null(sql.bare("v"))), copy=False)
+        select.group_by(sql.bare("v"), copy=False)
+        select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), sql.bare("v"), copy=False)
+        found = await fetch(self._rows.workspace, select.limit(_NAMED, copy=False))
+        return [
+            (row["v"], int(row["n"]))
+            for row in found
+            if int(row["n"]) >= _LEAST and len(row["v"]) <= _LONGEST
+        ]
+
+    async def _guess(self, index: int, position: int, value: str) -> Guess | None:
+        """The rule of a factor for the rows with a value."""
+        inner = self._from(index, position).subquery(sql.name("cells"), copy=False)
+        select = exp.Select(expressions=[sql.bare("a"), sql.bare("b")]).from_(inner, copy=False)
+        select.where(sql.is_text(sql.bare("v"), value), copy=False).limit(_SAMPLE, copy=False)
+        workspace = self._rows.workspace
+        table = await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
+        try:
+            pair: ColumnPair = self._plan.pairs[index]
+            guesses = await guessed(workspace, table, pair)
+        finally:
+            await workspace.drop(table)
+        of_factors = (
+            each
+            for each in guesses
+            if each.rule.factor is not None or each.rule.divisor is not None
+        )
+        return next(of_factors, None)
+
+
+_SHARES = """
+SELECT COUNT(*) AS total, COUNT(DISTINCT v) AS groups,
+    COUNT_IF(ABS(ratio / NULLIF(usual, 0) - 1) < 0.01) AS near
+FROM (
+    SELECT v, ratio, MEDIAN(ratio) OVER (PARTITION BY v) AS usual
+    FROM (
+        SELECT v, TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0) AS ratio FROM cells
+    ) AS ratios
+) AS medians
+"""
