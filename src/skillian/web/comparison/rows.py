@@ -10,16 +10,13 @@ from typing import Any, Literal
 from nicegui import ui
 
 from skillian.data.schema.diff import distinct_names
+from skillian.data.services import MOST_ROWS
 from skillian.data.tables.columns import ColumnCoverage
 from skillian.data.tables.results import percent
 from skillian.display import printable
-from skillian.web.comparison.grid import (
-    Grid,
-    GridContent,
-    key_column,
-    status_column,
-    value_columns,
-)
+from skillian.web.comparison.change import change_panel
+from skillian.web.comparison.grid.columns import key_column, status_column, value_columns
+from skillian.web.comparison.grid.grid import Grid, GridContent
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
 from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
@@ -31,7 +28,9 @@ from skillian.web.comparison.verdict import (
     conditions,
     joined,
 )
+from skillian.web.comparison.why.rules import rules_panel
 from skillian.web.shell import text
+from skillian.web.shell.frame import Visit
 
 RowsResult = Mapping[str, Any]
 """A `TableResult` as JSON."""
@@ -46,16 +45,14 @@ _MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
-def rows_view(
-    result: RowsResult, level: Literal[1, 2], said: str = "", why: Panel | None = None
-) -> None:
+def rows_view(result: RowsResult, visit: Visit, level: Literal[1, 2] = 1, said: str = "") -> None:
     """Show a comparison of whole rows.
 
     Args:
         result: The comparison.
+        visit: Who reads it.
         level: The level of its heading: 1 if the comparison has the page to itself.
         said: A text next to it, whose sentences are not repeated.
-        why: Explains the rows that differ.
     """
     verdict = _verdict(result)
     verdict.show(level, said)
@@ -72,12 +69,14 @@ def rows_view(
                             " ",
                             text.amount(counts[name]),
                         )
-    tabs = [*PANELS]
-    if why is not None:
-        tabs.insert(-1, ("Why", _has_keyed_rows, why))
     panels: dict[str, Callable[[], object]] = {
-        name: partial(panel, result) for name, has_content, panel in tabs if has_content(result)
+        name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
     }
+    if _has_keyed_rows(result):
+        panels["Why"] = partial(rules_panel, visit, result)
+    rows = result["rows"]["a"] + result["rows"]["b"]
+    panels["Change"] = partial(change_panel, visit, result["cache_key"], _names(result), rows)
+    panels["SQL"] = partial(_sql, result)
     Tabs("The result", panels)
 
 
@@ -187,8 +186,8 @@ def _amounts(result: RowsResult) -> set[str]:
     }
 
 
-def _differences(result: RowsResult) -> None:
-    """Rows that differ, with the cells that do marked."""
+def _samples(result: RowsResult) -> None:
+    """Some rows that differ, with the cells that do marked."""
     samples = result["samples"]["differing"]
     keys, amounts = list(samples[0]["key"]), _amounts(result)
     # In the order of the columns; only those that differ in one of these rows.
@@ -264,40 +263,56 @@ def _schema(result: RowsResult) -> None:
         show_table("Proposed pairs", (f"In {a}", f"In {b}", "Reason"), rows, note)
 
 
-def _rows(result: RowsResult) -> None:
+def _all_differences(result: RowsResult) -> None:
     """All rows that differ, as a grid."""
     names, counts = _names(result), _unequal(result)
     styles = {name: style for name, (_, style) in _styles(names).items()}
     amounts, keys = _amounts(result), result["key"]["columns"]
-    values = [column for column in result["columns"] if keys]
+    # Those that differ come first, and can be shown alone.
+    values = sorted(result["columns"] if keys else [], key=lambda each: not each["mismatches"])
+    values = values[:_MOST_COLUMNS]
     parts = keys or [column["a"] for column in result["columns"]]
     columns = [status_column(styles), *(key_column(*each) for each in enumerate(parts))]
     columns += [
         value_columns(index, column["a"], names, is_amount=column["a"] in amounts)
-        for index, column in enumerate(values[:_MOST_COLUMNS])
+        for index, column in enumerate(values)
     ]
-    with ui.element("div").classes("line"):
-        shown = ui.element("span").classes("soft grow").props("role=status")
-        buttons = ui.element("div").classes("line").props('role=group aria-label="Classes"')
     content = GridContent(
         cache_key=result["cache_key"],
         keys=parts,
-        values=[column["a"] for column in values[:_MOST_COLUMNS]],
+        values=[column["a"] for column in values],
         columns=columns,
         statuses=list(counts),
         shown=sum(counts.values()),
         total=None,
         unit="rows",
-        label="All rows that differ",
+        label="Rows that differ",
+        equal=[index for index, column in enumerate(values) if not column["mismatches"]],
     )
+    with ui.element("div").classes("line"):
+        shown = ui.element("span").classes("soft grow").props("role=status")
+        buttons = ui.element("div").classes("line").props('role=group aria-label="Classes"')
+    tools = ui.element("div").classes("line")
     grid = Grid(content, shown)
+    with tools:
+        grid.tools()
     with buttons:
         for status in counts if len(counts) > 1 else ():
             label = f"{styles[status].symbol} {styles[status].label}"
             button = ui.button(printable(label), on_click=partial(grid.show_statuses, [status]))
             button.props("flat dense no-caps")
-    if len(values) > _MOST_COLUMNS:
-        _note(f"The first {_MOST_COLUMNS} of ", text.amount(len(values)), " columns are shown.")
+    if len(result["columns"]) > _MOST_COLUMNS and keys:
+        number = text.amount(len(result["columns"]))
+        _note(f"The first {_MOST_COLUMNS} of ", number, " columns are shown.")
+
+
+def _differences(result: RowsResult) -> None:
+    """The rows that differ, if they are kept; else the samples, and how to get all."""
+    if sum(_unequal(result).values()) <= MOST_ROWS:
+        _all_differences(result)
+        return
+    _note("More rows differ than are kept: get all of them with `skillian compare` and --output.")
+    _samples(result)
 
 
 def _unequal(result: RowsResult) -> dict[str, int]:
@@ -329,11 +344,9 @@ def _has_keyed_rows(result: RowsResult) -> bool:
 
 
 PANELS: Sequence[tuple[str, Callable[[RowsResult], bool], Panel]] = (
-    ("Differences", lambda result: bool(result["samples"]["differing"]), _differences),
+    ("Differences", _has_rows, _differences),
     ("Columns", lambda result: bool(result["columns"] and result["key"]["columns"]), _columns),
     ("Schema", _has_schema, _schema),
-    ("Rows", _has_rows, _rows),
-    ("SQL", lambda _: True, _sql),
 )
 """The tabs in their order: the name, whether a result has content for it, and its content."""
 

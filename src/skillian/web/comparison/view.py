@@ -12,10 +12,11 @@ from skillian.api.problems import ProblemError
 from skillian.api.service import Service
 from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, ToolError
+from skillian.web.comparison.change import change_panel
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
 from skillian.web.comparison.drill_down import rows_panel
-from skillian.web.comparison.grid import grid_panel
+from skillian.web.comparison.grid.grid import grid_panel
 from skillian.web.comparison.measures import measures_panel, verdict_on
 from skillian.web.comparison.rows import RowsResult, rows_view
 from skillian.web.comparison.schema import schema_panel
@@ -24,7 +25,6 @@ from skillian.web.comparison.status_bar import StatusBar
 from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.why.explanation import explanation_panel
 from skillian.web.comparison.why.heat_map import heat_map_panel
-from skillian.web.comparison.why.rules import rules_panel
 from skillian.web.shell.activity import loading
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
@@ -64,10 +64,9 @@ async def comparison_view(
                 spinner.delete()
         with room:
             if isinstance(result, ComparisonResult):
-                _build(ComparisonContext(service, result), level, said)
+                _build(ComparisonContext(service, result), owner, level, said)
             else:
-                why = partial(rules_panel, Visit(service, owner, None))
-                rows_view(result, level, said, why)
+                rows_view(result, Visit(service, owner, None), level, said)
     return True
 
 
@@ -88,7 +87,7 @@ async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonR
     return service.data.comparison.remembered(cache_key)
 
 
-def _build(comparison: ComparisonContext, level: Literal[1, 2], said: str) -> None:
+def _build(comparison: ComparisonContext, owner: str, level: Literal[1, 2], said: str) -> None:
     result = comparison.result
     verdict_on(result).show(level, said)
     panels: dict[str, Callable[[], object]] = {}
@@ -102,6 +101,10 @@ def _build(comparison: ComparisonContext, level: Literal[1, 2], said: str) -> No
     if result.top_differences:
         panels["Why"] = partial(_show_all, WHY, comparison)
         panels["Rows"] = partial(rows_panel, comparison.service, result)
+    visit = Visit(comparison.service, owner, None)
+    key, summary = result.cache_key, result.summary
+    rows = summary.rows_a + summary.rows_b
+    panels["Change"] = partial(change_panel, visit, key, comparison.names, rows)
     panels["SQL"] = partial(_sql, result)
     tabs = Tabs("The result", panels)
     comparison.follow(on_members=lambda _: tabs.open("Differences"))

@@ -20,7 +20,32 @@
     new Intl.DateTimeFormat(navigator.language, {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
     }).format(new Date(value));
-  window.skillian = { exact, short, percent, time };
+  const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/gu;
+  const code = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
+  const spelled = (text) => text.replaceAll(" ", "·").replace(INVISIBLE, code);
+  // A text whose characters that are not in the other one are marked, blanks and invisible ones too.
+  const marked = (own, other) => {
+    const shown = document.createElement("span");
+    if (own === null || own === undefined) return shown;
+    const text = [...String(own)];
+    if (typeof other !== "string") {
+      shown.textContent = own === "" ? "" : String(own).replace(INVISIBLE, code);
+      return shown;
+    }
+    const rest = [...other];
+    let start = 0;
+    while (start < text.length && start < rest.length && text[start] === rest[start]) start++;
+    let end = 0;
+    const most = Math.min(text.length, rest.length) - start;
+    while (end < most && text[text.length - 1 - end] === rest[rest.length - 1 - end]) end++;
+    const part = (from, to) => text.slice(from, to).join("");
+    const mark = document.createElement("mark");
+    mark.textContent = spelled(part(start, text.length - end));
+    const plain = [part(0, start), part(text.length - end)].map((each) => each.replace(INVISIBLE, code));
+    shown.append(plain[0], ...(mark.textContent ? [mark] : []), plain[1]);
+    return shown;
+  };
+  window.skillian = { exact, short, percent, time, marked };
 
   class Shown extends HTMLElement {
     static observedAttributes = ["value", "unit", "signed"];

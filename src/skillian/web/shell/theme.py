@@ -16,7 +16,7 @@ ACCENT = "#1d5fa6"
 THEME_COOKIE = "skillian-theme"
 THEMES: Mapping[str, bool | None] = MappingProxyType({"auto": None, "light": False, "dark": True})
 """The name of each theme, and the value that NiceGUI has for it."""
-STYLED = ("shell", "chat", "comparison", "start", "saved")
+STYLED = ("shell", "chat", "comparison", "match", "start", "saved")
 """The folders whose `style.css` every page gets, in this order."""
 
 # Until the scripts have built the page: the class gives it the colours of its theme.

@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Coroutine, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from nicegui import ui
 
-from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.engine import TablePreview
-from skillian.display import printable
-from skillian.errors import ToolError
 from skillian.uploads.folders import Upload
 from skillian.uploads.tables import PREFIX
 from skillian.web.comparison.form.fields import select
-from skillian.web.comparison.form.job import SAME, JobControls
-from skillian.web.shell.activity import loading, start_task
+from skillian.web.comparison.form.job import SAME
+from skillian.web.match.matcher import Matcher
 from skillian.web.shell.elements import scroll_to
 from skillian.web.shell.frame import Visit
-from skillian.web.start.match import MatchView
-from skillian.web.start.matching import Matching
-
-_MOST_TRIED = 200_000
 
 
 class Pair:
@@ -36,9 +27,7 @@ class Pair:
     def __init__(self, visit: Visit) -> None:
         self._visit = visit
         self._known: Mapping[str, Upload] = {}
-        self._matching: Matching | None = None
-        self._match: MatchView | None = None
-        self._working: asyncio.Task[object] | None = None
+        self._matcher: Matcher | None = None
         self._shown: tuple[str, str] | None = None
         self._follows = False
         with ui.element("section").classes("panel choice stack preview") as self._section:
@@ -50,7 +39,6 @@ class Pair:
                 swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
                 swap.props("flat dense no-caps")
             self._room = ui.element("div").classes("stack")
-            self._job = JobControls(visit, "Compare", self._read)
         self._section.set_visibility(False)
         for field in (self._a, self._b):
             field.on_value_change(self._show)
@@ -94,86 +82,18 @@ class Pair:
         self._section.set_visibility(is_pair)
         if not is_pair or self._shown == (a, b):
             return
-        self._shown, self._matching, self._match = (a, b), None, None
+        self._shown = (a, b)
+        if self._matcher is not None:
+            self._matcher.leave()
         self._room.clear()
-        self._job.error.set_text(SAME if a == b else "")
-        if a != b:
-            if self._follows:
-                scroll_to(self._section)
-            self._start(self._fill(a, b))
-
-    def _start(self, work: Coroutine[Any, Any, object]) -> None:
-        """Start this instead of what is still in progress."""
-        if self._working is not None:
-            self._working.cancel()
-        self._working = start_task(work, "match two files", self._room)
-
-    async def _fill(self, a: str, b: str) -> None:
-        """Find which columns belong together, and show it with its effect."""
-        service, owner = self._visit.service, self._visit.owner
-        files = self._known[a], self._known[b]
-        matching = self._matching
-        spinner = loading("Reading both files …")
-        try:
-            with service.slots.taken():
-                question = (matching or Matching()).question(f"{PREFIX}{a}", f"{PREFIX}{b}")
-                preview, samples = await service.comparisons.preview(question, owner)
-                if matching is None:
-                    matching = Matching(_by_name(preview))
-                    if preview.proposals:
-                        matching.propose(preview.proposals)
-                        question = matching.question(f"{PREFIX}{a}", f"{PREFIX}{b}")
-                        preview, samples = await service.comparisons.preview(question, owner)
-        except (ToolError, ProblemError) as error:
-            if self._shown == (a, b):
-                self._job.error.set_text(printable(problem_of(error).detail))
-            return
-        finally:
-            spinner.delete()
-        if self._shown == (a, b):  # otherwise the reader has chosen others meanwhile
-            self._matching = matching
-            self._room.clear()
-            self._match = MatchView(
-                *(files, preview, samples, matching),
-                match=self._match_again,
-                changed=self._try_again,
-            )
-            await self._try(self._match)
-
-    def _match_again(self) -> None:
-        if self._shown is not None:
-            self._start(self._fill(*self._shown))
-
-    def _try_again(self) -> None:
-        if self._match is not None:
-            self._job.error.set_text("")
-            self._start(self._try(self._match))
-
-    async def _try(self, match: MatchView) -> None:
-        """Show the effect of the choices, if the files are small enough to try each of them."""
-        question = self._read()
-        if question is None or self._shown is None:
-            return
-        if sum(self._known[each].rows for each in self._shown) > _MOST_TRIED:
-            match.show_message("Choose Compare to see how many rows meet: the files are large.")
-            return
-        service = self._visit.service
-        try:
-            with service.slots.taken():
-                result = await service.comparisons.tried(question, self._visit.owner)
-        except (ToolError, ProblemError) as error:
-            match.show_message(problem_of(error).detail)
-        else:
-            match.show_effect(result)
-
-    def _read(self) -> SavedComparison | None:
-        if self._a.value == self._b.value:
-            self._job.error.set_text(SAME)
-            return None
-        a, b = (f"{PREFIX}{field.value}" for field in (self._a, self._b))
-        return (self._matching or Matching()).question(a, b)
-
-
-def _by_name(preview: TablePreview) -> Iterator[str]:
-    yield from (pair.a for pair in preview.pairs)
-    yield from (each.column for each in preview.not_compared)
+        with self._room:
+            if a == b:
+                ui.label(SAME).classes("fault").props("role=alert")
+                return
+            files = self._known[a], self._known[b]
+            sides = (f"{PREFIX}{file.id}" for file in files)
+            question = SavedComparison(name="comparison", a=next(sides), b=next(sides))
+            names = files[0].name, files[1].name
+            self._matcher = Matcher(self._visit, question, names, files[0].rows + files[1].rows)
+        if self._follows:
+            scroll_to(self._section)

@@ -23,16 +23,21 @@ async def compare_form(visit: Visit) -> None:
     with ui.element("div").classes("stack"):
         Heading("Compare two sources", 1)
         if len(visit.service.data.registry.names) > 1:
-            _Form(visit)
+            CompareFields(visit)
         else:
             ui.label(FEW_SOURCES)
             ui.link("Compare two files", START)
 
 
-class _Form:
-    """The fields, and the comparison that they start."""
+class CompareFields:
+    """The fields, and the comparison that they start.
 
-    def __init__(self, visit: Visit) -> None:
+    Args:
+        visit: The visit.
+        asked: A comparison of measures that the fields show first.
+    """
+
+    def __init__(self, visit: Visit, asked: SavedComparison | None = None) -> None:
         self._visit = visit
         names = list(visit.service.data.registry.names)
         with ui.element("form").classes("compare-form stack") as form:
@@ -51,6 +56,17 @@ class _Form:
         self._b.on_value_change(self._update_options)
         self._measures.on_value_change(self._update_kind)
         self._update_options()
+        if asked is not None:
+            self._show(asked)
+
+    def _show(self, asked: SavedComparison) -> None:
+        """Show what was asked."""
+        self._a.value, self._b.value = asked.a, asked.b
+        self._measures.value = list(asked.measures)
+        if asked.align_on is not None:
+            self._align_on.value = list(asked.align_on)
+        self._filters.fill(asked.filters)
+        self._limits.fill(asked.thresholds.model_dump(exclude_none=True))
 
     def _update_options(self) -> None:
         """Offer what the two selected sources have in common."""

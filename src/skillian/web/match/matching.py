@@ -1,4 +1,4 @@
-"""Which columns of two files belong together, and when their cells are equal, as chosen so far."""
+"""Which columns of two tables belong together, and when their cells are equal, as chosen."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.tables.results import Proposal
 
 IGNORED = "ignore"
+_AS_ASKED = "asked"
 _PERCENT = Decimal(100)
 _WORDS: Mapping[str, str] = {
     "number": "number",
@@ -68,15 +69,17 @@ def type_words(family: Family | None) -> str:
     return _WORDS.get(family or "", "other")
 
 
-def choices(family: Family) -> dict[str, str]:
+def choices(family: Family, chosen: str = "") -> dict[str, str]:
     """The rules for a column, and what each of them says after "Compared"."""
-    return {"": "exactly", **_CHOICES.get(family, {}), IGNORED: "not at all"}
+    asked = {_AS_ASKED: "as asked before"} if chosen == _AS_ASKED else {}
+    return {"": "exactly", **asked, **_CHOICES.get(family, {}), IGNORED: "not at all"}
 
 
 class Matching:
-    """What the reader has chosen about two files, on top of what was found.
+    """What the reader has chosen about two tables, on top of what was found.
 
     Args:
+        asked: The sources, and what was chosen before.
         by_name: The columns of A that have a partner of the same name.
 
     Attributes:
@@ -85,13 +88,14 @@ class Matching:
         proposed: Why a column of A was paired with another name in B, by its name.
     """
 
-    def __init__(self, by_name: Iterable[str] = ()) -> None:
+    def __init__(self, asked: SavedComparison, by_name: Iterable[str] = ()) -> None:
+        self._asked = asked
         self._by_name = frozenset(by_name)
-        self.key: tuple[str, ...] | None = None
-        self.multiset = False
+        self.key: tuple[str, ...] | None = asked.key or None
+        self.multiset = asked.multiset
         self.proposed: dict[str, str] = {}
-        self._partners: dict[str, str] = {}
-        self._rules: dict[str, tuple[str, str]] = {}
+        self._partners = {**asked.names_in_b, **dict.fromkeys(asked.ignore, "")}
+        self._rules = {name: _choice(rule) for name, rule in asked.rules.columns.items()}
 
     def propose(self, proposals: Iterable[Proposal]) -> None:
         """Pair columns that seem to be the same."""
@@ -121,34 +125,49 @@ class Matching:
         Raises:
             ValueError: The value is not one that the rule takes; with the reason.
         """
-        if choice not in {"", IGNORED}:
+        if choice not in {"", IGNORED, _AS_ASKED}:
             _rule(choice, value)
         self._rules[column] = (choice, value)
 
-    def question(self, a: str, b: str) -> SavedComparison:
-        """The comparison of these two sources."""
+    def question(self) -> SavedComparison:
+        """The comparison."""
         ignored = [name for name, (choice, _) in self._rules.items() if choice == IGNORED]
         # Another column without a partner is only in A, which the result says.
         ignored += [
             name
             for name, partner in self._partners.items()
-            if not partner and name in self._by_name
+            if not partner and (name in self._by_name or name in self._asked.ignore)
         ]
         rules = {
-            name: _rule(*chosen)
-            for name, chosen in self._rules.items()
-            if chosen[0] not in {"", IGNORED} and name not in ignored
+            name: self._asked.rules.columns[name] if choice == _AS_ASKED else _rule(choice, value)
+            for name, (choice, value) in self._rules.items()
+            if choice not in {"", IGNORED} and name not in ignored
         }
         pairs = {name: partner for name, partner in self._partners.items() if partner}
         fields: dict[str, Any] = {
             "map": {name: partner for name, partner in pairs.items() if name not in ignored},
             "ignore": tuple(dict.fromkeys(ignored)),
-            "rules": {"columns": rules} if rules else None,
-            "key": () if self.multiset else self.key,
+            "rules": {**self._asked.rules.model_dump(exclude={"columns"}), "columns": rules},
+            "key": () if self.multiset else self.key or (),
             "multiset": self.multiset,
         }
+        asked = self._asked.model_dump(exclude_defaults=True, exclude={*fields, "columns"})
+        asked |= {} if self._asked.chosen_columns is None else {"columns": self._asked.columns}
         stated = {name: value for name, value in fields.items() if value}
-        return SavedComparison.model_validate({"name": "comparison", "a": a, "b": b, **stated})
+        return SavedComparison.model_validate({**asked, **stated})
+
+
+def _choice(rule: Rule) -> tuple[str, str]:
+    """The choice that is this rule, with its value."""
+    stated = rule.model_dump(exclude_none=True)
+    for choice in (*_TEXT, *_NUMBER, *_MOMENT):
+        name = choice.split()[0]
+        value: Any = stated.get(name)
+        if name in HINTS and {*stated} == {name}:
+            return choice, f"{Decimal(value) * _PERCENT:f}" if name == "relative" else str(value)
+        if name not in HINTS and Rule.model_validate(_rule(choice, "")) == rule:
+            return choice, ""
+    return _AS_ASKED, ""
 
 
 def _rule(choice: str, value: str) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""How two files are matched: a line for each column, with its partner, its rule, their effect."""
+"""How two tables are matched: a line for each column, its partner, its rule, and their effect."""
 
 from __future__ import annotations
 
@@ -13,20 +13,19 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.results import TableResult
 from skillian.display import printable
-from skillian.uploads.folders import Upload
+from skillian.web.match.matching import HINTS, Matching, choices, type_words
 from skillian.web.shell import text
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.rows_table import rows_table
-from skillian.web.start.matching import HINTS, Matching, choices, type_words
 
 NO_PARTNER = ""
 
 
-class MatchView:
+class MatchLines:
     """The lines; it is built again when other columns are paired.
 
     Args:
-        files: The two files.
+        names: What the reader calls the two sides.
         preview: How they would be compared.
         samples: Their first rows.
         matching: What the reader has chosen, which this changes.
@@ -36,7 +35,7 @@ class MatchView:
 
     def __init__(
         self,
-        files: tuple[Upload, Upload],
+        names: tuple[str, str],
         preview: TablePreview,
         samples: Sequence[Sample],
         matching: Matching,
@@ -46,10 +45,10 @@ class MatchView:
     ) -> None:
         self._preview, self._matching = preview, matching
         self._match, self._changed = match, changed
-        self._columns_b = [name for name, _ in files[1].columns]
+        self._columns_b = samples[1].rows.columns
         self._key = matching.key if matching.key is not None else _key(preview)
         self._effects: dict[str, ui.element] = {}
-        names = distinct_names([file.name for file in files])
+        names = distinct_names(names)
         Heading("How rows and columns are matched", 2)
         self._key_note()
         self.effect = ui.element("div").props("role=status").classes("match-effect")
@@ -63,7 +62,7 @@ class MatchView:
         if preview.only_b:
             rest = f"Only in {names[1]}: {', '.join(preview.only_b)}"
             ui.label(printable(rest)).classes("soft small")
-        first = ui.expansion("First rows of both files").classes("full")
+        first = ui.expansion("First rows of both sides").classes("full")
         with first, ui.element("div").classes("preview-sides"):
             for name, sample in zip(names, samples, strict=True):
                 with ui.element("div").classes("stack"):
@@ -169,8 +168,8 @@ class MatchView:
 
     def _rule(self, pair: ColumnPair) -> None:
         """The choice of a rule, with its value, if it takes one."""
-        known = choices(pair.cells.family)
         chosen, stated = self._matching.rule(pair.a)
+        known = choices(pair.cells.family, chosen)
         if chosen not in known:
             chosen, stated = "", ""
         name = printable(pair.a)

@@ -32,8 +32,9 @@
     });
     return cells;
   };
+  // Which rows, and in which order: the same for the grid and for a file.
   const query = (request) => {
-    const params = new URLSearchParams({ offset: request.startRow, limit: request.endRow - request.startRow });
+    const params = new URLSearchParams();
     request.context.statuses.forEach((status) => params.append("status", status));
     const [order] = request.sortModel;
     if (order) params.set("order", JSON.stringify({ ...column(order.colId), descending: order.sort === "desc" }));
@@ -42,13 +43,22 @@
       filter: tests[f.type](f),
     }));
     if (where.length) params.set("where", JSON.stringify(where));
+    if (request.context.search) params.set("search", request.context.search);
     return params;
   };
   const fail = (message) => window.getElement(grid)?.$emit("failed", message);
   return {
     async getRows(request) {
       try {
-        const response = await fetch(`${url}?${query(request)}`);
+        const params = query(request);
+        window.getElement(grid).download = (form) => {
+          const link = document.createElement("a");
+          link.href = `${url}.${form}?${params}`;
+          link.download = "";
+          link.click();
+        };
+        const lines = { offset: request.startRow, limit: request.endRow - request.startRow };
+        const response = await fetch(`${url}?${new URLSearchParams([...params, ...Object.entries(lines)])}`);
         const page = await response.json();
         if (!response.ok) throw new Error(page.detail);
         request.successCallback(page.rows.map(row), page.total);

@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Any, cast
 
 from nicegui import ui
-from nicegui.events import GenericEventArguments
+from nicegui.events import GenericEventArguments, KeyEventArguments
 
 from skillian.data.comparison.results import (
     STATUSES,
-    MeasureSummary,
 )
 from skillian.data.sql.values import jsonable
-from skillian.display import printable
 from skillian.web.comparison.context import ComparisonContext
-from skillian.web.comparison.statuses import StatusStyle, styles_of
+from skillian.web.comparison.grid.columns import group_columns
 from skillian.web.shell import text
 from skillian.web.shell.activity import show_error
 from skillian.web.shell.elements import scroll_to
@@ -30,44 +28,6 @@ _HEADER = 2 * _HEADING
 _FEWEST, _MOST = 3, 16
 """How many rows the grid is high."""
 _LONGEST_ERROR = 500
-# These scripts are constants. Names and values reach them as data only.
-_AMOUNT = 'p => p.value === null || p.value === undefined ? "" : skillian.exact(p.value)'
-_GAP = 'p => p.value === null || p.value === undefined ? "" : skillian.exact(p.value, true)'
-_PERCENT = 'p => p.value === null || p.value === undefined ? "" : skillian.percent(p.value)'
-# The same as `display.printable`: the rows come from the service unchanged.
-_PRINTABLE = r"""v => v === null ? "no value" : String(v).replace(
-  /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-  c => "\\u" + c.charCodeAt(0).toString(16).padStart(4, "0"))"""
-_KEY = f'p => p.data === undefined ? "…" : ({_PRINTABLE})(p.value)'
-_OPEN = f"""p => {{
-  if (!p.data) return "";
-  const button = document.createElement("button");
-  button.type = "button";
-  button.className = "row-open";
-  button.tabIndex = -1;
-  button.textContent = "Rows";
-  button.setAttribute("aria-label",
-    "Rows behind " + Object.values(p.data.key).map({_PRINTABLE}).join(", "));
-  return button;
-}}"""
-_CHANGED = """p => "ag-right-aligned-cell"
-  + (p.data && p.data.s%d !== "match" ? " changed changed-" + p.data.s%d : "")"""
-_CHANGED_TEXT = "p => p.data && p.data.s%d !== 'match' ? 'changed changed-' + p.data.s%d : ''"
-_CELL = f'p => p.data === undefined ? "" : p.value === null ? "" : ({_PRINTABLE})(p.value)'
-_UNEVEN = """p => "ag-right-aligned-cell"
-  + (p.data && p.data.rows_a !== p.data.rows_b ? " changed" : "")"""
-_TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
-_NUMBER_TESTS = [
-    "greaterThan",
-    "greaterThanOrEqual",
-    "lessThan",
-    "lessThanOrEqual",
-    "inRange",
-    "equals",
-    "notEqual",
-    "blank",
-    "notBlank",
-]
 
 
 def grid_panel(comparison: ComparisonContext) -> None:
@@ -81,7 +41,7 @@ def grid_panel(comparison: ComparisonContext) -> None:
         cache_key=comparison.result.cache_key,
         keys=comparison.result.proof.align_on,
         values=[measure.name for measure in comparison.result.summary.measures],
-        columns=_columns(comparison),
+        columns=group_columns(comparison),
         statuses=comparison.statuses,
         shown=classes.groups - classes.match,
         total=classes.groups,
@@ -122,6 +82,7 @@ class GridContent:
         total: How many there are in all; None if that is not known.
         unit: What they are called, such as `groups`.
         label: The name of the grid for those who cannot see it.
+        equal: The indexes of values that are equal in all rows.
         open: Called with the key of a row on which Enter is pressed, or that is clicked.
     """
 
@@ -134,6 +95,7 @@ class GridContent:
     total: int | None
     unit: str
     label: str
+    equal: Sequence[int] = ()
     open: Callable[[Mapping[str, object]], Awaitable[None]] | None = None
 
 
@@ -142,6 +104,7 @@ class Grid:
 
     def __init__(self, content: GridContent, shown: ui.element) -> None:
         self._content = content
+        self._context: dict[str, object] = {"statuses": list(content.statuses), "search": ""}
         self._shown = shown
         with ui.element("div").classes("full") as self._box:
             self._grid: Any = ui.aggrid(_options(content), auto_size_columns=False)
@@ -182,10 +145,40 @@ class Grid:
 
         self._grid.on("open", work)
 
+    def tools(self) -> None:
+        """A search, a switch for the columns that differ, and files with what is shown."""
+        grid = self._grid.id
+        search = ui.input("Search").props("outlined dense clearable debounce=300 type=search")
+        search.props["aria-label"] = "Search the rows"
+        search.on_value_change(lambda event: self._search(event.value or ""))
+        search.on("keydown.escape", lambda: search.set_value(""))
+        ui.keyboard(on_key=partial(_focus_search, search))
+        if self._content.equal:
+            switch = ui.switch("Only columns that differ").props("dense")
+            switch.on_value_change(lambda event: self._hide_equal(is_hidden=bool(event.value)))
+        with ui.element("div").classes("line").props('role=group aria-label="Files"'):
+            ui.label("What is shown as").classes("soft small")
+            for form in ("csv", "xlsx", "parquet"):
+                button = ui.button(form.upper(), icon="download").props("outline dense no-caps")
+                button.props["aria-label"] = f"Download what is shown as {form.upper()}"
+                button.on("click", js_handler=f"() => getElement({grid}).download('{form}')")
+
+    def _search(self, searched: str) -> None:
+        self._context["search"] = searched
+        self._show_context()
+
+    def _hide_equal(self, *, is_hidden: bool) -> None:
+        fields = [f"{side}{index}" for index in self._content.equal for side in "ab"]
+        self._grid.run_grid_method("setColumnsVisible", fields, not is_hidden)
+
+    def _show_context(self) -> None:
+        self._grid.run_grid_method("setGridOption", "context", dict(self._context))
+        self._grid.run_grid_method("purgeInfiniteCache")
+
     def show_statuses(self, statuses: Sequence[str]) -> None:
         """Show these classes."""
-        self._grid.run_grid_method("setGridOption", "context", {"statuses": list(statuses)})
-        self._grid.run_grid_method("purgeInfiniteCache")
+        self._context["statuses"] = list(statuses)
+        self._show_context()
 
     def show_members(self, members: Mapping[str, object]) -> None:
         """Show what has these parts of the key; all if there are none."""
@@ -209,6 +202,12 @@ class Grid:
             text.sentence(text.amount(total), *rest, f" {verb} shown")
 
 
+def _focus_search(search: ui.input, event: KeyEventArguments) -> None:
+    """Go to the search when the reader presses `/` outside a field."""
+    if event.action.keydown and event.key == "/":
+        search.run_method("focus")
+
+
 def _equal(value: object) -> dict[str, object]:
     return (
         {"type": "blank"} if value is None else {"type": "equals", "filter": str(jsonable(value))}
@@ -227,27 +226,7 @@ def _datasource(grid: int, content: GridContent) -> str:
 
 @cache
 def _script() -> str:
-    return files("skillian.web.comparison").joinpath("grid.js").read_text(encoding="utf-8")
-
-
-def _columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
-    result, names = comparison.result, [printable(name) for name in comparison.names]
-    columns = [status_column(styles_of(comparison.names))]
-    columns += [key_column(index, name) for index, name in enumerate(result.proof.align_on)]
-    columns += [
-        _measure_columns(index, measure, names)
-        for index, measure in enumerate(result.summary.measures)
-    ]
-    return [
-        *columns,
-        {"headerName": "Rows", "marryChildren": True, "children": [
-            {"headerName": name, "headerTooltip": name, "field": f"rows_{side}", "type":
-             "rightAligned", ":valueFormatter": _AMOUNT, "sortable": False, "flex": 1,
-             "minWidth": 130, ":cellClass": _UNEVEN}
-            for side, name in zip("ab", names, strict=True)
-        ]},
-        {"headerName": "", ":cellRenderer": _OPEN, "sortable": False, "width": 76},
-    ]  # fmt: skip
+    return files("skillian.web.comparison.grid").joinpath("grid.js").read_text(encoding="utf-8")
 
 
 def _options(content: GridContent) -> dict[str, Any]:
@@ -259,7 +238,8 @@ def _options(content: GridContent) -> dict[str, Any]:
         "maxBlocksInCache": 30,
         "blockLoadDebounceMillis": 150,
         "infiniteInitialRowCount": 1,
-        "context": {"statuses": list(content.statuses)},
+        "context": {"statuses": list(content.statuses), "search": ""},
+        "enableCellTextSelection": True,
         "rowHeight": _ROW,
         "headerHeight": _HEADING,
         "groupHeaderHeight": _HEADING,
@@ -267,97 +247,3 @@ def _options(content: GridContent) -> dict[str, Any]:
         "ensureDomOrder": True,
         "tooltipShowDelay": 300,
     }
-
-
-def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
-    """The column of the class."""
-    labels = {key: f"{style.symbol} {style.label}" for key, style in styles.items()}
-    return {
-        "headerName": "Class",
-        "field": "status",
-        "sortable": True,
-        "width": 180,
-        ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
-        ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
-        ":cellClass": "p => 'status-' + p.value",
-    }
-
-
-def key_column(index: int, name: str) -> dict[str, Any]:
-    """A column of the key."""
-    return {
-        "headerName": printable(name),
-        "field": f"k{index}",
-        ":valueFormatter": _KEY,
-        "filter": "agTextColumnFilter",
-        "filterParams": _filter_options(_TEXT_TESTS),
-        "sortable": True,
-        "flex": 1,
-        "minWidth": 110,
-    }
-
-
-def _measure_columns(index: int, measure: MeasureSummary, names: Sequence[str]) -> dict[str, Any]:
-    """The two sides of a measure next to each other, and its gap; what differs is marked."""
-    sides = {"a": names[0], "b": names[1], "g": "Gap"}
-    columns: list[dict[str, Any]] = [
-        {
-            "headerName": name,
-            "headerTooltip": name,
-            "field": f"{part}{index}",
-            "type": "rightAligned",
-            ":valueFormatter": _GAP if part == "g" else _AMOUNT,
-            ":cellClass": _CHANGED % (index, index),
-            "filter": "agNumberColumnFilter",
-            "filterParams": _filter_options(_NUMBER_TESTS),
-            "sortable": True,
-            "flex": 2,
-            "minWidth": 120 if part == "g" else 140,
-        }
-        for part, name in sides.items()
-    ]
-    percent = {
-        "headerName": "Gap %",
-        "field": f"p{index}",
-        "type": "rightAligned",
-        ":valueFormatter": _PERCENT,
-        "sortable": False,
-        "flex": 1,
-        "minWidth": 105,
-    }
-    unit = f", {measure.unit}" if measure.unit else ""
-    name = printable(f"{measure.name}{unit}")
-    return {"headerName": name, "marryChildren": True, "children": [*columns, percent]}
-
-
-def value_columns(
-    index: int, name: str, sides: Sequence[str], *, is_amount: bool
-) -> dict[str, Any]:
-    """The two sides of a column next to each other; what differs is marked."""
-    kind, tests = (
-        ("agNumberColumnFilter", _NUMBER_TESTS)
-        if is_amount
-        else ("agTextColumnFilter", _TEXT_TESTS)
-    )
-    changed = _CHANGED % (index, index) if is_amount else _CHANGED_TEXT % (index, index)
-    children: list[dict[str, Any]] = [
-        {
-            "headerName": side,
-            "headerTooltip": side,
-            "field": f"{part}{index}",
-            **({"type": "rightAligned"} if is_amount else {}),
-            ":valueFormatter": _AMOUNT if is_amount else _CELL,
-            ":cellClass": changed,
-            "filter": kind,
-            "filterParams": _filter_options(tests),
-            "sortable": True,
-            "flex": 1,
-            "minWidth": 120,
-        }
-        for part, side in zip("ab", sides, strict=True)
-    ]
-    return {"headerName": printable(name), "marryChildren": True, "children": children}
-
-
-def _filter_options(tests: Sequence[str]) -> dict[str, Any]:
-    return {"filterOptions": list(tests), "maxNumConditions": 1, "buttons": ["apply", "reset"]}

@@ -1,0 +1,42 @@
+"""What was compared, to be changed and compared again."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from skillian.api.problems import ProblemError, problem_of
+from skillian.display import printable
+from skillian.errors import ToolError
+from skillian.storage import StorageError
+from skillian.web.comparison.form.view import CompareFields
+from skillian.web.match.matcher import Matcher
+from skillian.web.shell.activity import start_task
+from skillian.web.shell.elements import Heading
+from skillian.web.shell.frame import Visit
+
+
+def change_panel(visit: Visit, cache_key: str, names: tuple[str, str], rows: int) -> None:
+    """Show the question of a comparison in the fields that asked it.
+
+    Args:
+        visit: Who asks.
+        cache_key: The key of the comparison.
+        names: The names of both sides.
+        rows: How many rows both have.
+    """
+    with ui.element("section").classes("stack") as room:
+        room.props["aria-label"] = "Change and compare again"
+        start_task(_fill(visit, cache_key, names, rows), "change a comparison", room)
+
+
+async def _fill(visit: Visit, cache_key: str, names: tuple[str, str], rows: int) -> None:
+    try:
+        question = await visit.service.comparisons.question(cache_key, visit.owner)
+    except (ToolError, StorageError, ProblemError) as error:
+        ui.label(printable(problem_of(error).detail)).classes("fault").props("role=alert")
+        return
+    Heading("Change and compare again", 2)
+    if question.is_of_rows:
+        Matcher(visit, question, names, rows)
+    else:
+        CompareFields(visit, question)

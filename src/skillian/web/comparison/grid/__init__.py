@@ -1,0 +1,1 @@
+"""All groups or rows of a comparison as a grid."""
