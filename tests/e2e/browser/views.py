@@ -257,11 +257,11 @@ def drop(page: Page, files: Sequence[tuple[str, bytes]]) -> None:
     page.evaluate(DROP, [[[name, base64.b64encode(each).decode()] for name, each in files]])
 
 
-def _preview(page: Page) -> None:
+def _match(page: Page) -> None:
     drop(page, [("ledger.csv", LEDGER.encode()), ("plan.csv", PLAN.encode())])
-    preview = page.get_by_role("region", name="Preview")
-    expect(preview.get_by_test_id("key-reason")).to_contain_text("id is")
-    expect(preview).to_contain_text("First rows of ledger.csv")
+    match = page.get_by_role("region", name="Match")
+    expect(match.get_by_test_id("key-reason")).to_contain_text("id is")
+    expect(match).to_contain_text("rows meet")
     expect(page.locator(".sending")).to_have_count(0)
 
 
@@ -328,7 +328,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
     {
         "start": View("/ui/", _shows("body", "Compare")),
         "files": View("/ui/start", _shows(".drop-zone", "Choose files")),
-        "preview": View("/ui/start", _preview),
+        "match": View("/ui/start", _match),
         "chat": View("/ui/chat/{session}", _shows("[data-testid=answer]", "2024007")),
         "tool-card": View("/ui/chat/{session}", _open_card),
         "code": View("/ui/chat/{session}", _open_plot, "scripted"),
@@ -339,9 +339,9 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "schema": View("/ui/compare/{comparison}", _tab("Schema", "entity")),
         "sql": View("/ui/compare/{comparison}", _tab("SQL", "GROUP BY")),
         "compare": View("/ui/compare", _shows(".compare-form", "Measures")),
-        "rows": View("/ui/compare/{comparison}", _shows(".view", "marks a cell"), "customers"),
+        "rows": View("/ui/compare/{comparison}", _shows(".view", "rows are shown"), "customers"),
         "rows-columns": View("/ui/compare/{comparison}", _tab("Columns", "country"), "customers"),
-        "rows-lone": View("/ui/compare/{comparison}", _tab("Rows", "Repeated keys"), "customers"),
+        "rows-change": View("/ui/compare/{comparison}", _tab("Change", "rows meet"), "customers"),
         "rows-form": View("/ui/compare", _rows_form, "customers"),
         "rows-rules": View("/ui/compare", _rows_rules, "customers"),
         "rows-schema": View("/ui/compare/{comparison}", _tab("Schema", "segment"), "customers"),

@@ -130,10 +130,9 @@ class MatchLines:
                 if pair is not None:
                     _type(pair, 0)
             with ui.element("div").classes("match-partner"):
-                partner: Any = ui.select(
-                    self._partners(b), value=b, label="Column of B", on_change=self._paired(a)
-                )
-                partner.props("outlined dense").props["aria-label"] = f"Partner of {printable(a)}"
+                label = printable(f"{a} in B")
+                partner: Any = ui.select(self._partners(b), value=b, label=label)
+                partner.props("outlined dense").on_value_change(self._paired(a))
                 reason = matching.proposed.get(a)
                 if reason:
                     ui.label(printable(f"Proposed: {reason}")).classes("soft small")
@@ -173,10 +172,9 @@ class MatchLines:
         if chosen not in known:
             chosen, stated = "", ""
         name = printable(pair.a)
-        rule: Any = ui.select(known, value=chosen, label="Compared")
-        rule.props("outlined dense").props["aria-label"] = f"{name} is compared"
-        value = ui.input("Value", value=stated).props("outlined dense debounce=400")
-        value.props["aria-label"] = f"Value for {name}"
+        rule: Any = ui.select(known, value=chosen, label=f"{name} is compared")
+        rule.props("outlined dense")
+        value = ui.input(f"Value for {name}", value=stated).props("outlined dense debounce=400")
 
         def update() -> None:
             has_value = rule.value in HINTS

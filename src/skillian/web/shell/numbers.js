@@ -24,12 +24,17 @@
   const code = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
   const spelled = (text) => text.replaceAll(" ", "·").replace(INVISIBLE, code);
   // A text whose characters that are not in the other one are marked, blanks and invisible ones too.
-  const marked = (own, other) => {
+  // NULL and an empty text of a row that exists are named.
+  const marked = (own, other, exists) => {
     const shown = document.createElement("span");
-    if (own === null || own === undefined) return shown;
+    if (own === null || own === undefined || own === "") {
+      shown.className = "no-value";
+      shown.textContent = !exists ? "" : own === "" ? "empty" : "NULL";
+      return shown;
+    }
     const text = [...String(own)];
     if (typeof other !== "string") {
-      shown.textContent = own === "" ? "" : String(own).replace(INVISIBLE, code);
+      shown.textContent = String(own).replace(INVISIBLE, code);
       return shown;
     }
     const rest = [...other];

@@ -19,6 +19,7 @@ from skillian.api.service import Service
 from skillian.web.comparison.rows import rows_view
 from skillian.web.comparison.view import comparison_view
 from skillian.web.shell.elements import Amount, Heading, Time
+from skillian.web.shell.frame import Visit
 
 
 async def rows_compared(service: Service, **options: Any) -> str:
@@ -65,10 +66,7 @@ async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Serv
             "Rows by class: matched 33, differing 24, only in customers 2,"
             " only in customers_copy 1, repeated key 3"
         )
-        assert "10 of 24 differ. ≠ marks a cell that differs" in shown
-        assert '<span class="sign">≠</span>' in tables(user)
-        assert '<td><span class="soft">=</span></td>' in tables(user)
-        open_tab(user, "Rows")
+        assert tab_names(user) == ["Differences", "Columns", "Schema", "Why", "Change", "SQL"]
         grid = by_test_id(user, "differences-grid")
         assert f"/comparisons/{key}/rows" in grid.props["options"][":datasource"]
         assert "rows are shown" in written(user)
@@ -119,7 +117,7 @@ async def test_equal_tables_have_only_tabs_with_content(customers: Service) -> N
         await sees(user, "Equal")
         assert headings(user) == ["customers (a) and customers (b)"]
         assert "All 60 rows match." in written(user)
-        assert tab_names(user) == ["Columns", "SQL"]
+        assert tab_names(user) == ["Columns", "Change", "SQL"]
         await sees(user, "Without mismatches: name, country, credit, since, segment")
         open_tab(user, "SQL")
         await sees(user, "Computed in the database.")
@@ -130,7 +128,7 @@ async def test_rows_without_a_key_are_shown_with_their_counts(customers: Service
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Rows differ")
         assert "whole rows, without a key" in written(user)
-        assert tab_names(user) == ["Rows", "SQL"]
+        assert tab_names(user) == ["Differences", "Change", "SQL"]
         source = by_test_id(user, "differences-grid").props["options"][":datasource"]
         assert '"keys": ["id", "name", ' in source
         assert '"values": []' in source
@@ -141,6 +139,21 @@ async def test_equal_rows_with_other_columns_are_not_equal_tables(customers: Ser
     async with viewed(lambda: comparison_view(customers, key)) as user:
         await sees(user, "Columns differ")
         assert "The only row of both sides matches in 5 of 7 columns;" in written(user)
+
+
+async def test_more_rows_than_are_kept_are_sampled(customers: Service) -> None:
+    key = await rows_compared(customers, key=["id"])
+    result = await customers.comparisons.find(key)
+    result["rows"]["differing"] = 2_000_000
+
+    async def view() -> None:
+        rows_view(result, Visit(customers, "", None))
+
+    async with viewed(view) as user:
+        await sees(user, "More rows differ than are kept")
+        assert "10 of 2000000 differ. ≠ marks a cell that differs" in written(user)
+        assert '<span class="sign">≠</span>' in tables(user)
+        assert '<td><span class="soft">=</span></td>' in tables(user)
 
 
 async def test_names_and_values_are_texts(customers: Service) -> None:
@@ -166,11 +179,11 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
     result["notes"] = [bad] * 5
 
     async def view() -> None:
-        rows_view(result, 1)
+        rows_view(result, Visit(customers, "", None))
 
     async with viewed(view) as user:
         await sees(user, "Schema")
-        for name in ("Columns", "Schema", "Rows", "SQL"):
+        for name in ("Columns", "Schema", "Change", "SQL"):
             open_tab(user, name)
         html = "".join(str(each.content) for each in user.find(ui.html).elements)
     assert "<img" not in html

@@ -139,7 +139,8 @@ async def test_the_grid_requests_the_selected_classes(service: Service) -> None:
         assert options["rowModelType"] == "infinite"
         assert f"/comparisons/{key}/rows" in options[":datasource"]
         assert options["context"] == {
-            "statuses": ["minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
+            "statuses": ["minor_diff", "major_diff", "missing_in_a", "missing_in_b"],
+            "search": "",
         }
         assert [column["headerName"] for column in options["columnDefs"]] == [
             "Class", "company", "period", "amount, EUR", "Rows", "",

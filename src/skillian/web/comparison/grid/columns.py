@@ -35,7 +35,7 @@ _CHANGED = """p => "ag-right-aligned-cell"
   + (p.data && p.data.s%d !== "match" ? " changed changed-" + p.data.s%d : "")"""
 _CHANGED_TEXT = "p => p.data && p.data.s%d !== 'match' ? 'changed changed-' + p.data.s%d : ''"
 _CELL = """p => skillian.marked(p.value, p.data && p.data.s%d !== "match"
-  ? p.data["%s%d"] : undefined)"""
+  ? p.data["%s%d"] : undefined, p.data && p.data.rows_%s > 0)"""
 _UNEVEN = """p => "ag-right-aligned-cell"
   + (p.data && p.data.rows_a !== p.data.rows_b ? " changed" : "")"""
 _TEXT_TESTS = ["contains", "equals", "notEqual", "blank", "notBlank"]
@@ -153,7 +153,7 @@ def value_columns(
             **(
                 {":valueFormatter": _AMOUNT}
                 if is_amount
-                else {":cellRenderer": _CELL % (index, "ba"["ab".index(part)], index)}
+                else {":cellRenderer": _CELL % (index, "ba"["ab".index(part)], index, part)}
             ),
             ":cellClass": changed,
             "filter": kind,
