@@ -87,14 +87,26 @@ class Comparisons:
     async def compared_for_history(
         self, question: SavedComparison, owner: str, progress: Progress
     ) -> AsyncGenerator[Compared]:
-        """Compare; the groups or rows can be read until the context ends. Raises as `compare`."""
+        """Compare, never from the cache; raises as `compare`.
+
+        The groups or rows can be read until the context ends.
+        """
         start = monotonic()
         async with (
             self._engine(question, owner) as (engine, named),
-            engine.kept(named, progress) as result,
+            engine.kept(named, progress, again=True) as result,
         ):
             await self._keep(question, owner, result.to_dict())
             yield Compared(question, monotonic() - start, result)
+
+    @asynccontextmanager
+    async def recalled_for_history(
+        self, question: SavedComparison, key: str, owner: str
+    ) -> AsyncGenerator[Compared]:
+        """The result of this key, as `compared_for_history` has one; raises as `recall`."""
+        start = monotonic()
+        with self._data.engine.holding(key):
+            yield Compared(question, monotonic() - start, await self.recall(key, owner))
 
     @asynccontextmanager
     async def _engine(

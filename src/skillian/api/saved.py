@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import UTC, date, datetime
@@ -32,6 +33,8 @@ TREND = 50
 JsonObject = dict[str, Any]
 T = TypeVar("T")
 
+logger = logging.getLogger("skillian")
+
 
 class SavedComparisons:
     """The saved comparisons of a service. Their owner changes them; others may read shared ones.
@@ -58,9 +61,21 @@ class SavedComparisons:
         return record
 
     async def save_result(self, owner: str, name: str, key: str) -> SavedRecord:
-        """Save the question of a result; raises as `Comparisons.question` and `save` do."""
-        record = await self.save(owner, name, await self._comparisons.question(key, owner))
-        await self._store.has_run(record, key)
+        """Save the question of a result, which is the first run of its history.
+
+        Raises as `Comparisons.question` and `save` do. A result that can no longer be read is not
+        a run.
+        """
+        question = await self._comparisons.question(key, owner)
+        record = await self.save(owner, name, question)
+        named = question.model_copy(update={"name": record.history_name})
+        try:
+            async with self._comparisons.recalled_for_history(named, key, owner) as outcome:
+                await self._record(record, key, outcome, outcome.result.started)
+        except (ToolError, ProblemError) as error:
+            logger.warning("a result was saved without its findings: %s", error)
+            await self._store.has_run(record, key)
+        await self._forget_findings([record])  # its files may be deleted by now
         return record
 
     async def list(self, owner: str) -> Sequence[SavedRecord]:
@@ -170,9 +185,12 @@ class SavedComparisons:
         await self._forget_findings([record])
         return key
 
-    async def _record(self, record: SavedRecord, key: str, outcome: Outcome) -> None:
+    async def _record(
+        self, record: SavedRecord, key: str, outcome: Outcome, at: str | None = None
+    ) -> None:
         """Add a run to the history, unless the comparison was deleted in the meantime."""
-        work = await recording(self._comparisons.engine, outcome)
+        began = None if at is None else datetime.fromisoformat(at)
+        work = await recording(self._comparisons.engine, outcome, began)
         await self._store.has_run(record, key, _in_history(work))
 
     async def _with_history(self, work: Callable[[History], T]) -> T:

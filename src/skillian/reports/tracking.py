@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 
 from skillian.data.comparison.page import Page
@@ -42,16 +43,19 @@ async def tracked(
     )
 
 
-async def recording(engine: ComparisonEngine, outcome: Outcome) -> Callable[[History], Standing]:
+async def recording(
+    engine: ComparisonEngine, outcome: Outcome, at: datetime | None = None
+) -> Callable[[History], Standing]:
     """What records an outcome in a history; its findings are read before.
 
     Args:
         engine: Has made the comparison.
         outcome: Its outcome.
+        at: When the run began; None means now.
     """
     findings, total = ((), 0) if isinstance(outcome, Failed) else await _findings(engine, outcome)
     name, verdict = outcome.comparison.name, outcome.verdict
-    return lambda history: history.record(name, verdict, findings, total)
+    return lambda history: history.record(name, verdict, findings, total, at)
 
 
 async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[Finding, ...], int]:

@@ -10,7 +10,9 @@ import pytest
 from tests.skillian.api.conftest import KEYS, Opened, Serve
 from tests.support.waits import soon
 
+from skillian.api.comparisons import Comparisons
 from skillian.data.declare.saved import SavedComparison
+from skillian.errors import QueryError
 from skillian.history.store import open_history
 from skillian.reports import tracking
 
@@ -93,6 +95,60 @@ async def test_runs_tell_new_known_and_fixed_findings_apart(serve: Serve, tmp_pa
             again = await saved(server, comparison)
             assert (await sent(server, "GET", f"/saved/{again}", 200))["runs"] == []
             await sent(server, "DELETE", f"/saved/{again}", 204)
+
+
+@pytest.mark.parametrize("asked", [AMOUNTS, ROWS])
+async def test_a_saved_result_is_the_first_run(
+    serve: Serve, tmp_path: Path, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(sources=written(tmp_path)) as server:
+        result = await sent(server, "POST", "/compare", 200, asked)
+        with monkeypatch.context() as patched:
+            patched.setattr(Comparisons, "compare", None)  # nothing is compared again
+            record = await server.service.saved.save_result("", "Plan", result["cache_key"])
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert [each["new"] for each in report["runs"]] == [1]
+        assert (
+            report["runs"][0]["at"] == result["proof"]["started" if asked is ROWS else "snapshot"]
+        )
+        assert report["cache_key"] == result["cache_key"]
+        assert (await run(server, record.id))["runs"][0]["new"] == 0
+        written(tmp_path, actual="1,11\n2,21\n")
+        report = await run(server, record.id)
+        assert [each["text"] for each in report["findings"] if each["state"] == "new"] == [
+            "amount differs for id=1"
+        ]
+        assert [each["new"] for each in report["runs"]] == [1, 0, 1]
+
+
+async def test_a_result_that_cannot_be_read_again_is_saved_without_a_run(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: Any, **__: Any) -> None:
+        raise QueryError("the database does not answer")
+
+    async with serve(sources=written(tmp_path)) as server:
+        key = (await sent(server, "POST", "/compare", 200, AMOUNTS))["cache_key"]
+    async with serve(sources=tmp_path / "sources.yaml") as server:
+        monkeypatch.setattr(Comparisons, "compare", refuses)
+        record = await server.service.saved.save_result("", "Plan", key)
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert (report["runs"], report["cache_key"]) == ([], key)
+
+
+async def test_a_saved_result_of_files_is_the_first_run(serve: Serve, tmp_path: Path) -> None:
+    async with serve(uploads=tmp_path / "uploads") as server:
+        uploads = [await sent_file(server, f"id,amount\n1,{amount}\n") for amount in (10, 11)]
+        names = {
+            f"source_{side}": f"upload:{each}" for side, each in zip("ab", uploads, strict=True)
+        }
+        result = await sent(server, "POST", "/compare", 200, {**names, "key": ["id"]})
+        record = await server.service.saved.save_result("", "Files", result["cache_key"])
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert [each["new"] for each in report["runs"]] == [1]
+        assert [each["state"] for each in (await run(server, record.id))["findings"]] == ["open"]
+        await sent(server, "DELETE", f"/uploads/{uploads[0]}", 204)
+        assert (await sent(server, "GET", f"/saved/{record.id}", 200))["findings"] == []
 
 
 async def test_a_run_of_measures_is_recorded_where_no_result_is_kept(
