@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 
+from skillian.api.changes import changes_of
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.place import Progress
@@ -107,6 +108,27 @@ class Comparisons:
         start = monotonic()
         with self._data.engine.holding(key):
             yield Compared(question, monotonic() - start, await self.recall(key, owner))
+
+    async def changes(
+        self, question: SavedComparison, key: str, owner: str, at: str
+    ) -> Mapping[str, Sequence[dict[str, Any]]]:
+        """What differs in each finding of a result, as `changes_of` has it.
+
+        Nothing is compared for this: there are none if this process no longer keeps the result, or
+        if it is not the one that was computed at this time.
+
+        Raises:
+            ProblemError: There is no such result, or it is not for this owner (404).
+        """
+        await self._stored(key, owner)
+        with self._data.engine.holding(key):
+            try:
+                result = self._data.engine.remembered(key)
+            except InvalidInputError:
+                return {}
+            if result.started != at:
+                return {}
+            return await changes_of(self._data.engine, Compared(question, 0, result))
 
     @asynccontextmanager
     async def _engine(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from time import monotonic
@@ -106,6 +106,38 @@ class SavedComparisons:
 
         return {**saved_json(record, owner), **await self._with_history(read)}
 
+    async def changes(self, owner: str, saved_id: str) -> Mapping[str, Sequence[JsonObject]]:
+        """What differs in each finding of its last result, by the id of the finding.
+
+        There are none if the result is no longer kept. Raises as `get` does.
+        """
+        record = await self.get(owner, saved_id)
+        name, key = record.history_name, record.last_key
+        runs = await self._with_history(lambda history: history.runs(name, TREND))
+        at = next((run.at for run in runs if run.verdict != "failed"), "")
+        with suppress(ProblemError, ToolError):
+            return await self._comparisons.changes(_question(record), key, owner, at)
+        return {}
+
+    async def accept(
+        self, owner: str, saved_id: str, note: str, due: date | None
+    ) -> tuple[int, int]:
+        """Mark all findings of the last run as known.
+
+        Returns:
+            How many are known from now on, and how many are not tracked one by one and stay new.
+
+        Raises:
+            ProblemError: The owner has no comparison of this id (404).
+            InvalidInputError: The note is too long.
+        """
+        name = (await self._own(owner, saved_id)).history_name
+
+        def work(history: History) -> tuple[int, int]:
+            return len(history.accept(name, note, due)), history.untracked(name)
+
+        return await self._with_history(work)
+
     async def start(self, owner: str, saved_id: str) -> JsonObject:
         """Compare again in the background; the run as JSON. Raises as `get` and `Runs.compare`."""
         record = await self.get(owner, saved_id)
@@ -180,7 +212,7 @@ class SavedComparisons:
                 await self._record(record, "", Failed(named, monotonic() - start, str(error)))
                 raise
             key = outcome.result.cache_key
-            await self._record(record, key, outcome)
+            await self._record(record, key, outcome, outcome.result.started)
         # A file that is deleted from here on takes the findings with it.
         await self._forget_findings([record])
         return key

@@ -9,6 +9,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from skillian.data.comparison.page import Page
+from skillian.data.comparison.rows import PageRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.sql.values import jsonable
 from skillian.errors import RowsNotKeptError
@@ -58,6 +59,12 @@ async def recording(
     return lambda history: history.record(name, verdict, findings, total, at)
 
 
+def finding_of(row: PageRow) -> Finding:
+    """The finding that a group or a row is."""
+    key = {name: jsonable(value) for name, value in row.key.items()}
+    return Finding(row.status, ", ".join(row.differing), key, sizes=row.sizes)
+
+
 async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[Finding, ...], int]:
     """The first findings, whose words name both sides, and how many there are."""
     result = outcome.result
@@ -77,9 +84,7 @@ async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[
         except RowsNotKeptError:
             total += result.unmatched(minor=outcome.counts_minor)
         else:
-            for row in rows.rows:
-                key = {name: jsonable(value) for name, value in row.key.items()}
-                found.append(Finding(row.status, ", ".join(row.differing), key, sizes=row.sizes))
+            found += map(finding_of, rows.rows)
             total += rows.total
     sides = result.source_a, result.source_b
     return tuple(replace(each, sides=sides) for each in found[:MAX_FINDINGS]), total
