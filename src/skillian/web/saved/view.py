@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
 from typing import Any, cast
 
@@ -73,8 +74,9 @@ class SavedView:
                 link.set_visibility(value)
 
         async def complete() -> None:
-            origin = cast("str", await ui.run_javascript("location.origin"))
-            link.set_value(f"{origin}{path}")
+            with suppress(TimeoutError):  # a slow browser keeps the path
+                origin = cast("str", await ui.run_javascript("location.origin"))
+                link.set_value(f"{origin}{path}")
 
         ui.timer(0, complete, once=True)  # once the browser is connected
         switch.on_value_change(lambda event: share(bool(event.value)))

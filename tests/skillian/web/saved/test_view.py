@@ -96,7 +96,7 @@ async def test_all_findings_are_accepted_with_one_note(tmp_path: Path) -> None:
             user.find("Accept all").click()
             await sees(user, "2 findings will be known, with this note.")
             user.find(ui.textarea).type("The move of May")
-            user.find("Save").click()
+            user.find(kind=ui.button, content="Save").click()
             await sees(user, "◐ known")
             await user.should_not_see("● new")
             await user.should_not_see("Accept all")
