@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
@@ -176,6 +176,17 @@ class Comparisons:
             return self._data.engine.remembered(key).to_dict()
         result: dict[str, Any] = stored["result"]
         return result
+
+    async def stored(self, keys: Collection[str]) -> Collection[str]:
+        """Those of the keys whose results have not expired."""
+        return await self._store.known(keys)
+
+    def verdict(self, question: SavedComparison, key: str) -> str:
+        """The verdict on a result; empty if this process does not keep it."""
+        try:
+            return Compared(question, 0, self._data.engine.remembered(key)).verdict
+        except InvalidInputError:
+            return ""
 
     async def recall(self, key: str, owner: str = "") -> Result:
         """The result, whose groups or rows the engine of this process then knows.

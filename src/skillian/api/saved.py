@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from skillian.api.comparisons import Comparisons
+from skillian.api.jobs import Ended
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Runs
 from skillian.data.comparison.place import Progress
@@ -142,10 +143,10 @@ class SavedComparisons:
         """Compare again in the background; the run as JSON. Raises as `get` and `Runs.compare`."""
         record = await self.get(owner, saved_id)
 
-        async def work(question: SavedComparison, progress: Progress) -> str:
+        async def work(question: SavedComparison, progress: Progress) -> Ended:
             return await self._run(record, owner, question, progress)
 
-        return await self._runs.compare(owner, _question(record), work)
+        return await self._runs.compare(owner, _question(record), work, record.id)
 
     async def share(self, owner: str, saved_id: str, *, is_shared: bool) -> None:
         """Let every key open it, or only its owner; raises `ProblemError` (404)."""
@@ -172,6 +173,7 @@ class SavedComparisons:
         record = await self._own(owner, saved_id)
         name = record.history_name
         await self._store.delete(owner, saved_id, _in_history(lambda each: each.forget(name)))
+        await self._runs.forget_saved(saved_id)
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, all results about it, and findings; raises `UploadNotFound`.
@@ -181,6 +183,7 @@ class SavedComparisons:
         """
         await self._comparisons.forget_upload(owner, upload_id)
         await self._forget_findings(await self._store.asking(f"{PREFIX}{upload_id}"))
+        await self._runs.forget_file(f"{PREFIX}{upload_id}")
 
     async def purge(self) -> None:
         """Delete the findings of all comparisons whose files are gone, for whatever reason."""
@@ -200,8 +203,8 @@ class SavedComparisons:
 
     async def _run(
         self, record: SavedRecord, owner: str, question: SavedComparison, progress: Progress
-    ) -> str:
-        """Compare, and add the run to the history; returns the key of the result."""
+    ) -> Ended:
+        """Compare, and add the run to the history."""
         named = question.model_copy(update={"name": record.history_name})
         start = monotonic()
         async with AsyncExitStack() as stack:
@@ -215,7 +218,7 @@ class SavedComparisons:
             await self._record(record, key, outcome, outcome.result.started)
         # A file that is deleted from here on takes the findings with it.
         await self._forget_findings([record])
-        return key
+        return Ended(key, outcome.verdict)
 
     async def _record(
         self, record: SavedRecord, key: str, outcome: Outcome, at: str | None = None

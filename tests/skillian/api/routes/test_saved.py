@@ -189,6 +189,10 @@ async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Pat
         await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": True}, mine)
         assert (await run(server, one, theirs))["is_own"] is False
         assert await sent(server, "GET", "/saved", 200, key=theirs) == []
+        for key, owns in ((mine, [False, True]), (theirs, [True])):
+            runs = (await sent(server, "GET", "/runs", 200, key=key))["runs"]
+            assert sorted(each["is_own"] for each in runs) == owns
+            assert {each["saved_id"] for each in runs} == {one}
         for method, path, body in (("PUT", "/findings/0", note), ("DELETE", "", None)):
             await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
         await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": False}, mine)
@@ -256,6 +260,8 @@ async def test_findings_about_a_file_are_deleted_with_it(
         report = await sent(server, "GET", f"/saved/{one}", 200)
         assert report["findings"] == []
         assert [each["findings"] for each in report["runs"]] == [1]
+        await server.service.runs.purge(None)
+        assert (await sent(server, "GET", "/runs", 200))["runs"] == []
 
 
 async def sent_file(server: Opened, content: str) -> str:
