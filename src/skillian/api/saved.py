@@ -19,7 +19,7 @@ from skillian.api.runs import Runs
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
-from skillian.history.store import History
+from skillian.history.store import History, PastRun
 from skillian.reports.outcome import Failed, Outcome
 from skillian.reports.tracking import recording
 from skillian.storage import SessionStore
@@ -82,6 +82,14 @@ class SavedComparisons:
     async def list(self, owner: str) -> Sequence[SavedRecord]:
         """Those of the owner, newest first."""
         return await self._store.list(owner)
+
+    async def last_runs(self, owner: str) -> Mapping[str, PastRun]:
+        """The last run of each comparison of the owner that has run, by its id."""
+        ids = {record.history_name: record.id for record in await self.list(owner)}
+        if not ids:
+            return {}
+        runs = await self._with_history(lambda history: history.latest([*ids]))
+        return {ids[run.comparison]: run for run in runs}
 
     async def get(self, owner: str, saved_id: str) -> SavedRecord:
         """One that this key may open.

@@ -64,7 +64,11 @@ async def save(service: Service, name: str = "Close", owner: str = "", **asked: 
 
 async def run(service: Service, saved: str, owner: str = "") -> None:
     """Run a saved comparison to its end."""
-    started = await service.saved.start(owner, saved)
+    await ended(service, owner, await service.saved.start(owner, saved))
+
+
+async def ended(service: Service, owner: str, started: dict[str, Any]) -> None:
+    """Wait for the end of a run."""
     while started["state"] in {"queued", "running"}:
         await asyncio.sleep(0.02)
         started = await service.runs.get(owner, started["id"])
