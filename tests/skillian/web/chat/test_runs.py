@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,7 +110,7 @@ async def test_a_run_says_whose_it_is(tmp_path: Path) -> None:
         await service.saved.share("mine", saved, is_shared=True)
         await ledgers.run(service, saved, "theirs")
         for owner, words in (("mine", "by another key, shared"), ("theirs", "by this key")):
-            async with viewed(lambda owner=owner: runs_view(visit(service, owner))) as user:
+            async with viewed(partial(runs_view, visit(service, owner))) as user:
                 await sees(user, words)
                 await sees(user, "Saved comparison")
 
