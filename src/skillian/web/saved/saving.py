@@ -50,19 +50,19 @@ async def saved_list(visit: Visit) -> None:
     saved = await visit.service.saved.list(visit.owner)
     last = await visit.service.saved.last_runs(visit.owner)
     if saved:
-        with _listed("Saved comparisons"):
+        with _listed("Saved comparisons", "saved-list"):
             for record in saved:
                 await _saved_item(visit, record, last.get(record.id))
     recent = await _recent(visit, {record.last_key for record in saved})
     if recent:
-        with _listed("Recent comparisons"):
+        with _listed("Recent comparisons", "recent-list"):
             for run in recent:
                 _recent_item(run)
 
 
 @contextmanager
-def _listed(heading: str) -> Generator[None]:
-    with ui.element("section").classes("panel pad stack saved-list") as section:
+def _listed(heading: str, name: str) -> Generator[None]:
+    with ui.element("section").classes(f"panel pad stack {name}") as section:
         section.props["aria-label"] = heading
         Heading(heading, 2)
         with ui.element("ul"):
@@ -101,7 +101,8 @@ async def _recent(visit: Visit, saved_keys: Collection[str]) -> Sequence[Mapping
 
 
 def _recent_item(run: Mapping[str, Any]) -> None:
-    is_of_rows = not (run["comparison"] or {}).get("measures")
+    question: Mapping[str, Any] = run["comparison"] or {}
+    is_of_rows = not question.get("measures")
     with ui.element("li").classes("line"):
         ui.link(printable(run["title"]), f"/compare/{run['cache_key']}").classes("grow")
         if run["verdict"]:
