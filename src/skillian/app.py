@@ -14,7 +14,7 @@ from fastapi import APIRouter, FastAPI
 
 from skillian.api.auth import PAGE, Access, CookieOwner
 from skillian.api.comparisons import Comparisons
-from skillian.api.jobs import KEPT, ComparisonJobs
+from skillian.api.jobs import ComparisonJobs
 from skillian.api.limits import Bounded, Slots
 from skillian.api.logs import Requests
 from skillian.api.openapi import document
@@ -209,10 +209,10 @@ async def _maintained(
 
     async def purge() -> None:
         await service.store.comparisons.purge()
-        await service.store.jobs.purge(KEPT)
         days = service.settings.retention_days
         unused = None if days is None else timedelta(days=days)
         await service.uploads.purge(unused)
+        await service.runs.purge(unused)
         await service.saved.purge()
         if unused is not None:
             await service.store.purge(unused)

@@ -232,6 +232,17 @@ def test_ctrl_c_and_a_stop_end_it_in_order(demo: Path, tmp_path: Path) -> None:
         assert server.stop(signal.SIGINT) == 0
 
 
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_requests_are_logged_when_asked(demo: Path, tmp_path: Path, *, is_asked: bool) -> None:
+    words = ("--log-requests",) if is_asked else ()
+    settings = {"DATABASE_URL": f"sqlite:///{tmp_path / 's.db'}"}
+    with serving(demo, *words, **settings) as server:
+        assert requests.get(f"{server.url}/sources", timeout=SECONDS).status_code == 200
+        assert server.stop(signal.SIGTERM) == 0
+    assert ('"route": "/sources"' in server.log) == is_asked
+    assert ('"level": "info"' in server.log) == is_asked
+
+
 def refused(demo: Path, *words: str, **settings: str) -> str:
     with pytest.raises(NotServing) as failure, serving(demo, *words, **settings):
         pass

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
 from typing import Any
 
+from skillian.api.changes import changes_of
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.place import Progress
@@ -87,14 +88,47 @@ class Comparisons:
     async def compared_for_history(
         self, question: SavedComparison, owner: str, progress: Progress
     ) -> AsyncGenerator[Compared]:
-        """Compare; the groups or rows can be read until the context ends. Raises as `compare`."""
+        """Compare, never from the cache; raises as `compare`.
+
+        The groups or rows can be read until the context ends.
+        """
         start = monotonic()
         async with (
             self._engine(question, owner) as (engine, named),
-            engine.kept(named, progress) as result,
+            engine.kept(named, progress, again=True) as result,
         ):
             await self._keep(question, owner, result.to_dict())
             yield Compared(question, monotonic() - start, result)
+
+    @asynccontextmanager
+    async def recalled_for_history(
+        self, question: SavedComparison, key: str, owner: str
+    ) -> AsyncGenerator[Compared]:
+        """The result of this key, as `compared_for_history` has one; raises as `recall`."""
+        start = monotonic()
+        with self._data.engine.holding(key):
+            yield Compared(question, monotonic() - start, await self.recall(key, owner))
+
+    async def changes(
+        self, question: SavedComparison, key: str, owner: str, at: str
+    ) -> Mapping[str, Sequence[dict[str, Any]]]:
+        """What differs in each finding of a result, as `changes_of` has it.
+
+        Nothing is compared for this: there are none if this process no longer keeps the result, or
+        if it is not the one that was computed at this time.
+
+        Raises:
+            ProblemError: There is no such result, or it is not for this owner (404).
+        """
+        await self._stored(key, owner)
+        with self._data.engine.holding(key):
+            try:
+                result = self._data.engine.remembered(key)
+            except InvalidInputError:
+                return {}
+            if result.started != at:
+                return {}
+            return await changes_of(self._data.engine, Compared(question, 0, result))
 
     @asynccontextmanager
     async def _engine(
@@ -142,6 +176,17 @@ class Comparisons:
             return self._data.engine.remembered(key).to_dict()
         result: dict[str, Any] = stored["result"]
         return result
+
+    async def stored(self, keys: Collection[str]) -> Collection[str]:
+        """Those of the keys whose results have not expired."""
+        return await self._store.known(keys)
+
+    def verdict(self, question: SavedComparison, key: str) -> str:
+        """The verdict on a result; empty if this process does not keep it."""
+        try:
+            return Compared(question, 0, self._data.engine.remembered(key)).verdict
+        except InvalidInputError:
+            return ""
 
     async def recall(self, key: str, owner: str = "") -> Result:
         """The result, whose groups or rows the engine of this process then knows.

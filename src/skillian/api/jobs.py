@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
+from typing import NamedTuple
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
@@ -22,9 +23,18 @@ from skillian.errors import ToolError
 from skillian.fair_slots import FairSlots
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
 from skillian.storage.jobs import INTERRUPTED
+from skillian.uploads.tables import PREFIX
 
-Work = Callable[[SavedComparison, Progress], Awaitable[str]]
-"""Compares, and returns the cache key of the result."""
+
+class Ended(NamedTuple):
+    """What a comparison ends with: the cache key of its result, and the verdict, if it is known."""
+
+    key: str
+    verdict: str
+
+
+Work = Callable[[SavedComparison, Progress], Awaitable[Ended]]
+"""Compares."""
 
 logger = logging.getLogger("skillian")
 
@@ -34,8 +44,6 @@ PER_OWNER = 2
 """The same for one owner."""
 MAX_WAITING = 100
 """The maximum number of queued comparisons of an owner."""
-KEPT = timedelta(hours=1)
-"""How long a job that has ended is kept."""
 
 _KEEP_SECONDS = 1.0
 
@@ -68,7 +76,11 @@ class ComparisonJobs:
         self._keeper: asyncio.Task[None] | None = None
 
     async def start(
-        self, owner: str, comparison: SavedComparison, work: Work | None = None
+        self,
+        owner: str,
+        comparison: SavedComparison,
+        work: Work | None = None,
+        saved: str = "",
     ) -> JobRecord:
         """Compare in the background.
 
@@ -76,6 +88,7 @@ class ComparisonJobs:
             owner: Who asks.
             comparison: What to compare.
             work: Compares, in place of `Comparisons.compare`.
+            saved: The id of the saved comparison that this runs.
 
         Raises:
             ToolError: It cannot be compared, as far as can be known before.
@@ -83,7 +96,8 @@ class ComparisonJobs:
             StoreUnavailable: The job cannot be stored.
         """
         title = await self._comparisons.check(comparison, owner)
-        job = await self.store.add(owner, title, MAX_WAITING)
+        question = comparison.model_dump_json(exclude_defaults=True)
+        job = await self.store.add(owner, title, MAX_WAITING, question, saved)
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
         self._progress[job.id] = _Progress("rows" if comparison.is_of_rows else "groups")
@@ -101,6 +115,20 @@ class ComparisonJobs:
             self._tasks[job_id].cancel()
         return cancelled
 
+    async def purge(self, older_than: timedelta | None) -> None:
+        """Delete old jobs, as `JobStore.purge` does, and those whose files are gone."""
+        await self.store.purge(older_than)
+        await self.forget_files(PREFIX)
+
+    async def forget_files(self, text: str) -> None:
+        """Delete jobs that ended, have this text in their question, and lack one of their files."""
+        gone: list[str] = []
+        for job in await self.store.asking(text):
+            question = SavedComparison.model_validate_json(job.question)
+            if not await self._comparisons.has_files(question, job.owner):
+                gone.append(job.id)
+        await self.store.forget(gone)
+
     async def aclose(self) -> None:
         """Interrupt the jobs of this process."""
         tasks = [*self._tasks.items()]
@@ -116,9 +144,10 @@ class ComparisonJobs:
             await asyncio.wait([self._keeper])
 
     def _compare(self, owner: str) -> Work:
-        async def work(comparison: SavedComparison, progress: Progress) -> str:
+        async def work(comparison: SavedComparison, progress: Progress) -> Ended:
             result = await self._comparisons.compare(comparison, owner, progress)
-            return str(result["cache_key"])
+            key = str(result["cache_key"])
+            return Ended(key, self._comparisons.verdict(comparison, key))
 
         return work
 
@@ -127,8 +156,8 @@ class ComparisonJobs:
             try:
                 await self.store.update(job.id, state="running")
                 progress = self._progress[job.id].counts
-                key = await work(comparison, progress.__setitem__)
-                end = {"state": "completed", "result": key}
+                key, verdict = await work(comparison, progress.__setitem__)
+                end = {"state": "completed", "result": key, "verdict": verdict}
             except ToolError as error:
                 end = {"state": "error", "error": str(error)}
             except Exception as error:

@@ -49,11 +49,15 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(line, default=str)
 
 
-def log_as_json() -> None:
-    """Write all logs of this process to standard error, as JSON, from level info on."""
+def log_as_json(level: int = logging.INFO) -> None:
+    """Write the logs of this process to standard error, as JSON.
+
+    Args:
+        level: The lowest level; each request is a line of level info.
+    """
     handler = logging.StreamHandler()
     handler.setFormatter(JsonFormatter())
-    logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
+    logging.basicConfig(level=level, handlers=[handler], force=True)
     logging.getLogger("uvicorn").setLevel(logging.WARNING)  # starts and stops are logged elsewhere
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import AsyncExitStack
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, suppress
 from datetime import UTC, date, datetime
 from functools import partial
 from time import monotonic
@@ -12,12 +13,13 @@ from typing import Any, TypeVar
 from sqlalchemy import Connection
 
 from skillian.api.comparisons import Comparisons
+from skillian.api.jobs import Ended
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Runs
 from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import ToolError
-from skillian.history.store import History
+from skillian.history.store import History, PastRun
 from skillian.reports.outcome import Failed, Outcome
 from skillian.reports.tracking import recording
 from skillian.storage import SessionStore
@@ -31,6 +33,8 @@ TREND = 50
 
 JsonObject = dict[str, Any]
 T = TypeVar("T")
+
+logger = logging.getLogger("skillian")
 
 
 class SavedComparisons:
@@ -58,14 +62,34 @@ class SavedComparisons:
         return record
 
     async def save_result(self, owner: str, name: str, key: str) -> SavedRecord:
-        """Save the question of a result; raises as `Comparisons.question` and `save` do."""
-        record = await self.save(owner, name, await self._comparisons.question(key, owner))
-        await self._store.has_run(record, key)
+        """Save the question of a result, which is the first run of its history.
+
+        Raises as `Comparisons.question` and `save` do. A result that can no longer be read is not
+        a run.
+        """
+        question = await self._comparisons.question(key, owner)
+        record = await self.save(owner, name, question)
+        named = question.model_copy(update={"name": record.history_name})
+        try:
+            async with self._comparisons.recalled_for_history(named, key, owner) as outcome:
+                await self._record(record, key, outcome, outcome.result.started)
+        except (ToolError, ProblemError) as error:
+            logger.warning("a result was saved without its findings: %s", error)
+            await self._store.has_run(record, key)
+        await self._forget_findings([record])  # its files may be deleted by now
         return record
 
     async def list(self, owner: str) -> Sequence[SavedRecord]:
         """Those of the owner, newest first."""
         return await self._store.list(owner)
+
+    async def last_runs(self, owner: str) -> Mapping[str, PastRun]:
+        """The last run of each comparison of the owner that has run, by its id."""
+        ids = {record.history_name: record.id for record in await self.list(owner)}
+        if not ids:
+            return {}
+        runs = await self._with_history(lambda history: history.latest([*ids]))
+        return {ids[run.comparison]: run for run in runs}
 
     async def get(self, owner: str, saved_id: str) -> SavedRecord:
         """One that this key may open.
@@ -91,14 +115,46 @@ class SavedComparisons:
 
         return {**saved_json(record, owner), **await self._with_history(read)}
 
+    async def changes(self, owner: str, saved_id: str) -> Mapping[str, Sequence[JsonObject]]:
+        """What differs in each finding of its last result, by the id of the finding.
+
+        There are none if the result is no longer kept. Raises as `get` does.
+        """
+        record = await self.get(owner, saved_id)
+        name, key = record.history_name, record.last_key
+        runs = await self._with_history(lambda history: history.runs(name, TREND))
+        at = next((run.at for run in runs if run.verdict != "failed"), "")
+        with suppress(ProblemError, ToolError):
+            return await self._comparisons.changes(_question(record), key, owner, at)
+        return {}
+
+    async def accept(
+        self, owner: str, saved_id: str, note: str, due: date | None
+    ) -> tuple[int, int]:
+        """Mark all findings of the last run as known.
+
+        Returns:
+            How many are known from now on, and how many are not tracked one by one and stay new.
+
+        Raises:
+            ProblemError: The owner has no comparison of this id (404).
+            InvalidInputError: The note is too long.
+        """
+        name = (await self._own(owner, saved_id)).history_name
+
+        def work(history: History) -> tuple[int, int]:
+            return len(history.accept(name, note, due)), history.untracked(name)
+
+        return await self._with_history(work)
+
     async def start(self, owner: str, saved_id: str) -> JsonObject:
         """Compare again in the background; the run as JSON. Raises as `get` and `Runs.compare`."""
         record = await self.get(owner, saved_id)
 
-        async def work(question: SavedComparison, progress: Progress) -> str:
+        async def work(question: SavedComparison, progress: Progress) -> Ended:
             return await self._run(record, owner, question, progress)
 
-        return await self._runs.compare(owner, _question(record), work)
+        return await self._runs.compare(owner, _question(record), work, record.id)
 
     async def share(self, owner: str, saved_id: str, *, is_shared: bool) -> None:
         """Let every key open it, or only its owner; raises `ProblemError` (404)."""
@@ -125,6 +181,7 @@ class SavedComparisons:
         record = await self._own(owner, saved_id)
         name = record.history_name
         await self._store.delete(owner, saved_id, _in_history(lambda each: each.forget(name)))
+        await self._runs.forget_saved(saved_id)
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, all results about it, and findings; raises `UploadNotFound`.
@@ -134,6 +191,7 @@ class SavedComparisons:
         """
         await self._comparisons.forget_upload(owner, upload_id)
         await self._forget_findings(await self._store.asking(f"{PREFIX}{upload_id}"))
+        await self._runs.forget_file(f"{PREFIX}{upload_id}")
 
     async def purge(self) -> None:
         """Delete the findings of all comparisons whose files are gone, for whatever reason."""
@@ -153,8 +211,8 @@ class SavedComparisons:
 
     async def _run(
         self, record: SavedRecord, owner: str, question: SavedComparison, progress: Progress
-    ) -> str:
-        """Compare, and add the run to the history; returns the key of the result."""
+    ) -> Ended:
+        """Compare, and add the run to the history."""
         named = question.model_copy(update={"name": record.history_name})
         start = monotonic()
         async with AsyncExitStack() as stack:
@@ -165,14 +223,17 @@ class SavedComparisons:
                 await self._record(record, "", Failed(named, monotonic() - start, str(error)))
                 raise
             key = outcome.result.cache_key
-            await self._record(record, key, outcome)
+            await self._record(record, key, outcome, outcome.result.started)
         # A file that is deleted from here on takes the findings with it.
         await self._forget_findings([record])
-        return key
+        return Ended(key, outcome.verdict)
 
-    async def _record(self, record: SavedRecord, key: str, outcome: Outcome) -> None:
+    async def _record(
+        self, record: SavedRecord, key: str, outcome: Outcome, at: str | None = None
+    ) -> None:
         """Add a run to the history, unless the comparison was deleted in the meantime."""
-        work = await recording(self._comparisons.engine, outcome)
+        began = None if at is None else datetime.fromisoformat(at)
+        work = await recording(self._comparisons.engine, outcome, began)
         await self._store.has_run(record, key, _in_history(work))
 
     async def _with_history(self, work: Callable[[History], T]) -> T:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 import typer
-import yaml
 
 from skillian.cli.shell import ExitCode, notes, read_settings
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
-from skillian.data.declare.saved import Saved
+from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
 from skillian.data.declare.sources import VARIABLE, SourceRegistry
 from skillian.data.query.relation import address_of, declared_name
 from skillian.display import printable
@@ -23,10 +22,8 @@ from skillian.errors import InvalidInputError, quoted
 from skillian.reports.replacing import write_whole
 
 if TYPE_CHECKING:
-    from skillian.data.declare.definitions import Definition, Source
+    from skillian.data.declare.definitions import Source
     from skillian.data.declare.saved import SavedComparison
-
-_ENDLESS = 1_000_000
 
 Load = Callable[[], Coroutine[Any, Any, Saved]]
 
@@ -103,7 +100,7 @@ class SavedFiles:
         a, b = declared
         update = {"name": self.path.stem, "a": a, "b": b}
         relative = Path(os.path.relpath(path, self.path.parent)).as_posix()
-        self._texts = {self.path: _saved_text(relative, [comparison.model_copy(update=update)])}
+        self._texts = {self.path: saved_text(relative, [comparison.model_copy(update=update)])}
 
     def prepare(self, comparisons: Sequence[SavedComparison], registry: SourceRegistry) -> None:
         """Make the texts of both files.
@@ -114,7 +111,7 @@ class SavedFiles:
         names = dict.fromkeys(name for each in comparisons for name in (each.a, each.b))
         self._texts = {
             self._sources: _sources_text(registry, names, self._sources.parent),
-            self.path: _saved_text(self._sources.name, comparisons),
+            self.path: saved_text(self._sources.name, comparisons),
         }
 
     def write(self) -> None:
@@ -145,10 +142,6 @@ def _declared(names: tuple[str, str], path: Path) -> tuple[str, str] | None:
     return None if a is None or b is None else (a, b)
 
 
-def _saved_text(sources: str, comparisons: Iterable[SavedComparison]) -> str:
-    return _yaml({"sources": sources, "compare": [_plain(each) for each in comparisons]})
-
-
 def _sources_text(registry: SourceRegistry, names: Iterable[str], folder: Path) -> str:
     sources = {name: registry.get(name) for name in names}
     connections = dict.fromkeys(each.connection for each in sources.values())
@@ -156,8 +149,8 @@ def _sources_text(registry: SourceRegistry, names: Iterable[str], folder: Path) 
         "connections": {each: _url(registry, each, folder) for each in connections},
         "sources": {name: _source(each) for name, each in sources.items()},
     }
-    settings = _plain(registry.comparison)
-    return _yaml(content | ({"comparison": settings} if settings else {}))
+    settings = stated(registry.comparison)
+    return as_yaml(content | ({"comparison": settings} if settings else {}))
 
 
 def _url(registry: SourceRegistry, connection: str, folder: Path) -> str:
@@ -191,7 +184,7 @@ def _has_secret(url: str) -> bool:
 
 def _source(source: Source) -> dict[str, Any]:
     """A source with the columns whose names can be written."""
-    content = _plain(source)
+    content = stated(source)
     taken = {name.casefold() for name in source.measures}
     dimensions: dict[str, Any] = {}
     for name, each in content["dimensions"].items():
@@ -199,14 +192,3 @@ def _source(source: Source) -> dict[str, Any]:
             dimensions[name] = each
             taken.add(name.casefold())
     return {**content, "dimensions": dimensions}
-
-
-def _plain(definition: Definition) -> dict[str, Any]:
-    return definition.model_dump(mode="json", exclude_defaults=True)
-
-
-def _yaml(content: Mapping[str, Any]) -> str:
-    text: str = yaml.safe_dump(
-        content, default_flow_style=None, allow_unicode=True, sort_keys=False, width=_ENDLESS
-    )
-    return text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Iterable
 from contextlib import aclosing
@@ -28,13 +29,17 @@ def serve(
         int | None,
         typer.Option(help="The port; default SKILLIAN_PORT or 8000; 0 takes a free one."),
     ] = None,
+    *,
+    log_requests: Annotated[
+        bool, typer.Option("--log-requests", help="Log each request, not only warnings and errors.")
+    ] = False,
 ) -> None:
     """Serve the page, the chat, sessions and comparisons over HTTP until Ctrl-C.
 
     Without SKILLIAN_API_KEYS the server answers only on this machine.
     """
     settings = read_settings(sources=sources, host=host, port=port)
-    run(serve_until_interrupted(settings))
+    run(serve_until_interrupted(settings, log_requests=log_requests))
     raise typer.Exit(ExitCode.OK)
 
 
@@ -44,8 +49,12 @@ _NO_SOURCES = (
 )
 
 
-async def serve_until_interrupted(settings: Settings) -> None:
+async def serve_until_interrupted(settings: Settings, *, log_requests: bool = False) -> None:
     """Serve, and print the address. Without the extra `web` there is no page.
+
+    Args:
+        settings: The settings.
+        log_requests: Whether each request is logged, not only warnings and errors.
 
     Raises:
         SkillianError: The address is in use, or it is open to others and there are no keys.
@@ -63,7 +72,7 @@ async def serve_until_interrupted(settings: Settings) -> None:
     has_page = find_spec("nicegui") is not None
     listening = listen(settings.host, settings.port)
     async with open_service(settings) as service:
-        log_as_json()
+        log_as_json(logging.INFO if log_requests else logging.WARNING)
         host = f"[{settings.host}]" if ":" in settings.host else settings.host
         url = f"http://{host}:{listening.getsockname()[1]}"
 

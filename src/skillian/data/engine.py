@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
-from contextlib import aclosing, asynccontextmanager
+from collections.abc import AsyncGenerator, Generator
+from contextlib import aclosing, asynccontextmanager, contextmanager
 from functools import partial
 from typing import cast
 from uuid import uuid4
@@ -78,17 +78,26 @@ class ComparisonEngine:
 
     @asynccontextmanager
     async def kept(
-        self, question: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
     ) -> AsyncGenerator[Result]:
-        """Compare as `compare` does; what differs stays until the context ends."""
+        """Compare as `compare` does; what differs stays until the context ends.
+
+        With `again`, the databases are read even if the same question was answered lately.
+        """
         if not question.is_of_rows:
-            async with self.measures.kept(question, progress) as result:
+            async with self.measures.kept(question, progress, again=again) as result:
                 yield result
             return
         key = uuid4().hex
         with self._memory.cache.holding(key):
             yield await self.tables.remember(question, progress, key)
         await self._memory.drop_evicted()
+
+    @contextmanager
+    def holding(self, cache_key: str) -> Generator[None]:
+        """Keep what differs in a comparison until the context ends, whatever its age."""
+        with self._memory.cache.holding(cache_key):
+            yield
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""

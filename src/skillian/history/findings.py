@@ -128,6 +128,7 @@ class Tracked:
             "fixed": self.fixed,
             "note": self.note,
             "due": None if self.due is None else self.due.isoformat(),
+            "sizes": {name: str(size) for name, size in self.sizes.items()},
         }
 
 

@@ -169,9 +169,11 @@ class History:
         tracked = self._connection.execute(select(func.count()).where(present)).scalar_one()
         return max(0, _last_total(self._connection, comparison) - min(tracked, MAX_FINDINGS))
 
-    def latest(self) -> tuple[PastRun, ...]:
-        """The last run of each comparison, the most recent first."""
+    def latest(self, comparisons: Sequence[str] | None = None) -> tuple[PastRun, ...]:
+        """The last run of each comparison, or of each of these; the most recent first."""
         last = select(func.max(_runs.c.id)).group_by(_runs.c.comparison)
+        if comparisons is not None:
+            last = last.where(_runs.c.comparison.in_(comparisons))
         query = select(_runs).where(_runs.c.id.in_(last)).order_by(_runs.c.id.desc())
         return _past(self._connection.execute(query))
 

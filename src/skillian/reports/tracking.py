@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from datetime import datetime
 from decimal import Decimal
 
 from skillian.data.comparison.page import Page
+from skillian.data.comparison.rows import PageRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.sql.values import jsonable
 from skillian.errors import RowsNotKeptError
@@ -42,16 +44,25 @@ async def tracked(
     )
 
 
-async def recording(engine: ComparisonEngine, outcome: Outcome) -> Callable[[History], Standing]:
+async def recording(
+    engine: ComparisonEngine, outcome: Outcome, at: datetime | None = None
+) -> Callable[[History], Standing]:
     """What records an outcome in a history; its findings are read before.
 
     Args:
         engine: Has made the comparison.
         outcome: Its outcome.
+        at: When the run began; None means now.
     """
     findings, total = ((), 0) if isinstance(outcome, Failed) else await _findings(engine, outcome)
     name, verdict = outcome.comparison.name, outcome.verdict
-    return lambda history: history.record(name, verdict, findings, total)
+    return lambda history: history.record(name, verdict, findings, total, at)
+
+
+def finding_of(row: PageRow) -> Finding:
+    """The finding that a group or a row is."""
+    key = {name: jsonable(value) for name, value in row.key.items()}
+    return Finding(row.status, ", ".join(row.differing), key, sizes=row.sizes)
 
 
 async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[Finding, ...], int]:
@@ -73,9 +84,7 @@ async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[
         except RowsNotKeptError:
             total += result.unmatched(minor=outcome.counts_minor)
         else:
-            for row in rows.rows:
-                key = {name: jsonable(value) for name, value in row.key.items()}
-                found.append(Finding(row.status, ", ".join(row.differing), key, sizes=row.sizes))
+            found += map(finding_of, rows.rows)
             total += rows.total
     sides = result.source_a, result.source_b
     return tuple(replace(each, sides=sides) for each in found[:MAX_FINDINGS]), total

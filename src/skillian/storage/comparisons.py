@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -59,6 +60,16 @@ class ComparisonStore:
         body = await self._database.read(work)
         result: dict[str, Any] | None = None if body is None else json.loads(body)
         return result
+
+    async def known(self, keys: Collection[str]) -> Collection[str]:
+        """Those of the keys that have a result that has not expired."""
+
+        def work(connection: Connection) -> Collection[str]:
+            now = as_text(self._database.now(connection))
+            query = select(comparisons.c.key).where(comparisons.c.key.in_(keys))
+            return {*connection.scalars(query.where(comparisons.c.expires > now))}
+
+        return await self._database.read(work) if keys else set()
 
     async def delete(self, text: str) -> None:
         """Delete all results with this text in their JSON, such as the id of a deleted file."""

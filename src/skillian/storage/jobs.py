@@ -8,13 +8,15 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import uuid4
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import Connection, Row, and_, delete, func, insert, not_, or_, select, update
 
 from skillian.storage.database import Database, as_text
 from skillian.storage.leases import LEASE_SECONDS, Leases
-from skillian.storage.schema import jobs
+from skillian.storage.schema import jobs, saved
 
 INTERRUPTED = "The server that worked on it has ended; ask again."
+MAX_ENDED = 1000
+"""How many jobs of an owner are kept."""
 LIVE = ("queued", "running")
 """The states of a job that has not ended."""
 
@@ -24,7 +26,9 @@ class JobRecord:
     """A job.
 
     `state` is `"queued"`, `"running"`, `"completed"`, `"error"`, `"cancelled"` or `"interrupted"`.
-    `result` is that of a completed job, `error` says why one failed. Times are UTC in ISO 8601.
+    `result` is that of a completed job, `error` says why one failed. `question` is what it
+    compares, as JSON, `verdict` that of its result, and `saved` the id of the saved comparison that
+    it runs; each may be empty. Times are UTC in ISO 8601.
     """
 
     id: str
@@ -36,6 +40,9 @@ class JobRecord:
     error: str
     created: str
     updated: str
+    question: str = ""
+    verdict: str = ""
+    saved: str = ""
 
     @property
     def has_ended(self) -> bool:
@@ -53,8 +60,18 @@ class JobStore:
         self._database = database
         self._leases = Leases(LEASE_SECONDS)
 
-    async def add(self, owner: str, title: str, most: int) -> JobRecord | None:
-        """A new job, queued; None if `most` of the owner's jobs are queued already."""
+    async def add(
+        self, owner: str, title: str, most: int, question: str = "", saved: str = ""
+    ) -> JobRecord | None:
+        """A new job, queued; None if `most` of the owner's jobs are queued already.
+
+        Args:
+            owner: Who asks.
+            title: The title.
+            most: How many of the owner's jobs may be queued.
+            question: What it compares, as JSON.
+            saved: The id of the saved comparison that it runs.
+        """
 
         def work(connection: Connection) -> JobRecord | None:
             now = self._database.now(connection)
@@ -64,12 +81,12 @@ class JobStore:
             if int(connection.scalar(queued) or 0) >= most:
                 return None
             times = {"created": as_text(now), "updated": as_text(now), "lease_until": _lease(now)}
-            texts = dict.fromkeys(("progress", "result", "error"), "")
+            texts = dict.fromkeys(("progress", "result", "error", "verdict"), "")
+            texts |= {"question": question, "saved": saved}
             row = {"id": uuid4().hex, "owner": owner, "title": title, "state": "queued"}
             connection.execute(insert(jobs), row | texts | times)
-            return JobRecord(
-                row["id"], owner, title, "queued", "", "", "", times["created"], times["updated"]
-            )
+            del times["lease_until"]
+            return JobRecord(**row, **times, **texts)
 
         return await self._database.write(work)
 
@@ -84,10 +101,12 @@ class JobStore:
         return await self._database.read(work)
 
     async def list(self, owner: str, limit: int) -> Sequence[JobRecord]:
-        """The owner's jobs, newest first."""
+        """The owner's jobs, and others' that run a saved comparison of the owner; newest first."""
+        own = select(saved.c.id).where(saved.c.owner == owner)
 
         def work(connection: Connection) -> Sequence[JobRecord]:
-            query = select(jobs).where(jobs.c.owner == owner).limit(limit)
+            query = select(jobs).where(or_(jobs.c.owner == owner, jobs.c.saved.in_(own)))
+            query = query.limit(limit)
             rows = connection.execute(query.order_by(jobs.c.created.desc(), jobs.c.id))
             now = self._database.now(connection)
             return [self._record(row, now) for row in rows]
@@ -99,7 +118,8 @@ class JobStore:
 
         Args:
             job_id: The job.
-            values: Columns with their new values: `state`, `progress`, `result`, `error`.
+            values: Columns with their new values: `state`, `progress`, `result`, `error`,
+                `verdict`.
         """
 
         def work(connection: Connection) -> bool:
@@ -129,23 +149,61 @@ class JobStore:
 
         return await self._database.write(work, lasting=False)
 
-    async def purge(self, older_than: timedelta) -> int:
-        """Delete jobs that ended longer ago than this; returns their number."""
+    async def purge(self, older_than: timedelta | None) -> int:
+        """Delete jobs that ended longer ago than this, and those beyond `MAX_ENDED` of an owner.
+
+        Args:
+            older_than: How long ago; None stands for any time.
+
+        Returns:
+            How many were deleted.
+        """
+        newest = func.row_number().over(
+            partition_by=jobs.c.owner, order_by=(jobs.c.created.desc(), jobs.c.id)
+        )
+        numbered = select(jobs.c.id, newest.label("number")).subquery()
+        surplus = select(numbered.c.id).where(numbered.c.number > MAX_ENDED)
 
         def work(connection: Connection) -> int:
             now = self._database.now(connection)
-            before = as_text(now - older_than)
-            ended = delete(jobs).where(jobs.c.updated < before, jobs.c.lease_until < before)
-            return connection.execute(ended).rowcount
+            ended = delete(jobs).where(jobs.c.lease_until < as_text(now))
+            count = connection.execute(ended.where(jobs.c.id.in_(surplus))).rowcount
+            if older_than is not None:
+                before = as_text(now - older_than)
+                old = delete(jobs).where(jobs.c.updated < before, jobs.c.lease_until < before)
+                count += connection.execute(old).rowcount
+            return count
 
         return await self._database.write(work)
+
+    async def asking(self, text: str) -> Sequence[JobRecord]:
+        """The jobs of all owners with this text in their question, such as the id of a file."""
+        query = select(jobs).where(jobs.c.question.contains(text, autoescape=True))
+
+        def work(connection: Connection) -> Sequence[JobRecord]:
+            now = self._database.now(connection)
+            return [self._record(row, now) for row in connection.execute(query)]
+
+        return await self._database.read(work)
+
+    async def forget(self, ids: Collection[str] = (), saved_id: str = "") -> None:
+        """Delete those of these ids, or of a saved comparison, that have ended."""
+        chosen = jobs.c.saved == saved_id if saved_id else jobs.c.id.in_(ids)
+
+        def work(connection: Connection) -> None:
+            is_live = and_(*_is_live(self._database.now(connection)))
+            connection.execute(delete(jobs).where(chosen, not_(is_live)))
+
+        await self._database.write(work)
 
     def _record(self, row: Row[Any], now: datetime) -> JobRecord:
         state, error, updated = row.state, row.error, row.updated
         if state in LIVE and self._leases.has_ended(row.id, row.lease_until, now):
             state, error, updated = "interrupted", INTERRUPTED, row.lease_until
         texts = row.progress, row.result, error
-        return JobRecord(row.id, row.owner, row.title, state, *texts, row.created, updated)
+        more = row.question, row.verdict, row.saved
+        times = row.created, updated
+        return JobRecord(row.id, row.owner, row.title, state, *texts, *times, *more)
 
 
 def _is_live(now: datetime) -> tuple[Any, ...]:

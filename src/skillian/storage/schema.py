@@ -68,7 +68,8 @@ comparisons = Table(
 )
 
 # A comparison in the background. A job whose lease has run out while it is `queued` or `running`
-# is interrupted: its process has ended.
+# is interrupted: its process has ended. `question` is what it compares, as JSON, `verdict` that of
+# its result, and `saved` the saved comparison that it runs; each may be empty.
 jobs = Table(
     "skillian_jobs",
     metadata,
@@ -82,6 +83,9 @@ jobs = Table(
     Column("created", Text),
     Column("updated", Text),
     Column("lease_until", Text),
+    Column("question", Text),
+    Column("verdict", Text),
+    Column("saved", Text),
 )
 
 # `shared` is 1 if every key may open it.
@@ -197,6 +201,12 @@ MIGRATIONS: Sequence[Sequence[str]] = (
         )
         """,
         "CREATE INDEX skillian_saved_listed ON skillian_saved (owner, created, id)",
+    ),
+    (
+        "ALTER TABLE skillian_jobs ADD COLUMN question TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE skillian_jobs ADD COLUMN verdict TEXT NOT NULL DEFAULT ''",
+        "ALTER TABLE skillian_jobs ADD COLUMN saved TEXT NOT NULL DEFAULT ''",
+        "CREATE INDEX skillian_jobs_saved ON skillian_jobs (saved, created, id)",
     ),
 )
 

@@ -73,7 +73,7 @@ async def recognised(connector: Connector, table: Table) -> str:
 
 
 def is_better(before: Mapping[str, ColumnType], after: Mapping[str, ColumnType]) -> bool:
-    """Whether no column became a text, and another one is no text any more."""
+    """Whether fewer columns are texts, and no other one is."""
     texts = [
         {name for name, kind in columns.items() if kind.kind == "text"}
         for columns in (before, after)

@@ -153,7 +153,7 @@ def _routes(service: Callable[[], Service]) -> None:
     @ui.page("/runs/{session_id}/{turn:int}", response_timeout=BUILD_SECONDS)
     async def timeline(request: Request, session_id: str, turn: int) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Timeline", width="narrow"):
+        with frame(visit, "Timeline", active="/runs", width="narrow"):
             await _timeline(visit, session_id, turn)
 
 
@@ -174,7 +174,7 @@ def _comparison_routes(service: Callable[[], Service]) -> None:
     @ui.page("/saved/{saved_id}", response_timeout=BUILD_SECONDS)
     async def saved(request: Request, saved_id: str) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Saved comparison", active=START):
+        with frame(visit, "Saved comparison", active="/compare"):
             try:
                 await SavedView(visit, saved_id).build()
             except ProblemError:

@@ -7,7 +7,7 @@ import pytest
 from starlette.types import Message, Receive, Scope, Send
 from tests.skillian.api.conftest import KEYS, Client, Serve
 
-from skillian.api.logs import JsonFormatter, Requests
+from skillian.api.logs import JsonFormatter, Requests, log_as_json
 from skillian.api.problems import SlowClient
 
 
@@ -53,6 +53,23 @@ async def test_a_request_is_logged_without_its_texts(
     everything = json.dumps(lines)
     for text in (secret, "1001", KEYS[0], session):
         assert text not in everything
+
+
+def test_warnings_are_written_whether_requests_are_or_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    before = logging.root.handlers[:], logging.root.level
+    try:
+        for level, names in ((logging.WARNING, ["late"]), (logging.INFO, ["request", "late"])):
+            log_as_json(level)
+            requests = logging.getLogger("skillian.requests")
+            requests.info("request")
+            requests.warning("late")
+            lines = capsys.readouterr().err.splitlines()
+            assert [json.loads(line)["message"] for line in lines] == names
+    finally:
+        logging.root.handlers[:], level = before
+        logging.root.setLevel(level)
 
 
 async def test_an_unexpected_error_is_a_problem_and_logged(

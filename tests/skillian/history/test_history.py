@@ -66,6 +66,7 @@ def test_a_finding_appears_is_noted_and_is_fixed(history: History) -> None:
         "fixed": "2026-03-03T12:00:00+00:00",
         "note": "ticket 12",
         "due": "2026-03-03",
+        "sizes": {},
     }
 
 

@@ -68,3 +68,36 @@ async def test_old_jobs_are_deleted(store: SessionStore, monkeypatch: pytest.Mon
     assert await store.jobs.purge(timedelta(hours=1)) == 0
     assert await store.jobs.purge(timedelta(seconds=-0.5)) == 1
     assert [job.title for job in await store.jobs.list("me", 9)] == ["running"]
+
+
+async def test_only_the_newest_jobs_of_an_owner_are_kept(
+    store: SessionStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs, "LEASE_SECONDS", -1.0)
+    monkeypatch.setattr(jobs, "MAX_ENDED", 2)
+    for owner in ("me", "me", "me", "you"):
+        await store.jobs.add(owner, "", 9)
+    assert await store.jobs.purge(None) == 1
+    assert [len(await store.jobs.list(owner, 9)) for owner in ("me", "you")] == [2, 1]
+
+
+async def test_jobs_are_known_to_the_owner_of_their_saved_comparison(store: SessionStore) -> None:
+    saved = await store.saved.add("me", "Close", {}, 9)
+    assert saved is not None
+    mine = await store.jobs.add("me", "mine", 9, '{"a": "upload:1"}')
+    shared = await store.jobs.add("you", "shared", 9, "", saved.id)
+    assert mine is not None
+    assert shared is not None
+    seen = {job.title: job for job in await store.jobs.list("me", 9)}
+    assert seen == {"mine": mine, "shared": shared}
+    assert [job.title for job in await store.jobs.list("you", 9)] == ["shared"]
+    assert await store.jobs.get("me", shared.id) is None
+    assert await store.jobs.asking("upload:") == [mine]
+    for job in (mine, shared):
+        await store.jobs.forget([job.id])  # it has not ended
+        assert await store.jobs.update(job.id, state="completed", verdict="equal")
+    assert {job.verdict for job in await store.jobs.list("me", 9)} == {"equal"}
+    await store.jobs.forget(saved_id=saved.id)
+    assert [job.title for job in await store.jobs.list("me", 9)] == ["mine"]
+    await store.jobs.forget([mine.id])
+    assert await store.jobs.list("me", 9) == []

@@ -48,6 +48,14 @@ class RunInfo(BaseModel):
     error: str | None
     progress: Annotated[str | None, Field(description="Of a running comparison.")] = None
     cache_key: Annotated[str | None, Field(description="Of a completed comparison.")] = None
+    comparison: Annotated[dict[str, Any] | None, Field(description="What is compared.")] = None
+    verdict: Annotated[
+        Literal["equal", "findings", "failed"] | None, Field(description="Of a comparison.")
+    ] = None
+    saved_id: Annotated[str | None, Field(description="The saved comparison that ran.")] = None
+    is_own: Annotated[
+        bool, Field(description="False if another key ran a saved comparison of this one.")
+    ] = True
     session_id: str | None = None
     turn: int | None = None
 
@@ -67,7 +75,10 @@ async def list_runs(
     offset: Offset = 0,
     limit: Annotated[int, Query(ge=1, le=MAX_LIMIT)] = 50,
 ) -> dict[str, Any]:
-    """List the comparisons and turns in progress, and those that ended within the last hour."""
+    """List the comparisons and turns in progress, and those that ended and are kept.
+
+    Comparisons are kept for RETENTION_DAYS, at most 1,000 of a key; turns for an hour.
+    """
     runs = await service.runs.list(owner, offset, limit)
     return {"runs": runs, "offset": offset, "limit": limit}
 

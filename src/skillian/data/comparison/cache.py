@@ -107,6 +107,8 @@ class ComparisonCache:
     def store(self, key: str, comparison: Kept) -> None:
         """Add a comparison; the least recently used ones are evicted if memory is short."""
         self._entries.expire()
+        if (before := self._entries.pop(key, None)) is not None:
+            self._entries.evicted.append((key, before))
         try:
             self._entries[key] = comparison
         except ValueError:  # larger than the whole cache

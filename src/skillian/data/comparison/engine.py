@@ -126,12 +126,15 @@ class MeasureEngine:
 
     @asynccontextmanager
     async def kept(
-        self, question: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
     ) -> AsyncGenerator[ComparisonResult]:
-        """Compare as `compare` does; the groups stay until the context ends, whatever the cache."""
+        """Compare as `compare` does; the groups stay until the context ends, whatever the cache.
+
+        With `again`, the cache does not answer.
+        """
         plan = await self._planner.plan(question, await self._planner.bind(question))
         with self._cache.holding(self._planner.cache_key(plan, self._top)):
-            yield (await self._compared(question, progress)).result
+            yield (await self._compared(question, progress, again=again)).result
         await self._memory.drop_evicted()
 
     async def check(self, question: SavedComparison) -> None:
@@ -219,18 +222,18 @@ class MeasureEngine:
         return self._get(cache_key).result
 
     async def _compared(
-        self, question: SavedComparison, progress: Progress | None
+        self, question: SavedComparison, progress: Progress | None, *, again: bool = False
     ) -> CachedComparison:
         sources = await self._planner.bind(question)
         digest = digest_of(question)
         comparison = self._cache.find(self._answered.get(digest, ""), CachedComparison)
-        if comparison is not None and comparison.is_about(sources):
+        if comparison is not None and comparison.is_about(sources) and not again:
             return comparison
         plan = await self._planner.plan(question, sources)
         key = self._planner.cache_key(plan, self._top)
         self._answered[digest] = key
         comparison = self._cache.find(key, CachedComparison)
-        if comparison is not None:
+        if comparison is not None and not again:
             return comparison
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
 

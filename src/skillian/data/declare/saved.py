@@ -1,10 +1,11 @@
 """Comparisons saved in a file, checked with all of their faults at once."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
+import yaml
 from pydantic import Field, field_validator, model_validator
 
 from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
@@ -21,6 +22,7 @@ _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 _OF_ROWS = ("key", "columns", "map", "ignore", "accept", "rules", "multiset")
 _ACCEPTED = "schema:"
+_ENDLESS = 1_000_000
 
 
 class SavedComparison(Definition):
@@ -111,6 +113,29 @@ class Saved:
     registry: SourceRegistry
     comparisons: tuple[SavedComparison, ...]
     has_history: bool = False
+
+
+def saved_text(sources: str, comparisons: Iterable[SavedComparison]) -> str:
+    """The text of a saved file.
+
+    Args:
+        sources: The path of the `sources.yaml`, relative to the file.
+        comparisons: What it compares.
+    """
+    return as_yaml({"sources": sources, "compare": [stated(each) for each in comparisons]})
+
+
+def stated(definition: Definition) -> dict[str, Any]:
+    """What a definition states, without defaults, for a file."""
+    return definition.model_dump(mode="json", exclude_defaults=True)
+
+
+def as_yaml(content: Mapping[str, Any]) -> str:
+    """The content of a file as YAML, in its order."""
+    text: str = yaml.safe_dump(
+        content, default_flow_style=None, allow_unicode=True, sort_keys=False, width=_ENDLESS
+    )
+    return text
 
 
 def read_saved(path: Path) -> Saved:

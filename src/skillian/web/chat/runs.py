@@ -1,22 +1,24 @@
-"""The runs view: comparisons and turns in progress, waiting, or recently ended."""
+"""The runs view: comparisons and turns in progress or waiting, and those that ended."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from datetime import UTC, datetime
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
-from skillian.api.runs import Runs
+from skillian.display import printable
 from skillian.storage import StorageError
-from skillian.web.shell.elements import Heading
+from skillian.storage.jobs import MAX_ENDED
+from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import Visit
+from skillian.web.shell.verdicts import verdict_mark
 
 LIMIT = 50
-"""The maximum number of runs in the list."""
+"""How many runs the list has at first, and how many more are shown at a time."""
 POLL_SECONDS = 2.0
 
 _IN_PROGRESS = ("queued", "running", "waiting", "needs_decision")
@@ -41,11 +43,11 @@ async def runs_view(visit: Visit) -> None:
     """Show the visitor's runs, and keep the list up to date."""
     with ui.element("div").classes("stack"):
         Heading("Runs", 1)
-        ui.label(
-            "Turns and comparisons that are in progress or ended within the last hour."
-        ).classes("soft")
+        ui.label(_kept(visit.service.settings.retention_days)).classes("soft")
         room = ui.element("ul").classes("run-list").props('aria-label="Runs"')
-        runs = _RunList(visit.service.runs, visit.owner, room)
+        runs = _RunList(visit, room)
+        older = ui.button("Show older runs", on_click=runs.show_older).props("outline no-caps")
+        runs.older = older
         await runs.update()
         ui.timer(POLL_SECONDS, runs.update, immediate=False)
 
@@ -53,44 +55,65 @@ async def runs_view(visit: Visit) -> None:
 class _RunList:
     """The rows, which are built again when something has changed."""
 
-    def __init__(self, runs: Runs, owner: str, room: ui.element) -> None:
-        self._runs = runs
-        self._owner = owner
+    def __init__(self, visit: Visit, room: ui.element) -> None:
+        self._runs = visit.service.runs
+        self._comparisons = visit.service.comparisons
+        self._owner = visit.owner
         self._room = room
-        self._shown: Sequence[dict[str, Any]] | None = None
+        self._limit = LIMIT
+        self._shown: tuple[Sequence[dict[str, Any]], Collection[str]] | None = None
+        self.older: ui.element | None = None
 
     async def update(self) -> None:
         try:
-            runs = await self._runs.list(self._owner, 0, LIMIT)
+            runs = await self._runs.list(self._owner, 0, self._limit + 1)
+            keys = {run["cache_key"] for run in runs if run.get("cache_key")}
+            stored = await self._comparisons.stored(keys)
         except StorageError as error:
             ui.notify(problem_of(error).detail, type="negative", position="top")
             return
-        if runs == self._shown:
+        if (runs, stored) == self._shown:
             return
-        self._shown = runs
+        self._shown = runs, stored
+        if self.older is not None:
+            self.older.set_visibility(len(runs) > self._limit)
         self._room.clear()
         with self._room:
-            for run in runs:
-                self._row(run)
+            for run in runs[: self._limit]:
+                self._row(run, is_stored=run.get("cache_key") in stored)
             if not runs:
                 with ui.element("li").classes("line"):
-                    ui.label("Nothing is running, and nothing ended within the last hour.")
+                    ui.label("Nothing is running, and nothing has run yet.")
                     ui.link("Ask a question", "/")
                     ui.link("Compare two sources", "/compare")
 
-    def _row(self, run: dict[str, Any]) -> None:
-        state = run["state"]
+    async def show_older(self) -> None:
+        """Show more of the runs that ended."""
+        self._limit += LIMIT
+        self._shown = None
+        await self.update()
+
+    def _row(self, run: dict[str, Any], *, is_stored: bool) -> None:
+        is_own = run.get("is_own", True)
         with ui.element("li").classes("panel pad line"):
             kind = "Comparison" if run["kind"] == "comparison" else f"Turn {run['turn']}"
             ui.label(kind).classes("soft small run-kind")
-            _title(run)
+            with ui.element("div").classes("grow"):
+                _title(run, is_stored=is_stored)
+                _subject(run)
             if run.get("progress") or run["error"]:
-                ui.label(run.get("progress") or run["error"]).classes("soft small")
-            ui.label(_STATES[state]).classes("fault" if "✕" in _STATES[state] else "")
-            ui.label(_times(run)).classes("number small soft")
+                ui.label(printable(run.get("progress") or run["error"])).classes("soft small")
+            _end(run)
+            _times(run)
+            if self._owner and run["kind"] == "comparison":
+                ui.label("by this key" if is_own else "by another key, shared").classes(
+                    "soft small"
+                )
             if run["kind"] == "turn":
                 ui.link("Timeline", f"/runs/{run['session_id']}/{run['turn']}").classes("small")
-            if state in _IN_PROGRESS:
+            elif run.get("saved_id"):
+                ui.link("Saved comparison", f"/saved/{run['saved_id']}").classes("small")
+            if run["state"] in _IN_PROGRESS and is_own:
                 stop = ui.button("Stop", on_click=partial(self._stop, run["id"]))
                 stop.props("outline dense")
                 stop.props["aria-label"] = f"Stop {run['title']}"
@@ -103,19 +126,53 @@ class _RunList:
         await self.update()
 
 
-def _title(run: dict[str, Any]) -> None:
-    """The title of a run, with a link to its conversation or its comparison."""
-    title = run["title"] or "Untitled"
+def _kept(days: int | None) -> str:
+    """How long runs that ended are listed."""
+    if days is None:
+        return (
+            f"Comparisons and turns: those in progress, the last {MAX_ENDED:,} comparisons, and"
+            " turns that ended within the last hour."
+        )
+    time = "a day" if days == 1 else f"{days:,} days"
+    return (
+        f"Comparisons and turns: those in progress, comparisons until {time} after they ended, and"
+        " turns that ended within the last hour."
+    )
+
+
+def _title(run: Mapping[str, Any], *, is_stored: bool) -> None:
+    """The title of a run, with a link to its conversation or to its result if that is stored."""
+    title = printable(run["title"] or "Untitled")
     if run["kind"] == "turn":
-        ui.link(title, f"/chat/{run['session_id']}").classes("grow")
-    elif run["cache_key"] is not None:
-        ui.link(title, f"/compare/{run['cache_key']}").classes("grow")
+        ui.link(title, f"/chat/{run['session_id']}")
+    elif is_stored:
+        ui.link(title, f"/compare/{run['cache_key']}")
     else:
-        ui.label(title).classes("grow")
+        ui.label(title)
 
 
-def _times(run: dict[str, Any]) -> str:
+def _subject(run: Mapping[str, Any]) -> None:
+    """What a comparison compares: its measures, or whole rows."""
+    question = run.get("comparison")
+    if question is not None:
+        subject = ", ".join(question.get("measures", ())) or "whole rows"
+        ui.label(printable(subject)).classes("soft small")
+
+
+def _end(run: Mapping[str, Any]) -> None:
+    """The verdict of a comparison, or how a run stands."""
+    state, question = run["state"], run.get("comparison")
+    if state == "completed" and run.get("verdict") and question is not None:
+        verdict_mark(run["verdict"], is_of_rows=not question.get("measures"))
+    else:
+        ui.label(_STATES[state]).classes("fault" if "✕" in _STATES[state] else "")
+
+
+def _times(run: Mapping[str, Any]) -> None:
+    """When a run began, and how long it took."""
     created, updated = (datetime.fromisoformat(run[name]) for name in ("created", "updated"))
-    start = created.astimezone(UTC).strftime("%H:%M:%S UTC")
     seconds = round((updated - created).total_seconds())  # SQLite stores whole seconds only
-    return start if run["state"] in _IN_PROGRESS or not seconds else f"{start}, {seconds} s"
+    with ui.element("div").classes("number small soft"):
+        Time(run["created"])
+        if run["state"] not in _IN_PROGRESS and seconds:
+            ui.label(f"{seconds:,} s")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Mapping, Sequence
+from contextlib import suppress
 from datetime import date
-from functools import partial
 from typing import Any, cast
 
 from nicegui import ui
@@ -14,17 +14,16 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import SkillianError
+from skillian.web.saved.command import command_panel
+from skillian.web.saved.findings import FindingActions, Note, ask_note, findings_panel
 from skillian.web.shell import text
 from skillian.web.shell.activity import loading, show_error
-from skillian.web.shell.elements import Heading, Time, scroll_region
+from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import START, Visit
+from skillian.web.shell.verdicts import verdict_mark
 
 POLL_SECONDS = 0.5
-MOST_FINDINGS = 100
-_MOST_NAME = 100
 _UNDER_WAY = ("queued", "running")
-_VERDICTS = {"equal": "✓ equal", "findings": "≠ differs", "failed": "✕ failed"}
-_STATES = {"new": "● new", "open": "● open", "known": "◐ known", "fixed": "✓ fixed"}
 _COLOURS = {"new": "var(--major)", "open": "var(--major)", "known": "var(--minor)"}
 _SHORT = "v => skillian.short(v)"
 
@@ -75,8 +74,9 @@ class SavedView:
                 link.set_visibility(value)
 
         async def complete() -> None:
-            origin = cast("str", await ui.run_javascript("location.origin"))
-            link.set_value(f"{origin}{path}")
+            with suppress(TimeoutError):  # a slow browser keeps the path
+                origin = cast("str", await ui.run_javascript("location.origin"))
+                link.set_value(f"{origin}{path}")
 
         ui.timer(0, complete, once=True)  # once the browser is connected
         switch.on_value_change(lambda event: share(bool(event.value)))
@@ -121,7 +121,8 @@ class SavedView:
         return True
 
     async def _show(self, report: dict[str, Any]) -> None:
-        key = report["cache_key"]
+        key, question = report["cache_key"], SavedComparison.model_validate(report["comparison"])
+        changes = await self._saved.changes(self._visit.owner, self._id)
         is_stored = bool(key) and await self._is_stored(key)
         self._room.clear()
         with self._room:
@@ -130,13 +131,14 @@ class SavedView:
             elif key:
                 ui.label("The last result is no longer stored.").classes("soft")
             runs: Sequence[dict[str, Any]] = report["runs"]
-            if not runs:
+            if runs:
+                self._run.set_text("Run again")
+                _trend(runs, is_of_rows=question.is_of_rows)
+                actions = FindingActions(self._note, self._accept) if report["is_own"] else None
+                findings_panel(report["findings"], changes, runs, actions)
+            else:
                 ui.label("It has not run yet. Choose “Run” to begin its history.")
-                return
-            self._run.set_text("Run again")
-            _trend(runs)
-            note = self._note if report["is_own"] else None
-            _findings(report["findings"], note)
+            command_panel(report["name"], question, self._visit.service.settings.sources.name)
 
     async def _is_stored(self, key: str) -> bool:
         try:
@@ -145,17 +147,38 @@ class SavedView:
             return False
         return True
 
-    async def _note(self, finding: dict[str, Any]) -> None:
-        change = await _ask_note(finding)
-        if change is None:
+    async def _note(self, finding: Mapping[str, Any]) -> None:
+        due = date.fromisoformat(finding["due"]) if finding["due"] else None
+        note = await ask_note("A known finding", finding["text"], Note(finding["note"], due))
+        if note is None:
             return
-        note, due = change
         owner, number = self._visit.owner, finding["id"]
-        if await self._done(self._saved.note(owner, self._id, number, note, due)):
+        if await self._done(self._saved.note(owner, self._id, number, note.text, note.due)):
             await self._show(await self._saved.report(owner, self._id))
 
+    async def _accept(self, count: int) -> None:
+        about = f"{count:,} finding{'s' * (count != 1)} will be known, with this note."
+        note = await ask_note("Accept all findings", about, Note(None, None))
+        if note is None:
+            return
+        if note.text is None:
+            show_error("Write what is known about the findings.")
+            return
+        owner = self._visit.owner
+        try:
+            _, untracked = await self._saved.accept(owner, self._id, note.text, note.due)
+        except (SkillianError, ProblemError) as error:
+            show_error(problem_of(error).detail)
+            return
+        if untracked:
+            show_error(
+                f"{untracked:,} more are not tracked one by one; they cannot be known, and count as"
+                " new or open."
+            )
+        await self._show(await self._saved.report(owner, self._id))
 
-def _trend(runs: Sequence[dict[str, Any]]) -> None:
+
+def _trend(runs: Sequence[dict[str, Any]], *, is_of_rows: bool) -> None:
     """The last run in words, and the findings of each run as bars, the oldest on the left."""
     last = runs[0]
     with ui.element("section").classes("panel pad stack") as section:
@@ -164,7 +187,7 @@ def _trend(runs: Sequence[dict[str, Any]]) -> None:
         with ui.element("div").classes("line"):
             ui.label("Last run").classes("soft")
             Time(last["at"])
-            ui.label(_VERDICTS[last["verdict"]])
+            verdict_mark(last["verdict"], is_of_rows=is_of_rows, findings=last["findings"])
             states = ("new", "open", "known", "fixed")
             new, opened, known, fixed = (text.amount(last[name]) for name in states)
             text.sentence(new, " new · ", opened, " open · ", known, " known · ", fixed, " fixed")
@@ -203,66 +226,3 @@ def _trend_options(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
             for name, colour in _COLOURS.items()
         ],
     }
-
-
-def _findings(
-    findings: Sequence[dict[str, Any]],
-    note: Callable[[dict[str, Any]], Coroutine[Any, Any, None]] | None,
-) -> None:
-    """The findings, each with its state and its note; open ones first."""
-    with ui.element("section").classes("panel pad stack") as section:
-        section.props["aria-label"] = "Findings"
-        Heading("Findings", 2)
-        if not findings:
-            ui.label("No run has found a difference.")
-            return
-        with scroll_region("Findings"), ui.element("ul").classes("finding-list"):
-            for each in findings[:MOST_FINDINGS]:
-                _finding(each, note)
-        if len(findings) > MOST_FINDINGS:
-            ui.label(f"These are the first {MOST_FINDINGS} of {len(findings):,}.").classes("soft")
-
-
-def _finding(
-    finding: dict[str, Any], note: Callable[[dict[str, Any]], Coroutine[Any, Any, None]] | None
-) -> None:
-    state = finding["state"]
-    with ui.element("li").classes("line finding"):
-        ui.label(_STATES[state]).classes(f"finding-state {state}")
-        ui.label(printable(finding["text"])).classes("grow")
-        if finding["growth"]:
-            ui.label(printable(finding["growth"])).classes("small")
-        if finding["note"]:
-            until = f" (until {finding['due']})" if finding["due"] else ""
-            ui.label(printable(f"{finding['note']}{until}")).classes("soft small")
-        if note is not None and state != "fixed":
-            button = ui.button("Change the note" if finding["note"] else "Mark as known")
-            button.on_click(partial(note, finding)).props("flat dense no-caps").classes("small")
-            button.props["aria-label"] = printable(f"Note on: {finding['text']}")
-
-
-async def _ask_note(finding: dict[str, Any]) -> tuple[str | None, date | None] | None:
-    """The note and its last day; a note of None removes it; None if nothing is to change."""
-    with ui.dialog() as dialog, ui.card().classes("stack dialog"):
-        dialog.props["aria-label"] = "A known finding"
-        Heading("A known finding", 2)
-        ui.label(printable(finding["text"]))
-        note = ui.textarea("What is known about it", value=finding["note"] or "")
-        note.props("outlined dense autogrow maxlength=2000")
-        due = ui.input("Counts as new again after (optional)", value=finding["due"] or "")
-        due.props("type=date outlined dense stack-label")
-        with ui.element("div").classes("line"):
-            ui.button(
-                "Save",
-                on_click=lambda: dialog.submit(((note.value or "").strip() or None, due.value)),
-            ).props("unelevated no-caps")
-            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
-    answer: Any = await dialog
-    if answer is None:
-        return None
-    words, day = answer
-    try:
-        return words, date.fromisoformat(day) if day else None
-    except ValueError:
-        show_error("This day is not a date. Write it as YYYY-MM-DD.")
-        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -205,6 +206,25 @@ async def test_each_key_sees_its_own_runs(serve: Serve) -> None:
                 assert answer.status == 404
         async with client.get("/runs", headers=of(KEYS[1])) as answer:
             assert (await answer.json())["runs"] == []
+
+
+async def test_a_run_has_its_question_and_its_verdict(serve: Serve) -> None:
+    async with serve() as client:
+        place, _ = await asked_later(client)
+        ended = await until(client, place, "completed")
+    assert (ended["verdict"], ended["is_own"]) == ("findings", True)
+    assert ended["comparison"]["measures"] == ASKED["measures"]
+
+
+async def test_ended_comparisons_are_kept_as_long_as_sessions(serve: Serve) -> None:
+    async with serve() as client:
+        place, _ = await asked_later(client)
+        await until(client, place, "completed")
+        await client.service.runs.purge(None)
+        await until(client, place, "completed")
+        await client.service.runs.purge(timedelta(days=-1))
+        async with client.get(place) as answer:
+            assert answer.status == 404
 
 
 async def test_turns_are_runs_too(serve: Serve) -> None:

@@ -10,7 +10,9 @@ import pytest
 from tests.skillian.api.conftest import KEYS, Opened, Serve
 from tests.support.waits import soon
 
+from skillian.api.comparisons import Comparisons
 from skillian.data.declare.saved import SavedComparison
+from skillian.errors import QueryError
 from skillian.history.store import open_history
 from skillian.reports import tracking
 
@@ -95,6 +97,60 @@ async def test_runs_tell_new_known_and_fixed_findings_apart(serve: Serve, tmp_pa
             await sent(server, "DELETE", f"/saved/{again}", 204)
 
 
+@pytest.mark.parametrize("asked", [AMOUNTS, ROWS])
+async def test_a_saved_result_is_the_first_run(
+    serve: Serve, tmp_path: Path, asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with serve(sources=written(tmp_path)) as server:
+        result = await sent(server, "POST", "/compare", 200, asked)
+        with monkeypatch.context() as patched:
+            patched.setattr(Comparisons, "compare", None)  # nothing is compared again
+            record = await server.service.saved.save_result("", "Plan", result["cache_key"])
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert [each["new"] for each in report["runs"]] == [1]
+        assert (
+            report["runs"][0]["at"] == result["proof"]["started" if asked is ROWS else "snapshot"]
+        )
+        assert report["cache_key"] == result["cache_key"]
+        assert (await run(server, record.id))["runs"][0]["new"] == 0
+        written(tmp_path, actual="1,11\n2,21\n")
+        report = await run(server, record.id)
+        assert [each["text"] for each in report["findings"] if each["state"] == "new"] == [
+            "amount differs for id=1"
+        ]
+        assert [each["new"] for each in report["runs"]] == [1, 0, 1]
+
+
+async def test_a_result_that_cannot_be_read_again_is_saved_without_a_run(
+    serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refuses(*_: Any, **__: Any) -> None:
+        raise QueryError("the database does not answer")
+
+    async with serve(sources=written(tmp_path)) as server:
+        key = (await sent(server, "POST", "/compare", 200, AMOUNTS))["cache_key"]
+    async with serve(sources=tmp_path / "sources.yaml") as server:
+        monkeypatch.setattr(Comparisons, "compare", refuses)
+        record = await server.service.saved.save_result("", "Plan", key)
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert (report["runs"], report["cache_key"]) == ([], key)
+
+
+async def test_a_saved_result_of_files_is_the_first_run(serve: Serve, tmp_path: Path) -> None:
+    async with serve(uploads=tmp_path / "uploads") as server:
+        uploads = [await sent_file(server, f"id,amount\n1,{amount}\n") for amount in (10, 11)]
+        names = {
+            f"source_{side}": f"upload:{each}" for side, each in zip("ab", uploads, strict=True)
+        }
+        result = await sent(server, "POST", "/compare", 200, {**names, "key": ["id"]})
+        record = await server.service.saved.save_result("", "Files", result["cache_key"])
+        report = await sent(server, "GET", f"/saved/{record.id}", 200)
+        assert [each["new"] for each in report["runs"]] == [1]
+        assert [each["state"] for each in (await run(server, record.id))["findings"]] == ["open"]
+        await sent(server, "DELETE", f"/uploads/{uploads[0]}", 204)
+        assert (await sent(server, "GET", f"/saved/{record.id}", 200))["findings"] == []
+
+
 async def test_a_run_of_measures_is_recorded_where_no_result_is_kept(
     serve: Serve, tmp_path: Path
 ) -> None:
@@ -133,6 +189,10 @@ async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Pat
         await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": True}, mine)
         assert (await run(server, one, theirs))["is_own"] is False
         assert await sent(server, "GET", "/saved", 200, key=theirs) == []
+        for key, owns in ((mine, [False, True]), (theirs, [True])):
+            runs = (await sent(server, "GET", "/runs", 200, key=key))["runs"]
+            assert sorted(each["is_own"] for each in runs) == owns
+            assert {each["saved_id"] for each in runs} == {one}
         for method, path, body in (("PUT", "/findings/0", note), ("DELETE", "", None)):
             await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
         await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": False}, mine)
@@ -200,6 +260,8 @@ async def test_findings_about_a_file_are_deleted_with_it(
         report = await sent(server, "GET", f"/saved/{one}", 200)
         assert report["findings"] == []
         assert [each["findings"] for each in report["runs"]] == [1]
+        await server.service.runs.purge(None)
+        assert (await sent(server, "GET", "/runs", 200))["runs"] == []
 
 
 async def sent_file(server: Opened, content: str) -> str:

@@ -52,6 +52,18 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cache.evicted() == ("a",)
 
 
+def test_one_that_is_made_again_replaces_the_first() -> None:
+    cache = ComparisonCache(3600)
+    first, second = kept("first", 1), kept("second", 1)
+    cache.store("a", first)
+    with cache.holding("a"):
+        cache.store("a", second)
+        assert cache.get("a", Kept) is second
+        assert cache.evicted() == ()  # someone may read the first
+    assert cache.evicted() == ("first",)
+    assert cache.get("a", Kept) is second
+
+
 def test_clearing_forgets_all() -> None:
     cache = ComparisonCache(3600)
     for name in "ab":
