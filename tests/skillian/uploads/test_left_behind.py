@@ -84,7 +84,7 @@ async def test_the_files_of_one_key_do_not_delay_those_of_another(
         if name == "slow.csv":
             await may_end.wait()
         await asyncio.to_thread(target.touch)
-        return UploadedTable(0, (), (), "")
+        return UploadedTable(0, (), (), "", "")
 
     monkeypatch.setattr(store, "read_file", read_file)
     files = UploadStore(tmp_path, 1_000_000)

@@ -57,7 +57,7 @@ RECOGNISED = {
 IN_DOUBT = {
     "a comma before three digits": ["n", '"1,234"', '"5,678"'],
     "days and months up to 12": ["day", "03/04/2024", "05/06/2024"],
-    "a value that is no number": ["betrag", '"12,50"', "k. A."],
+    "a value that is not a number": ["betrag", '"12,50"', "k. A."],
     "a date that does not exist": ["tag", "31.02.2024", "01.02.2024"],
     "columns that are not written alike": ["a;b", "12,50;1.5", "3,25;2.75"],
     "two ways to write dates": ["a;b", "31.12.2024;13/04/2024", "01.02.2024;14/04/2024"],

@@ -27,7 +27,7 @@ def collapsed_statement(
 
     Args:
         plan: What is compared.
-        groups: The relations up to `groups`.
+        groups: The relations up to `groups`, in which a group may have one row for each side.
         of_rows: Whether a group is a pair of rows, or a row without a partner. Sums that follow
             from others are then not computed: the rows of a group are alike in what they count,
             and the equal groups in their amounts.

@@ -64,7 +64,7 @@ async def keep_differences(place: Place, workspace: Workspace) -> tuple[Place, D
             groups = partial(joined_groups, place.plan, partial(single_rows, place.plan), "duckdb")
             return replace(place, groups=groups), await _rated(place.plan, *direct, workspace)
     statement = await asyncio.to_thread(
-        lambda: place.statement(collapsed_statement(place.plan, place.groups()))
+        lambda: place.statement(collapsed_statement(place.plan, place.pieces()))
     )
     table = await _stage(place, statement, workspace)
     return place, await _rated(place.plan, statement, table, workspace)

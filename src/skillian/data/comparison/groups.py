@@ -22,11 +22,20 @@ from skillian.data.query.measures import COUNTS, code_of, code_of_one_row, finit
 
 JOINING = frozenset({"duckdb", "postgres"})
 """The dialects whose databases join both sides; the others aggregate them together."""
-SIDES = ("side_a", "side_b")
+SIDES: tuple[str, str] = ("side_a", "side_b")
 
 
-def joined_groups(plan: ComparisonPlan, sides: Callable[[], Relations], dialect: str) -> Relations:
-    """The relations up to `groups`: the `SIDES`, which have one row per key, and their join."""
+def joined_groups(
+    plan: ComparisonPlan,
+    sides: Callable[[], Relations],
+    dialect: str,
+    *,
+    nulls_apart: bool = False,
+) -> Relations:
+    """The relations up to `groups`: the `SIDES`, which have one row per key, and their join.
+
+    With `nulls_apart`, a key with a NULL has a row for each side.
+    """
     keys = [key.name for key in key_columns(plan)]
     columns: list[exp.Expr] = [
         sql.named(
@@ -44,18 +53,20 @@ def joined_groups(plan: ComparisonPlan, sides: Callable[[], Relations], dialect:
             for side in "ab"
             for x in (("", "x") if measure.has_code else ("",))
         ]
-    terms = zip(keys, plan.a.keys, _never_null(plan), strict=True)
-    key = [KeyColumn(name, term.type.kind, required) for name, term, required in terms]
+    terms = zip(keys, plan.a.keys, required_keys(plan), strict=True)
+    key = [
+        KeyColumn(name, term.type.kind, required or nulls_apart) for name, term, required in terms
+    ]
     groups = exp.Select(expressions=columns).from_(sql.table("side_a"), copy=False)
     same = same_key(key, *SIDES, dialect)
     groups.join(sql.table("side_b"), on=same, join_type="full", copy=False)
     return {**sides(), "groups": groups}
 
 
-def _never_null(plan: ComparisonPlan) -> list[bool]:
+def required_keys(plan: ComparisonPlan) -> list[bool]:
     """Whether primary keys keep each column of the key from being NULL on both sides."""
     required = [
-        frozenset() if side.source.table is None else side.source.table.required_key
+        frozenset[str]() if side.source.table is None else side.source.table.required_key
         for side in (plan.a, plan.b)
     ]
     pairs = zip(_stored_keys(plan.a), _stored_keys(plan.b), strict=True)

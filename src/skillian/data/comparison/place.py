@@ -19,6 +19,7 @@ from skillian.data.comparison.groups import (
     has_primary_keys,
     joined_groups,
     key_rows,
+    required_keys,
     single_rows,
     staged_key_rows,
     staged_sides,
@@ -44,6 +45,7 @@ class Place:
         engine: Runs statements over the groups.
         groups: Returns the relations, one row for each group. They are built on demand: their
             trees are large, and a place is cached with its comparison.
+        pieces: Returns the relations with a group in one or several rows, to be added up.
         rows: Returns the keys of the rows of both sides, each with its number in `row_count`.
         plan: The plan with the names that the engine knows.
         queries: The statements that fetched the sides, by source; empty if both are in one
@@ -53,6 +55,7 @@ class Place:
 
     engine: StatementEngine
     groups: Callable[[], Relations]
+    pieces: Callable[[], Relations]
     rows: Callable[[], exp.Query]
     plan: ComparisonPlan
     queries: Mapping[str, Statement] = field(default_factory=dict[str, Statement])
@@ -87,14 +90,8 @@ async def choose_place(
             a=replace(plan.a, source=shared.a),
             b=replace(plan.b, source=shared.b),
         )
-        dialect = shared.engine.dialect
-        if dialect in JOINING:
-            is_unique = dialect == "postgres" and has_primary_keys(plan)
-            sides_of = single_rows if is_unique else grouped_sides
-            groups = partial(joined_groups, plan, partial(sides_of, plan), dialect)
-        else:
-            groups = partial(grouped_together, plan)
-        return Place(shared.engine, groups, partial(key_rows, plan), plan)
+        groups, pieces = _in_one_database(plan, shared.engine.dialect)
+        return Place(shared.engine, groups, pieces, partial(key_rows, plan), plan)
     sides = dict(zip(SIDES, (plan.a, plan.b), strict=True))
     queries = await asyncio.to_thread(
         lambda: {
@@ -111,7 +108,23 @@ async def choose_place(
     by_source = {side.source.name: queries[name] for name, side in sides.items()}
     groups = partial(joined_groups, plan, partial(staged_sides, tables), workspace.dialect)
     rows = partial(staged_key_rows, plan, tables)
-    return Place(workspace, groups, rows, plan, by_source, tuple(staged))
+    return Place(workspace, groups, groups, rows, plan, by_source, tuple(staged))
+
+
+def _in_one_database(
+    plan: ComparisonPlan, dialect: str
+) -> tuple[Callable[[], Relations], Callable[[], Relations]]:
+    """The groups, and their pieces."""
+    if dialect not in JOINING:
+        groups = partial(grouped_together, plan)
+        return groups, groups
+    if dialect != "postgres":
+        groups = partial(joined_groups, plan, partial(grouped_sides, plan), dialect)
+        return groups, groups
+    # It joins sorted sides by equal values in a fraction of the time that any test of NULL takes.
+    sides = partial(single_rows if has_primary_keys(plan) else grouped_sides, plan)
+    pieces = partial(joined_groups, plan, sides, dialect, nulls_apart=True)
+    return pieces if all(required_keys(plan)) else partial(grouped_together, plan), pieces
 
 
 async def _stage(

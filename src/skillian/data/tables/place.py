@@ -280,7 +280,7 @@ class RowComparison:
             return False
         names = {(pair.a, pair.b)[index] for pair in pairs}
         return names.issuperset(table.primary_key) and (
-            self._never_null(index) == {*table.primary_key}
+            self._never_null(index) == frozenset(table.primary_key)
         )
 
     def _required(self) -> frozenset[int]:
