@@ -79,11 +79,17 @@ def _run(command: str, folder: Path, environment: Mapping[str, str]) -> str:
         stderr=theirs,
     ):
         os.close(theirs)
-        written = bytearray()
-        while part := _read(ours):
-            written += part
-    os.close(ours)
+        written = everything(ours)
     return written.decode()
+
+
+def everything(ours: int) -> bytes:
+    """What is written to a terminal until its other end is closed; then this one is, too."""
+    written = bytearray()
+    while part := _read(ours):
+        written += part
+    os.close(ours)
+    return bytes(written)
 
 
 def _read(terminal: int) -> bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 _PAUSE_SECONDS = 0.003
@@ -34,6 +34,19 @@ async def soon(condition: Callable[[], object], seconds: float = SECONDS) -> flo
         assert time.monotonic() < started + seconds, f"not within {seconds} s: {condition}"
         await asyncio.sleep(_PAUSE_SECONDS)
     return time.monotonic() - started
+
+
+def endless(events: list[str]) -> Callable[..., Awaitable[None]]:
+    """Work that only a cancellation ends; it adds `began` and `ended` to the events."""
+
+    async def work(*_: object) -> None:
+        events.append("began")
+        try:
+            await asyncio.Event().wait()
+        finally:
+            events.append("ended")
+
+    return work
 
 
 async def cancelled(task: asyncio.Task[Any], seconds: float = 20.0) -> None:

@@ -8,14 +8,11 @@ from sqlglot import exp
 from skillian.data import sql
 
 _FILLERS = {
-    "integer": "0",
-    "decimal": "0",
     "number": "0",
     "float": "0",
     "boolean": "false",
     "date": "2000-01-01",
     "timestamp": "2000-01-01",
-    "timestamptz": "2000-01-01",
     "time": "00:00",
     "uuid": "00000000-0000-0000-0000-000000000000",
 }
@@ -26,13 +23,13 @@ class KeyColumn(NamedTuple):
 
     Attributes:
         name: Its name.
-        kind: What it holds, on which the value that stands for NULL depends.
-        required: Whether it is never NULL.
+        required: Whether it is never NULL, or need not meet another NULL.
+        family: What it holds, on which the value that stands for NULL in PostgreSQL depends.
     """
 
     name: str
-    kind: str
-    required: bool = False
+    required: bool
+    family: str = "text"
 
 
 def same_key(key: Sequence[KeyColumn], one: str, other: str, dialect: str) -> exp.Expr:
@@ -49,7 +46,7 @@ def same_key(key: Sequence[KeyColumn], one: str, other: str, dialect: str) -> ex
         elif dialect == "postgres":
             nulls = [exp.Paren(this=sql.is_null(each.copy())) for each in (a, b)]
             tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
-            filler = sql.text(_FILLERS.get(column.kind, ""))
+            filler = sql.text(_FILLERS.get(column.family, ""))
             filled = [exp.Coalesce(this=each, expressions=[filler.copy()]) for each in (a, b)]
             tests.append(exp.EQ(this=filled[0], expression=filled[1]))
         else:

@@ -1,6 +1,7 @@
-"""What a long comparison is doing, for who waits for it.
+"""What a long comparison is doing, for those who wait for it.
 
-A caller sets who hears of it, for all that it then awaits; without one, phases go nowhere.
+A caller names the function that is told, for all that it then awaits; without one, phases are not
+reported.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The demo's ledger and its planning copy as two small files, for who wants to try the page."""
+"""The demo's ledger and its planning copy as two small files, for those who try the page."""
 
 import csv
 from collections.abc import Iterable

@@ -11,8 +11,8 @@ import json
 import os
 import resource
 import sys
-from collections.abc import Iterable, Mapping
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Iterable, Mapping
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from threading import Thread
@@ -145,23 +145,21 @@ def _check_parquet(path: Path) -> None:
 
 async def _recognised(path: Path, written: str) -> str:
     """The options for its numbers and dates, if they read more of its columns."""
-    options = read_options(dict_of(written))
-    before = await _columns(path, options)
-    connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
-    try:
+    async with _opened(path, read_options(dict_of(written))) as connector:
+        before = _table(await connector.catalog())
         found = await recognised(connector, before)
-    finally:
-        await connector.aclose()
     if not found:
         return ""
-    after = await _columns(path, read_options(dict_of(f"{written}&{found}")))
+    async with _opened(path, read_options(dict_of(f"{written}&{found}"))) as connector:
+        after = _table(await connector.catalog())
     return found if is_better(before.columns, after.columns) else ""
 
 
-async def _columns(path: Path, options: FileOptions) -> Table:
+@asynccontextmanager
+async def _opened(path: Path, options: FileOptions) -> AsyncGenerator[FilesConnector]:
     connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
     try:
-        return _table(await connector.catalog())
+        yield connector
     finally:
         await connector.aclose()
 
@@ -169,8 +167,7 @@ async def _columns(path: Path, options: FileOptions) -> Table:
 async def _convert(
     path: Path, target: Path, options: FileOptions
 ) -> tuple[int, list[tuple[str, str]]]:
-    connector = FilesConnector(path, path.name, timeout=READ_SECONDS, options=options)
-    try:
+    async with _opened(path, options) as connector:
         table = _table(await connector.catalog())
         _check_width(len(table.columns))
         _check_names(table.columns)
@@ -180,8 +177,6 @@ async def _convert(
         else:
             rows = await _write(connector, table, target)
         return rows, columns
-    finally:
-        await connector.aclose()
 
 
 def _table(tables: tuple[Table, ...]) -> Table:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.terminal import everything
 
 from skillian.data.phases import phase, reporting, within
 
@@ -56,18 +57,8 @@ def shown(folder: Path, *arguments: str) -> str:
         stderr=theirs,
     ):
         os.close(theirs)
-        written = bytearray()
-        while part := _read(ours):
-            written += part
-    os.close(ours)
+        written = everything(ours)
     return CONTROL.sub("", written.decode())
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # on Linux, that the other end is closed
-        return b""
 
 
 def test_a_terminal_shows_phases_and_counts(folder: Path) -> None:

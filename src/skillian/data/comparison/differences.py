@@ -102,7 +102,7 @@ async def _of_rows(place: Place, workspace: Workspace) -> tuple[Statement, str] 
 
 
 async def _is_proven(table: str, counts: Mapping[str, int], workspace: Workspace) -> bool:
-    """Whether every key of the joined rows is unique on each side, which have so many rows."""
+    """Whether each key of the joined rows is unique on both sides, with these numbers of rows."""
     columns: list[exp.Expr] = []
     for side in counts:
         rows = sql.bare(f"rows_{side}")

@@ -53,10 +53,8 @@ def joined_groups(
             for side in "ab"
             for x in (("", "x") if measure.has_code else ("",))
         ]
-    terms = zip(keys, plan.a.keys, required_keys(plan), strict=True)
-    key = [
-        KeyColumn(name, term.type.kind, required or nulls_apart) for name, term, required in terms
-    ]
+    required = zip(keys, required_keys(plan), strict=True)
+    key = [KeyColumn(name, is_required or nulls_apart) for name, is_required in required]
     groups = exp.Select(expressions=columns).from_(sql.table("side_a"), copy=False)
     same = same_key(key, *SIDES, dialect)
     groups.join(sql.table("side_b"), on=same, join_type="full", copy=False)

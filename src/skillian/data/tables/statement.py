@@ -196,12 +196,12 @@ def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
 
 def _key_columns(plan: TablePlan) -> list[KeyColumn]:
     return [
-        KeyColumn(f"k{index}", _filler_kind(pair), index in plan.required)
+        KeyColumn(f"k{index}", index in plan.required, _filler_family(pair))
         for index, pair in enumerate(plan.pairs[: plan.keys])
     ]
 
 
-def _filler_kind(pair: ColumnPair) -> str:
+def _filler_family(pair: ColumnPair) -> str:
     cells = pair.cells
     is_text = cells.family in {"float", "uuid"} and cells.a.kind != cells.b.kind
     return "text" if is_text else cells.family

@@ -101,12 +101,12 @@ class MatchLines:
 
     def _key_note(self) -> None:
         preview, matching = self._preview, self._matching
-        given = "These columns identify a row." if matching.key else "Choose the key columns."
-        reason = preview.key.reason if preview.key else preview.no_key
         if matching.multiset:
             reason = "Rows are compared without a key, with how often each occurs."
         elif matching.key is not None:
-            reason = given
+            reason = "These columns identify a row." if matching.key else "Choose the key columns."
+        else:
+            reason = preview.key.reason if preview.key else preview.no_key
         ui.label(printable(reason)).classes("soft small").props["data-testid"] = "key-reason"
         without = ui.checkbox(
             "Rows have no key: count how often each occurs", value=matching.multiset
@@ -197,7 +197,7 @@ class MatchLines:
 
 
 def _type(pair: ColumnPair, side: int) -> None:
-    """The type of a cell in words, and the engine's word for it on demand."""
+    """The type of a cell in everyday words; its tooltip is the type of the engine."""
     kind = (pair.cells.a, pair.cells.b)[side]
     label = ui.label(type_words(pair.cells.family)).classes("soft small match-type")
     label.tooltip(printable(kind.sql))

@@ -29,20 +29,16 @@ class Matcher:
         visit: The visit.
         question: The sources, and what was chosen for them before.
         names: What the reader calls the two sides.
-        rows: How many rows both have; None if that is not known.
+        rows: How many rows both have.
     """
 
     def __init__(
-        self,
-        visit: Visit,
-        question: SavedComparison,
-        names: tuple[str, str],
-        rows: int | None = None,
+        self, visit: Visit, question: SavedComparison, names: tuple[str, str], rows: int
     ) -> None:
         self._visit = visit
         self._names = names
         self._question = question
-        self._is_tried = rows is not None and rows <= _MOST_TRIED
+        self._is_tried = rows <= _MOST_TRIED
         self._matching: Matching | None = None
         self._lines: MatchLines | None = None
         self._working: asyncio.Task[object] | None = None

@@ -65,7 +65,7 @@ HINTS = {
 
 
 def type_words(family: Family | None) -> str:
-    """What a column holds, in words of people."""
+    """What a column holds, in everyday words."""
     return _WORDS.get(family or "", "other")
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 from tests.skillian.api.conftest import KEYS, Client, Serve
-from tests.support.waits import soon
+from tests.support.waits import endless, soon
 
 from skillian.data.tables.engine import TableEngine
 
@@ -133,15 +133,7 @@ async def test_a_client_that_leaves_stops_the_comparisons(
         key = (await posted(server, ASKED))["cache_key"]
         events: list[str] = []
         free = server.service.slots.free
-
-        async def endless(*_: object) -> None:
-            events.append("began")
-            try:
-                await asyncio.Event().wait()
-            finally:
-                events.append("ended")
-
-        monkeypatch.setattr(TableEngine, "compare", endless)
+        monkeypatch.setattr(TableEngine, "compare", endless(events))
         asking = asyncio.create_task(explained(server, key))
         await soon(lambda: events == ["began"])
         asking.cancel()

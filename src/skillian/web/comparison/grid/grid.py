@@ -1,4 +1,4 @@
-"""All groups of a comparison as a grid; the server sorts, filters and pages them."""
+"""Groups or rows of a comparison as a grid; the server sorts, filters and pages them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,7 @@ from typing import Any, cast
 from nicegui import ui
 from nicegui.events import GenericEventArguments, KeyEventArguments
 
-from skillian.data.comparison.results import (
-    STATUSES,
-)
+from skillian.data.comparison.results import STATUSES
 from skillian.data.sql.values import jsonable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.grid.columns import group_columns

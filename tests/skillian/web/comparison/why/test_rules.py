@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -20,7 +19,7 @@ from tests.skillian.web.views import (
     viewed,
     written,
 )
-from tests.support.waits import soon
+from tests.support.waits import endless, soon
 
 from skillian.api.service import Service
 from skillian.app import open_service
@@ -118,15 +117,7 @@ async def test_what_is_tried_is_shown_and_stops_when_the_reader_leaves(
 ) -> None:
     key = await of_rows(orders)
     events: list[str] = []
-
-    async def endless(*_: object) -> None:
-        events.append("began")
-        try:
-            await asyncio.Event().wait()
-        finally:
-            events.append("ended")
-
-    monkeypatch.setattr(TableEngine, "compare", endless)
+    monkeypatch.setattr(TableEngine, "compare", endless(events))
     free = orders.slots.free
     async with viewed(lambda: comparison_view(orders, key)) as user:
         await sees(user, "Rows differ")
