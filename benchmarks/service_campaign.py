@@ -19,7 +19,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Generator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -155,10 +155,9 @@ async def campaign(
                 if sys.stderr.isatty() or kill % 20 == 0:
                     print(f"{kill + 1} of {kills} kills, {known.count:,} answers", file=sys.stderr)
         finally:
-            for task in tasks:
-                task.cancel()
-            with suppress(asyncio.CancelledError):
-                await asyncio.gather(*tasks)
+            for client in clients:
+                client.stop()
+            await asyncio.gather(*tasks)
         await settled(service.url)
         async with aiohttp.ClientSession(service.url) as http:
             found = await Judge(http, known, Counter(paid.read_text().split())).faults()

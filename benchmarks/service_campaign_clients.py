@@ -63,16 +63,21 @@ class Client:
         self._own: list[str] = []
         self._files: list[str] = []
         self._saved = ""
+        self._is_stopped = False
+
+    def stop(self) -> None:
+        """Do nothing more after the request in progress."""
+        self._is_stopped = True
 
     async def work(self) -> None:
-        """Until it is cancelled."""
+        """Until it is stopped; the request in progress is awaited, since it may change something."""
         limit = aiohttp.ClientTimeout(total=SECONDS)
         acts = (
             *(self._create, self._rename, self._delete, self._pay, self._pay, self._pay),
             *(self._upload, self._remove, self._compare, self._note),
         )
         async with aiohttp.ClientSession(self._url, timeout=limit) as self._http:
-            while True:
+            while not self._is_stopped:
                 act = self._chance.choice(acts)
                 await act()
 

@@ -1,7 +1,7 @@
 """What a long comparison is doing, for those who wait for it.
 
-A caller names the function that is told, for all that it then awaits; without one, phases are not
-reported.
+A caller names the function that is called with each phase, for all that it then awaits; without
+one, phases are not reported.
 """
 
 from __future__ import annotations

@@ -1,6 +1,18 @@
 """The tables of the history."""
 
-from sqlalchemy import Column, Connection, Index, Integer, MetaData, Table, Text, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    func,
+    inspect,
+    select,
+    text,
+)
 
 _tables = MetaData()
 runs = Table(
@@ -30,15 +42,21 @@ findings = Table(
     Column("sizes", Text),
     Column("noted", Text),
 )
+_ONE_AT_A_TIME = 7_532_116_905  # our number among a PostgreSQL server's advisory locks
 _ADDED = {"runs": "INTEGER", "sizes": "TEXT", "noted": "TEXT"}
 
 
 def create_tables(connection: Connection) -> None:
     """Create the tables that are missing, and add the columns that earlier versions did not have.
 
-    A finding from before has NULL in these columns.
+    A finding from before has NULL in these columns. In PostgreSQL, transactions that find tables
+    missing create them one after another: `IF NOT EXISTS` does not see those of others.
     """
-    _tables.create_all(connection)
+    present = inspect(connection)
+    if not all(present.has_table(name) for name in _tables.tables):
+        if connection.dialect.name == "postgresql":
+            connection.execute(select(func.pg_advisory_xact_lock(_ONE_AT_A_TIME)))
+        _tables.create_all(connection)
     known = {column["name"] for column in inspect(connection).get_columns(findings.name)}
     condition = "IF NOT EXISTS " if connection.dialect.name == "postgresql" else ""
     for name, kind in _ADDED.items():

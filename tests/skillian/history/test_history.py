@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sqlalchemy import create_engine, make_url, text
 from tests.support.postgres import Server
 
 from skillian.errors import InvalidInputError, UnavailableError
@@ -353,3 +354,23 @@ def test_many_findings_are_tracked_in_one_run(history: History) -> None:
     standing = history.record("daily", "findings", findings, MAX_FINDINGS, START)
     assert len(standing.new) == MAX_FINDINGS
     assert len(history.record("daily", "equal", [], 0, START).fixed) == MAX_FINDINGS
+
+
+def test_tables_are_created_once_when_two_open_them_first(postgres_server: Server) -> None:
+    with postgres_server.database() as database:
+        engine = create_engine(make_url(database.url).set(drivername="postgresql+psycopg"))
+        with ThreadPoolExecutor(1) as pool, engine.begin() as first:
+            History(first)
+            waiting = pool.submit(_runs_of_nothing, database.url)
+            with engine.connect() as watching:
+                while not watching.scalar(text("SELECT count(*) FROM pg_locks WHERE NOT granted")):
+                    watching.rollback()
+                    assert not waiting.done()
+            first.commit()
+            assert waiting.result() == []
+        engine.dispose()
+
+
+def _runs_of_nothing(url: str) -> list[object]:
+    with open_history(url) as history:
+        return list(history.runs("daily"))
