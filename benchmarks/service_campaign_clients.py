@@ -70,7 +70,7 @@ class Client:
         self._is_stopped = True
 
     async def work(self) -> None:
-        """Until it is stopped; the request in progress is awaited, since it may change something."""
+        """Until it is stopped; a request in progress is awaited: it may change something."""
         limit = aiohttp.ClientTimeout(total=SECONDS)
         acts = (
             *(self._create, self._rename, self._delete, self._pay, self._pay, self._pay),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 import nicegui
 from fastapi import FastAPI, Request
@@ -26,7 +27,7 @@ from skillian.web.chat.timeline import timeline_view
 from skillian.web.chat.view import ChatView
 from skillian.web.comparison.form.view import compare_form
 from skillian.web.comparison.view import comparison_view
-from skillian.web.saved.saving import save_bar, saved_list
+from skillian.web.saved.saving import ask_name, saved_list
 from skillian.web.saved.view import SavedView
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import START, Visit, frame, visit_of
@@ -34,6 +35,7 @@ from skillian.web.shell.login import Login
 from skillian.web.shell.policy import PagePolicy
 from skillian.web.shell.settings import settings_view
 from skillian.web.shell.sources import sources_view
+from skillian.web.shell.theme import set_defaults
 from skillian.web.start.view import start_view
 
 BUILD_SECONDS = 30.0
@@ -72,6 +74,7 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
             return problem_of(error).response(request.url.path)
         return _OnPage()
 
+    set_defaults()
     install(nicegui.app)
     login.add_routes()
     _routes(service)
@@ -143,7 +146,7 @@ def _routes(service: Callable[[], Service]) -> None:
     @ui.page("/settings", response_timeout=BUILD_SECONDS)
     async def settings(request: Request) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Settings", active="/settings", width="narrow") as page:
+        with frame(visit, "Settings", active="/settings") as page:
             settings_view(visit, page.theme)
 
     @ui.page("/runs", response_timeout=BUILD_SECONDS)
@@ -153,7 +156,7 @@ def _routes(service: Callable[[], Service]) -> None:
     @ui.page("/runs/{session_id}/{turn:int}", response_timeout=BUILD_SECONDS)
     async def timeline(request: Request, session_id: str, turn: int) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Timeline", active="/runs", width="narrow"):
+        with frame(visit, "Timeline", active="/runs"):
             await _timeline(visit, session_id, turn)
 
 
@@ -165,11 +168,9 @@ def _comparison_routes(service: Callable[[], Service]) -> None:
     @ui.page("/compare/{comparison_id}", response_timeout=BUILD_SECONDS)
     async def comparison(request: Request, comparison_id: str) -> None:
         visit = visit_of(request, service())
-        with frame(visit, "Comparison", active="/compare", width="wide"):
-            bar = ui.element("div")
-            if await comparison_view(visit.service, comparison_id, owner=visit.owner):
-                with bar:
-                    save_bar(visit, comparison_id)
+        with frame(visit, "Comparison", active="/compare"):
+            save = partial(ask_name, visit, comparison_id)
+            await comparison_view(visit.service, comparison_id, owner=visit.owner, on_save=save)
 
     @ui.page("/saved/{saved_id}", response_timeout=BUILD_SECONDS)
     async def saved(request: Request, saved_id: str) -> None:
@@ -196,7 +197,7 @@ def _responses(service: Callable[[], Service]) -> None:
             return problem_of(HTTPException(404)).response(PAGE)  # served without a key: no owner
         visit = visit_of(request, service())
         with Client(ui.page(""), request=request) as client:
-            with frame(visit, "Not found", width="narrow"):
+            with frame(visit, "Not found"):
                 _not_found("page")
             return client.build_response(request, 404)
 
@@ -234,7 +235,7 @@ def _not_found(what: str) -> None:
 
 async def _chat(visit: Visit, session_id: str | None) -> None:
     sessions = SessionList(visit, session_id)
-    with frame(visit, "Chat", active="/", width="chat-view", has_drawer=True) as page:
+    with frame(visit, "Chat", active="/", layout="chat-view", has_drawer=True) as page:
         try:
             await ChatView(visit, session_id, sessions).build()
         except SessionNotFound:

@@ -78,16 +78,18 @@ def test_no_column_is_cut_off_and_cells_that_differ_are_marked(
     )
 
 
-@pytest.mark.parametrize("view", ["comparison", "rows"])
+@pytest.mark.parametrize(
+    ("view", "names"), [("comparison", ("Rows", "Schema")), ("rows", ("Columns", "Schema"))]
+)
 def test_all_tabs_fit_a_phone(
-    demo_seed: Seed, customers_seed: Seed, visit: Visit, view: str
+    demo_seed: Seed, customers_seed: Seed, visit: Visit, view: str, names: tuple[str, str]
 ) -> None:
     seeded = {"comparison": demo_seed, "rows": customers_seed}[view]
     page = visit(VIEWS[view].address(seeded), width=NARROW)
     VIEWS[view].come(page)
     tabs = page.get_by_role("tablist")
     until(lambda: tabs.evaluate("tabs => tabs.scrollWidth - tabs.clientWidth") <= 0)
-    for name in ("Rows", "Schema"):
+    for name in names:
         open_tab(page, name)
         assert_fits(page)
 

@@ -6,6 +6,7 @@ import re
 
 from playwright.sync_api import expect
 from tests.e2e.browser.conftest import NARROW, Visit, assert_fits, choose
+from tests.e2e.browser.test_access import faults
 from tests.e2e.browser.test_walk import downloaded
 from tests.e2e.browser.views import VIEWS, Seed
 
@@ -27,7 +28,9 @@ def test_rows_are_compared_by_key_and_the_report_is_downloaded(
     grid = page.get_by_role("region", name="Rows that differ")
     first = grid.locator('.ag-center-cols-container .ag-row[row-index="0"]')
     expect(first).to_contain_text("Germany")
-    page.get_by_role("group", name="Classes").get_by_role("button", name="only in").last.click()
+    classes = page.get_by_role("group", name="Classes shown")
+    for hidden in ("differing", "only in customers 2", "repeated key"):
+        classes.get_by_role("button", name=hidden).click()
     expect(page.get_by_text("1 row is shown")).to_be_visible()
     expect(first).to_contain_text("only in customers_copy")
     assert_fits(page)
@@ -43,3 +46,28 @@ def test_the_tool_card_shows_which_cells_differ(customers_seed: Seed, visit: Vis
     expect(card).to_contain_text("24 rows differ")
     expect(card.get_by_role("region", name="Rows that differ")).to_contain_text("Germany → DE")
     assert_fits(page)
+
+
+def test_keys_go_through_the_rows_and_say_what_they_do(customers_seed: Seed, visit: Visit) -> None:
+    page = visit(VIEWS["rows"].address(customers_seed))
+    VIEWS["rows"].come(page)
+    expect(page.get_by_role("region", name="Rows that differ")).to_contain_text("Germany")
+    focused = page.locator(".comparison-grid .ag-cell-focus")
+    rows = []
+    for key in ("j", "j", "j", "k"):
+        page.keyboard.press(key)
+        expect(focused.last).to_be_focused()
+        rows.append(focused.last.evaluate("cell => cell.parentElement.ariaRowIndex"))
+    assert [int(row) - int(rows[0]) for row in rows] == [0, 1, 2, 1]
+    page.keyboard.press("/")
+    expect(page.get_by_role("searchbox", name="Search the rows")).to_be_focused()
+    page.keyboard.press("?")  # typed
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("heading", level=1).click()
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog", name="Keys")).to_contain_text("search the rows")
+    assert faults(page) == []
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+    page.get_by_role("button", name="Keys").click()
+    expect(page.get_by_role("dialog", name="Keys")).to_be_visible()

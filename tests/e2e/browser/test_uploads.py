@@ -109,8 +109,9 @@ def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
     match.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_test_id("verdict")).to_contain_text("only in ledger.csv")
     result = page.url
-    page.get_by_role("textbox", name="Save this comparison as").fill("Two files")
-    page.get_by_role("button", name="Save").click()
+    page.get_by_role("button", name="Save …").click()
+    page.get_by_role("textbox", name="Name").fill("Two files")
+    page.get_by_role("button", name="Save", exact=True).click()
     sides = re.compile(r"(ledger\.csv and plan\.xlsx|plan\.xlsx and ledger\.csv) · whole rows")
     expect(page.locator(".saved")).to_contain_text(sides)
     page.goto(f"{server.url}/ui/start")
@@ -123,7 +124,7 @@ def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
     expect(page.locator(".saved-list")).to_contain_text("a file that is not available")
     page.goto(result)
     expect(page.get_by_role("heading", name="cannot be shown")).to_be_visible()
-    expect(page.get_by_role("button", name="Save")).to_have_count(0)
+    expect(page.get_by_role("button", name="Save …")).to_have_count(0)
 
 
 def test_a_deleted_file_can_be_kept(server: Serving, visit: Visit) -> None:

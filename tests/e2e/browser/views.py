@@ -43,7 +43,7 @@ plt.tight_layout()
 print(len(gaps), "periods differ")
 comparison[["period", "status", "amount_gap"]]
 """
-BAR = ".differences-chart path[fill='#d55e00']"
+BAR = ".differences-chart path[fill='var(--fill-major)']"
 """A bar of a major difference; ECharts draws bars as paths."""
 SECONDS = 120
 DROP = """async ([files]) => {

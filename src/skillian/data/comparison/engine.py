@@ -10,7 +10,7 @@ from skillian.data.comparison import TOP
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.explain.heat_map import HeatMap, read_heat_map
+from skillian.data.comparison.explain.heat_map import SIDE, HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.interpretation import findings, interpret
 from skillian.data.comparison.page import Page
@@ -44,6 +44,8 @@ MAX_DRILLED = 1000
 MAX_QUESTIONS = 10_000
 DIFFERENT = tuple(status for status in STATUSES if status != "match")
 """The classes of groups that differ."""
+_FEW_ROWS = 1_000_000
+"""How many rows of the sources are read again for a heat map."""
 
 
 class CachedComparison(Kept):
@@ -169,11 +171,18 @@ class MeasureEngine:
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
         """The gap of a measure over two of the dimensions of the key.
 
+        Groups without a difference are read, too, if they and the rows of the sources are few.
         Raises as `rows` does.
         """
         comparison = self._get(cache_key)
-        table = comparison.differences
-        return await read_heat_map(table, self._workspace, comparison.plan, dimensions, measure)
+        summary = comparison.result.summary
+        equal: list[Mapping[str, object]] = []
+        classes, rows = summary.classes, summary.rows_a + summary.rows_b
+        if 0 < classes.match < classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
+            page = Page(statuses=("match",), limit=classes.match)
+            equal = [group.key for group in await self._groups(comparison, page).page(page)]
+        table, plan = comparison.differences, comparison.plan
+        return await read_heat_map(table, self._workspace, plan, dimensions, measure, equal=equal)
 
     async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
         """Which members of which dimensions carry the gap, the smallest explanation first.

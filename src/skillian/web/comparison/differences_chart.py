@@ -78,6 +78,7 @@ def _options(differences: Sequence[Difference]) -> dict[str, Any]:
                 "type": "bar",
                 "barMaxWidth": 16,
                 "cursor": "pointer",
+                "emphasis": {"disabled": True},
                 "data": [_bar(each) for each in differences],
                 # Always right of 0, so that no label covers the names on the left.
                 "label": {

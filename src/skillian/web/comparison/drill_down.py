@@ -19,6 +19,7 @@ from skillian.web.comparison.schema import show_table
 from skillian.web.comparison.statuses import styles_of
 from skillian.web.shell import text
 from skillian.web.shell.activity import loading, reporting_errors
+from skillian.web.shell.buttons import Button, IconButton
 from skillian.web.shell.elements import Heading
 
 
@@ -38,8 +39,7 @@ async def open_drill_down(service: Service, cache_key: str, key: Mapping[str, ob
             with card:
                 with ui.element("div").classes("line drill-head"):
                     Heading(title, 2).classes("grow")
-                    close = ui.button(icon="close", on_click=dialog.close).props("flat round dense")
-                    close.props["aria-label"] = "Close"
+                    IconButton("close", "Close", dialog.close)
                 _Pairs(rows)
         return
     dialog.close()
@@ -92,7 +92,7 @@ class _Pairs:
             ui.label(printable(note)).classes("soft small")
         self._room = ui.element("div").classes("pairs")
         if equal and self._unequal:
-            self._more = ui.button(on_click=self._show_all).props("flat dense no-caps")
+            self._more = Button(on_click=self._show_all, kind="quiet")
             with self._more:
                 text.sentence("Show the ", text.amount(len(equal)), " equal rows too")
         for name, statement in zip(self._names, rows.statements, strict=True):

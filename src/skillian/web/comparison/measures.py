@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillian.data.comparison.results import ComparisonResult, MeasureSummary
+from skillian.data.comparison.results import STATUSES, ComparisonResult, MeasureSummary
 from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.data.schema.diff import distinct_names
+from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.schema import show_table
+from skillian.web.comparison.status_bar import ClassCount, StatusBar
+from skillian.web.comparison.statuses import styles_of
 from skillian.web.comparison.verdict import (
     Conclusion,
     Figure,
@@ -37,6 +40,21 @@ def verdict_on(result: ComparisonResult) -> Verdict:
         findings=(*(each.note for each in measures if each.note), *result.findings),
         cache_key=result.cache_key,
     )
+
+
+def classes_panel(comparison: ComparisonContext) -> None:
+    """Show how many groups each class has, and let the reader choose those that are listed."""
+    counts = comparison.result.summary.classes.to_dict()
+    classes: dict[str, ClassCount] = {
+        status: ClassCount(status, style, counts[status])
+        for status, style in styles_of(comparison.names).items()
+    }
+
+    def select(statuses: tuple[str, ...]) -> None:
+        comparison.select_statuses(tuple(each for each in STATUSES if each in statuses))
+
+    bar = StatusBar("Groups by class", classes, comparison.statuses, select)
+    comparison.follow(on_statuses=bar.show)
 
 
 def measures_panel(result: ComparisonResult) -> None:

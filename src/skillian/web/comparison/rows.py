@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from nicegui import ui
 
@@ -19,7 +19,8 @@ from skillian.web.comparison.grid.columns import key_column, status_column, valu
 from skillian.web.comparison.grid.grid import Grid, GridContent
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
-from skillian.web.comparison.statuses import StatusStyle, share_bar, styles_of
+from skillian.web.comparison.status_bar import ClassCount, StatusBar
+from skillian.web.comparison.statuses import StatusStyle, styles_of
 from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.verdict import (
     Conclusion,
@@ -29,6 +30,7 @@ from skillian.web.comparison.verdict import (
     joined,
 )
 from skillian.web.comparison.why.rules import rules_panel
+from skillian.web.match.matching import type_words
 from skillian.web.shell import text
 from skillian.web.shell.frame import Visit
 
@@ -45,30 +47,8 @@ _MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
-def rows_view(result: RowsResult, visit: Visit, level: Literal[1, 2] = 1, said: str = "") -> None:
-    """Show a comparison of whole rows.
-
-    Args:
-        result: The comparison.
-        visit: Who reads it.
-        level: The level of its heading: 1 if the comparison has the page to itself.
-        said: A text next to it, whose sentences are not repeated.
-    """
-    verdict = _verdict(result)
-    verdict.show(level, said)
-    counts = _classes(result)
-    if sum(counts.values()):
-        styles = _styles(_names(result))
-        share_bar("Rows by class", [(*style, counts[name]) for name, style in styles.items()])
-        with ui.element("ul").classes("legend").props('aria-label="Classes of rows"'):
-            for name, (status, style) in styles.items():
-                if counts[name]:
-                    with ui.element("li"):
-                        text.sentence(
-                            text.status(status, style.symbol, style.label),
-                            " ",
-                            text.amount(counts[name]),
-                        )
+def rows_tabs(result: RowsResult, visit: Visit) -> None:
+    """Show a tab for each way to look at a comparison of whole rows."""
     panels: dict[str, Callable[[], object]] = {
         name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
     }
@@ -106,7 +86,18 @@ def _classes(result: RowsResult) -> dict[str, int]:
     return {name: {**rows, "duplicate": repeated}[name] for name in _CLASSES}
 
 
-def _verdict(result: RowsResult) -> Verdict:
+def _class_counts(result: RowsResult) -> Mapping[str, ClassCount]:
+    """The classes that have rows; those that match are not among the rows that are shown."""
+    counts = _classes(result)
+    return {
+        name: ClassCount(colour, style, counts[name], has_choice=name != "matched")
+        for name, (colour, style) in _styles(_names(result)).items()
+        if counts[name]
+    }
+
+
+def verdict_on_rows(result: RowsResult) -> Verdict:
+    """What a comparison of whole rows begins with."""
     rows, names = result["rows"], _names(result)
     keys = ", ".join(result["key"]["columns"])
     scope = f"whole rows by {keys}" if keys else "whole rows, without a key"
@@ -220,8 +211,9 @@ def _columns(result: RowsResult) -> None:
         a, b = _names(result)
         headings = ("Column", "Mismatches", "Share", "Largest gap", f"Most frequent: {a} → {b}")
         amounts = _amounts(result)
+        types = _types(result)
         rows = [
-            _column(column, is_amount=column["a"] in amounts)
+            _column(column, types[column["a"]], is_amount=column["a"] in amounts)
             for column in sorted(differing, key=lambda each: -each["mismatches"])
         ]
         show_table("Columns with mismatches", (*headings, "Rule", "Type"), rows)
@@ -231,7 +223,15 @@ def _columns(result: RowsResult) -> None:
         ui.label(printable(f"Without mismatches: {names}")).classes("soft")
 
 
-def _column(column: Mapping[str, Any], *, is_amount: bool) -> Sequence[Any]:
+def _types(result: RowsResult) -> Mapping[str, tuple[str, str]]:
+    """What the columns hold on both sides, in everyday words, by their names in A."""
+    return {
+        pair["a"]["column"]: (type_words(pair["a"]["family"]), type_words(pair["b"]["family"]))
+        for pair in result["schema"]["columns"]
+    }
+
+
+def _column(column: Mapping[str, Any], types: tuple[str, str], *, is_amount: bool) -> Sequence[Any]:
     changes = [
         text.counted(text.change(pair["a"], pair["b"], is_amount=is_amount), pair["count"])
         for pair in column["pairs"]
@@ -243,7 +243,7 @@ def _column(column: Mapping[str, Any], *, is_amount: bool) -> Sequence[Any]:
         text.amount(column["largest_gap"]),
         text.unfolding(changes, _PAIRS),
         column["rule"],
-        _both(column["type_a"], column["type_b"]),
+        text.hinted(_both(*types), _both(column["type_a"], column["type_b"])),
     )
 
 
@@ -289,18 +289,17 @@ def _all_differences(result: RowsResult) -> None:
         label="Rows that differ",
         equal=[index for index, column in enumerate(values) if not column["mismatches"]],
     )
-    with ui.element("div").classes("line"):
-        shown = ui.element("span").classes("soft grow").props("role=status")
-        buttons = ui.element("div").classes("line").props('role=group aria-label="Classes"')
-    tools = ui.element("div").classes("line")
-    grid = Grid(content, shown)
+    bar_room, tools = ui.element("div").classes("stack"), ui.element("div").classes("line")
+    grid = Grid(content, ui.element("span").classes("soft").props("role=status"))
+
+    def select(statuses: Sequence[str]) -> None:
+        bar.show(statuses)
+        grid.show_statuses(statuses)
+
+    with bar_room:
+        bar = StatusBar("Rows by class", _class_counts(result), list(counts), select)
     with tools:
         grid.tools()
-    with buttons:
-        for status in counts if len(counts) > 1 else ():
-            label = f"{styles[status].symbol} {styles[status].label}"
-            button = ui.button(printable(label), on_click=partial(grid.show_statuses, [status]))
-            button.props("flat dense no-caps")
     if len(result["columns"]) > _MOST_COLUMNS and keys:
         number = text.amount(len(result["columns"]))
         _note(f"The first {_MOST_COLUMNS} of ", number, " columns are shown.")

@@ -20,8 +20,8 @@ class StatusStyle:
     Attributes:
         label: The name for people.
         symbol: The shape.
-        colour: Fills areas (Okabe-Ito palette). Its contrast is too low for text, for which the CSS
-            class `status-<name>` has a darker or lighter colour.
+        colour: Fills areas. Its contrast is too low for text, for which the CSS class
+            `status-<name>` has a darker or lighter colour.
     """
 
     label: str
@@ -31,11 +31,11 @@ class StatusStyle:
 
 STATUS_STYLES: Mapping[Status, StatusStyle] = MappingProxyType(
     {
-        "match": StatusStyle("match", "=", "#009e73"),
-        "minor_diff": StatusStyle("minor", "△", "#e69f00"),
-        "major_diff": StatusStyle("major", "▲", "#d55e00"),
-        "missing_in_b": StatusStyle("only in A", "◧", "#0072b2"),
-        "missing_in_a": StatusStyle("only in B", "◨", "#cc79a7"),
+        "match": StatusStyle("match", "=", "var(--fill-match)"),
+        "minor_diff": StatusStyle("minor", "△", "var(--fill-minor)"),
+        "major_diff": StatusStyle("major", "▲", "var(--fill-major)"),
+        "missing_in_b": StatusStyle("only in A", "◧", "var(--fill-only-a)"),
+        "missing_in_a": StatusStyle("only in B", "◨", "var(--fill-only-b)"),
     }
 )
 """The style of each class, in the order in which they are shown."""
@@ -52,7 +52,7 @@ def styles_of(names: tuple[str, str]) -> Mapping[Status, StatusStyle]:
     }
 
 
-def status_mark(status: Status, style: StatusStyle) -> ui.element:
+def status_mark(status: str, style: StatusStyle) -> ui.element:
     """Show a class as its symbol and its label."""
     with ui.element("span").classes(f"status status-{status}") as mark:
         ui.label(style.symbol).classes("status-symbol").props("aria-hidden=true")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,6 +11,7 @@ from nicegui import ui
 from skillian.display import printable
 from skillian.reports.words import text as words
 from skillian.web.shell import text
+from skillian.web.shell.buttons import Button, DownloadLink
 from skillian.web.shell.elements import Amount, Heading, Time
 
 _OPERATORS: Mapping[str, str] = {
@@ -84,18 +85,23 @@ class Verdict:
     findings: Sequence[str]
     cache_key: str
 
-    def show(self, level: Literal[1, 2], said: str = "") -> None:
+    def show(
+        self, level: Literal[1, 2], said: str = "", on_save: Callable[[], object] | None = None
+    ) -> None:
         """Show it.
 
         Args:
             level: The level of its heading.
             said: A text next to it, whose sentences are not repeated.
+            on_save: Called when the reader wants to save it; without it, it cannot be saved here.
         """
         findings = [each for each in self.findings if each not in said]
         with ui.element("div").classes("verdict stack"):
             with ui.element("div").classes("line"):
                 a, b = map(printable, self.names)
                 Heading(f"{a} and {b}", level).classes("grow")
+                if on_save is not None:
+                    Button("Save …", on_save, icon="bookmark_add")
                 _downloads(self.cache_key)
             with ui.element("ul").classes("scope").props('aria-label="Scope"'):
                 with ui.element("li"), ui.element("span").classes("soft"):
@@ -169,8 +175,5 @@ def _downloads(cache_key: str) -> None:
         group.props["role"] = "group"
         group.props["aria-label"] = "Downloads"
         for name, path, suffix in FILES:
-            with ui.element("a").classes("download small") as link:
-                link.props["href"] = f"/comparisons/{cache_key}/{path}"
-                link.props["download"] = f"comparison-{cache_key[:12]}.{suffix}"
-                ui.icon("download").props("aria-hidden=true")
-                ui.label(name)
+            file = f"comparison-{cache_key[:12]}.{suffix}"
+            DownloadLink(name, f"/comparisons/{cache_key}/{path}", file)

@@ -17,11 +17,10 @@ from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
 from skillian.web.comparison.drill_down import rows_panel
 from skillian.web.comparison.grid.grid import grid_panel
-from skillian.web.comparison.measures import measures_panel, verdict_on
-from skillian.web.comparison.rows import RowsResult, rows_view
+from skillian.web.comparison.measures import classes_panel, measures_panel, verdict_on
+from skillian.web.comparison.rows import RowsResult, rows_tabs, verdict_on_rows
 from skillian.web.comparison.schema import schema_panel
 from skillian.web.comparison.sql import sql_panel
-from skillian.web.comparison.status_bar import StatusBar
 from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.why.explanation import explanation_panel
 from skillian.web.comparison.why.heat_map import heat_map_panel
@@ -29,15 +28,21 @@ from skillian.web.shell.activity import loading
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 
-DIFFERENCES = (StatusBar, grid_panel, differences_chart)
+DIFFERENCES = (classes_panel, grid_panel, differences_chart)
 """What the first tab shows, from top to bottom."""
 WHY = (heat_map_panel, explanation_panel)
 
 
 async def comparison_view(
-    service: Service, cache_key: str, *, level: Literal[1, 2] = 1, owner: str = "", said: str = ""
-) -> bool:
-    """Show a comparison, or say why it cannot be shown and what to do; whether it is shown.
+    service: Service,
+    cache_key: str,
+    *,
+    level: Literal[1, 2] = 1,
+    owner: str = "",
+    said: str = "",
+    on_save: Callable[[], object] | None = None,
+) -> None:
+    """Show a comparison, or say why it cannot be shown and what to do.
 
     If the result is no longer in the cache, the sources are compared again.
 
@@ -47,6 +52,7 @@ async def comparison_view(
         level: The level of its heading: 1 if the comparison has the page to itself.
         owner: Who asks; a comparison of uploaded files is shown only to their owner.
         said: The answer above it, whose sentences are not repeated.
+        on_save: Called when the reader wants to save it; without it, it cannot be saved here.
     """
     with ui.element("div").classes("comparison stack") as room:
         result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
@@ -59,15 +65,16 @@ async def comparison_view(
                 Heading("This comparison cannot be shown", level)
                 ui.label(str(error)).classes("fault").props("role=alert")
                 ui.link("Compare again", "/compare")
-                return False
+                return
             finally:
                 spinner.delete()
         with room:
             if isinstance(result, ComparisonResult):
-                _build(ComparisonContext(service, result), owner, level, said)
+                verdict_on(result).show(level, said, on_save)
+                _build(ComparisonContext(service, result), owner)
             else:
-                rows_view(result, Visit(service, owner, None), level, said)
-    return True
+                verdict_on_rows(result).show(level, said, on_save)
+                rows_tabs(result, Visit(service, owner, None))
 
 
 def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
@@ -87,9 +94,8 @@ async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonR
     return service.data.comparison.remembered(cache_key)
 
 
-def _build(comparison: ComparisonContext, owner: str, level: Literal[1, 2], said: str) -> None:
+def _build(comparison: ComparisonContext, owner: str) -> None:
     result = comparison.result
-    verdict_on(result).show(level, said)
     panels: dict[str, Callable[[], object]] = {}
     if result.summary.classes.groups:
         panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)

@@ -199,7 +199,8 @@ class MatchLines:
 def _type(pair: ColumnPair, side: int) -> None:
     """The type of a cell in everyday words; its tooltip is the type of the engine."""
     kind = (pair.cells.a, pair.cells.b)[side]
-    label = ui.label(type_words(pair.cells.family)).classes("soft small match-type")
+    family = kind.kind if kind.kind == "integer" else pair.cells.family
+    label = ui.label(type_words(family)).classes("soft small match-type")
     label.tooltip(printable(kind.sql))
 
 

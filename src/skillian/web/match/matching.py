@@ -16,6 +16,8 @@ _PERCENT = Decimal(100)
 _WORDS: Mapping[str, str] = {
     "number": "number",
     "float": "number",
+    "decimal": "number",
+    "integer": "whole number",
     "text": "text",
     "boolean": "yes or no",
     "date": "date",
@@ -64,7 +66,7 @@ HINTS = {
 """The rules that take a value, and an example of one."""
 
 
-def type_words(family: Family | None) -> str:
+def type_words(family: str | None) -> str:
     """What a column holds, in everyday words."""
     return _WORDS.get(family or "", "other")
 

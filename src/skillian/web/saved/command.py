@@ -11,6 +11,7 @@ from skillian.data.declare.saved import SavedComparison, saved_text
 from skillian.display import printable
 from skillian.uploads.tables import upload_ids
 from skillian.web.shell import text
+from skillian.web.shell.buttons import IconButton
 from skillian.web.shell.elements import Heading
 
 _LONGEST = 60
@@ -45,8 +46,7 @@ def command_panel(name: str, question: SavedComparison, sources: str) -> None:
 def _copied(content: str, language: str, label: str) -> None:
     with ui.element("div").classes("line copied"):
         text.code(content, language).classes("grow")
-        button = ui.button(icon="content_copy", on_click=lambda: _copy(content))
-        button.props("flat dense").props["aria-label"] = label
+        IconButton("content_copy", label, lambda: _copy(content))
 
 
 def _copy(content: str) -> None:

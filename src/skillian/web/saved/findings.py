@@ -13,6 +13,7 @@ from nicegui import ui
 from skillian.display import printable
 from skillian.web.shell import text
 from skillian.web.shell.activity import show_error
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading, Time, scroll_region
 
 MOST_FINDINGS = 100
@@ -58,8 +59,7 @@ def findings_panel(
         with ui.element("div").classes("line"):
             Heading("Findings", 2).classes("grow")
             if unknown and actions is not None:
-                button = ui.button("Accept all", icon="done_all")
-                button.on_click(partial(actions.accept, unknown)).props("outline no-caps")
+                Button("Accept all", partial(actions.accept, unknown), icon="done_all")
         if not findings:
             ui.label("No run has found a difference.")
             return
@@ -100,9 +100,12 @@ def _finding(finding: Json, changes: Sequence[Json], actions: FindingActions | N
             until = f" (until {finding['due']})" if finding["due"] else ""
             ui.label(printable(f"{finding['note']}{until}")).classes("soft small")
         if actions is not None and state != "fixed":
-            button = ui.button("Change the note" if finding["note"] else "Mark as known")
-            button.on_click(partial(actions.note, finding)).props("flat dense no-caps")
-            button.classes("small").props["aria-label"] = printable(f"Note on: {finding['text']}")
+            Button(
+                "Change the note" if finding["note"] else "Mark as known",
+                partial(actions.note, finding),
+                kind="quiet",
+                label=printable(f"Note on: {finding['text']}"),
+            ).classes("small")
 
 
 def _amounts(finding: Json, changes: Sequence[Json]) -> list[Sequence[str]]:
@@ -135,11 +138,12 @@ async def ask_note(heading: str, about: str, note: Note) -> Note | None:
         due = ui.input("Counts as new again after (optional)", value=str(note.due or ""))
         due.props("type=date outlined dense stack-label")
         with ui.element("div").classes("line"):
-            ui.button(
+            Button(
                 "Save",
-                on_click=lambda: dialog.submit(((words.value or "").strip() or None, due.value)),
-            ).props("unelevated no-caps")
-            ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+                lambda: dialog.submit(((words.value or "").strip() or None, due.value)),
+                kind="primary",
+            )
+            Button("Cancel", dialog.close, kind="quiet")
     answer: Any = await dialog
     if answer is None:
         return None

@@ -16,6 +16,7 @@ from skillian.history.store import PastRun
 from skillian.reports.outcome import Verdict
 from skillian.storage.saved import SavedRecord
 from skillian.web.shell.activity import show_error
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import Visit
 from skillian.web.shell.verdicts import verdict_mark
@@ -24,8 +25,8 @@ _LOOKED_AT = 50
 _MOST_RECENT = 5
 
 
-def save_bar(visit: Visit, key: str) -> None:
-    """A field for a name, and a button that saves the comparison with this key."""
+def ask_name(visit: Visit, key: str) -> None:
+    """Ask for a name in a dialog, and save the comparison with this key under it."""
 
     async def save() -> None:
         wanted = (name.value or "").strip()
@@ -39,9 +40,15 @@ def save_bar(visit: Visit, key: str) -> None:
             return
         ui.navigate.to(f"/saved/{record.id}")
 
-    with ui.element("form").classes("line save-bar") as form:
-        name = ui.input("Save this comparison as").props("dense outlined maxlength=100")
-        ui.button("Save", icon="bookmark_add").props("outline no-caps type=submit")
+    with ui.dialog(value=True) as dialog, ui.card().classes("dialog"):
+        dialog.on("hide", dialog.delete)
+        Heading("Save this comparison")
+        ui.label("It can be run again, and each run says what is new.").classes("soft")
+        with ui.element("form").classes("stack") as form:
+            name = ui.input("Name").props("autofocus maxlength=100")
+            with ui.element("div").classes("line"):
+                Button("Save", kind="primary").props("type=submit")
+                Button("Cancel", dialog.close, kind="quiet")
         form.on("submit.prevent", save)
 
 

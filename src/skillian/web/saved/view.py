@@ -18,14 +18,16 @@ from skillian.web.saved.command import command_panel
 from skillian.web.saved.findings import FindingActions, Note, ask_note, findings_panel
 from skillian.web.shell import text
 from skillian.web.shell.activity import loading, show_error
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import START, Visit
 from skillian.web.shell.verdicts import verdict_mark
 
 POLL_SECONDS = 0.5
 _UNDER_WAY = ("queued", "running")
-_COLOURS = {"new": "var(--major)", "open": "var(--major)", "known": "var(--minor)"}
+_COLOURS = {"new": "var(--fill-major)", "open": "var(--fill-minor)", "known": "var(--fill-only-a)"}
 _SHORT = "v => skillian.short(v)"
+_TIME = "v => skillian.time(v)"
 
 
 class SavedView:
@@ -51,11 +53,9 @@ class SavedView:
             what = ", ".join(question.measures) or "whole rows"
             ui.label(printable(f"{sides} · {what}")).classes("soft")
             with ui.element("div").classes("line"):
-                self._run = ui.button("Run", icon="refresh", on_click=self._start)
-                self._run.props("unelevated no-caps")
+                self._run = Button("Run", self._start, kind="primary", icon="refresh")
                 if report["is_own"]:
-                    delete = ui.button("Delete", icon="delete", on_click=self._delete)
-                    delete.props("outline no-caps color=negative")
+                    Button("Delete", self._delete, kind="danger", icon="delete")
             if report["is_own"]:
                 self._sharing(is_shared=report["shared"])
             self._progress = ui.element("div")
@@ -106,9 +106,8 @@ class SavedView:
             Heading("Delete this saved comparison?", 2)
             ui.label("Its runs and the notes on its findings are deleted, too.")
             with ui.element("div").classes("line"):
-                yes = ui.button("Delete permanently", on_click=lambda: dialog.submit(result=True))
-                yes.props("unelevated no-caps color=negative")
-                ui.button("Cancel", on_click=dialog.close).props("flat no-caps autofocus")
+                Button("Delete permanently", lambda: dialog.submit(result=True), kind="danger")
+                Button("Cancel", dialog.close, kind="quiet").props("autofocus")
         if await dialog and await self._done(self._saved.delete(self._visit.owner, self._id)):
             ui.navigate.to(START)
 
@@ -205,8 +204,8 @@ def _trend_options(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
         "legend": {"top": 0, "left": 0, "textStyle": {"color": "var(--ink)"}},
         "xAxis": {
             "type": "category",
-            "data": [run["at"][:16].replace("T", " ") for run in runs],
-            "axisLabel": {"color": "var(--ink-soft)", "hideOverlap": True},
+            "data": [run["at"] for run in runs],
+            "axisLabel": {":formatter": _TIME, "color": "var(--ink-soft)", "hideOverlap": True},
         },
         "yAxis": {
             "type": "value",
@@ -220,6 +219,7 @@ def _trend_options(runs: Sequence[dict[str, Any]]) -> dict[str, Any]:
                 "stack": "findings",
                 "name": name,
                 "barMaxWidth": 24,
+                "emphasis": {"disabled": True},
                 "itemStyle": {"color": colour},
                 "data": [run[name] for run in runs],
             }

@@ -28,14 +28,15 @@ class Heading(TextElement):
         super().__init__(tag=f"h{level}", text=text)
 
 
-def add_numbers() -> None:
-    """Add the script that shows numbers and times in the reader's locale to the page."""
-    ui.add_head_html(f"<script>{_numbers()}</script>")
+def add_scripts() -> None:
+    """Add the scripts that every page has: numbers and times in the reader's locale, and keys."""
+    for name in ("numbers.js", "keys.js"):
+        ui.add_head_html(f"<script>{_script(name)}</script>")
 
 
 @cache
-def _numbers() -> str:
-    return files("skillian.web.shell").joinpath("numbers.js").read_text(encoding="utf-8")
+def _script(name: str) -> str:
+    return files("skillian.web.shell").joinpath(name).read_text(encoding="utf-8")
 
 
 class Amount(Element):

@@ -12,7 +12,8 @@ from nicegui import ui
 
 from skillian.api.auth import PAGE
 from skillian.api.service import Service
-from skillian.web.shell.elements import add_numbers
+from skillian.web.shell.buttons import IconButton
+from skillian.web.shell.elements import add_scripts
 from skillian.web.shell.theme import THEME_COOKIE, apply_theme, theme_button
 
 START = "/start"
@@ -64,7 +65,7 @@ class PageFrame(NamedTuple):
 
 @contextmanager
 def frame(
-    visit: Visit, title: str, *, active: str = "", width: str = "", has_drawer: bool = False
+    visit: Visit, title: str, *, active: str = "", layout: str = "", has_drawer: bool = False
 ) -> Generator[PageFrame]:
     """Build the page around a view; build the view in the block.
 
@@ -72,25 +73,26 @@ def frame(
         visit: The visit.
         title: The title of the document.
         active: The path of the entry in `NAVIGATION` that this view belongs to.
-        width: A CSS class of the view; `narrow` is for reading.
+        layout: A CSS class of the view.
         has_drawer: Whether the page has a drawer on the left.
     """
     ui.page_title(f"{title} · skillian")
     theme = apply_theme(visit.theme)
-    add_numbers()
+    add_scripts()
     drawer = _drawer() if has_drawer else None
     with ui.header(wrap=False).classes("top items-center"):
         if drawer is not None:
-            opener = ui.button(icon="menu", on_click=drawer.toggle).props("flat dense")
-            opener.props('aria-label="Sessions"')
+            IconButton("menu", "Sessions", drawer.toggle)
         ui.link("skillian", START).classes("brand")
         with ui.element("nav").props('aria-label="Views"'):
             for path, name in NAVIGATION:
                 link = ui.link(name, path)
                 if path == active:
                     link.props('aria-current="page"')
+        keys = IconButton("keyboard", "Keys").classes("keys-button")
+        keys.on("click", js_handler="() => window.skillianKeys()")
         theme_button(theme)
-    with ui.element("div").classes(f"view {width}").props("id=main tabindex=-1") as main:
+    with ui.element("div").classes(f"view {layout}").props("id=main tabindex=-1") as main:
         yield PageFrame(main, drawer or main, theme)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 from skillian.web.shell.theme import THEMES, choose_theme
@@ -20,7 +21,7 @@ def settings_view(visit: Visit, theme: ui.dark_mode) -> None:
         theme: The theme of the page, which the view changes.
     """
     service = visit.service
-    with ui.element("div").classes("stack"):
+    with ui.element("div").classes("stack reading"):
         Heading("Settings", 1)
         with ui.element("section").classes("panel pad stack"):
             Heading("Model", 2)
@@ -42,5 +43,4 @@ def settings_view(visit: Visit, theme: ui.dark_mode) -> None:
             with ui.element("section").classes("panel pad stack"):
                 Heading("Key", 2)
                 ui.label("This browser is signed in with one of the server's keys.")
-                sign_out = ui.button("Sign out", on_click=lambda: ui.run_javascript(_SIGN_OUT))
-                sign_out.props("outline")
+                Button("Sign out", lambda: ui.run_javascript(_SIGN_OUT))

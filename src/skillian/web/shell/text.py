@@ -111,6 +111,11 @@ def amount(value: object, unit: str = "", *, signed: bool = False) -> NumberCell
     return NumberCell(f'<exact-number value="{text}"{options}>{text}</exact-number>')
 
 
+def hinted(value: str, hint: str) -> Cell:
+    """A text with another one that is shown when the reader points at it."""
+    return Cell(f'<span title="{escape(printable(hint))}">{escape(printable(value))}</span>')
+
+
 def percentage(value: str) -> NumberCell:
     """A share such as `12.5 %` in the reader's locale."""
     number = value.removesuffix(" %")

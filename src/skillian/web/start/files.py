@@ -15,6 +15,7 @@ from skillian.uploads.folders import Upload
 from skillian.web.comparison.form.fields import select
 from skillian.web.shell import text
 from skillian.web.shell.activity import reporting_errors, start_task
+from skillian.web.shell.buttons import Button, IconButton
 from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import Visit
 from skillian.web.start.drop_zone import DropZone, size_text, writing_fields
@@ -47,8 +48,9 @@ class Files:
             self._zone = DropZone(settings.max_upload_bytes, f"Files are {kept}.", self._stored)
             self._waiting = ui.label().classes("waiting").props("role=status")
             with ui.element("div").classes("line"):
-                self._sample = ui.button("Try it with a sample", on_click=self._try_sample)
-                self._sample.props("flat dense no-caps icon=science")
+                self._sample = Button(
+                    "Try it with a sample", self._try_sample, kind="quiet", icon="science"
+                )
             writing_fields(self._zone)
             self._list = ui.element("ul").classes("files").props('aria-label="Uploaded files"')
 
@@ -95,15 +97,14 @@ class Files:
 
     def _add(self, upload: Upload, label: str) -> None:
         with ui.element("li"):
-            ui.label(label).classes("file-name")
+            ui.label(printable(upload.name)).classes("file-name")
             rows = "row" if upload.rows == 1 else "rows"
             columns = "1 column" if len(upload.columns) == 1 else f"{len(upload.columns)} columns"
             extent = f" {rows} · {columns} · {size_text(upload.bytes)} · "
             with ui.element("span").classes("soft small grow"):
                 text.sentence(text.amount(upload.rows), extent)
                 Time(upload.created)
-            button = ui.button(icon="delete", on_click=partial(self._delete, upload.id))
-            button.props("flat round dense").props["aria-label"] = f"Delete {label}"
+            IconButton("delete", f"Delete {label}", partial(self._delete, upload.id))
             if upload.id in self._sent and len(upload.sheets) > 1:
                 name = printable(f"Sheet of {upload.name}")
                 sheet = select(name, list(upload.sheets), upload.sheet).classes("sheet")
@@ -114,8 +115,7 @@ class Files:
     def _add_deleted(self, upload_id: str, label: str) -> None:
         with ui.element("li"):
             ui.label(f"{label} is deleted.").classes("soft grow")
-            button = ui.button("Undo", on_click=partial(self._keep, upload_id))
-            button.props("flat dense no-caps").props["aria-label"] = f"Keep {label}"
+            Button("Undo", partial(self._keep, upload_id), kind="quiet", label=f"Keep {label}")
 
     async def _delete(self, upload_id: str) -> None:
         """Delete a file in ten seconds, also if the reader leaves in the meantime."""

@@ -13,6 +13,7 @@ from skillian.uploads.tables import PREFIX
 from skillian.web.comparison.form.fields import select
 from skillian.web.comparison.form.job import SAME
 from skillian.web.match.matcher import Matcher
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import scroll_to
 from skillian.web.shell.frame import Visit
 
@@ -36,8 +37,7 @@ class Pair:
                 self._a = select("File A, the baseline", [], None)
                 self._b = select("File B", [], None)
             with ui.element("div").classes("line"):
-                swap = ui.button("Swap A and B", icon="swap_horiz", on_click=self._swap)
-                swap.props("flat dense no-caps")
+                Button("Swap A and B", self._swap, kind="quiet", icon="swap_horiz")
             self._room = ui.element("div").classes("stack")
         self._section.set_visibility(False)
         for field in (self._a, self._b):

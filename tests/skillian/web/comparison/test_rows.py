@@ -16,7 +16,7 @@ from tests.skillian.web.views import (
 )
 
 from skillian.api.service import Service
-from skillian.web.comparison.rows import rows_view
+from skillian.web.comparison.rows import rows_tabs, verdict_on_rows
 from skillian.web.comparison.view import comparison_view
 from skillian.web.shell.elements import Amount, Heading, Time
 from skillian.web.shell.frame import Visit
@@ -59,7 +59,7 @@ async def test_the_verdict_and_a_tab_for_each_kind_of_difference(customers: Serv
         for scope in ("whole rows by id", "all rows", "Limits: only equal cells match"):
             assert scope in shown
         amounts = sorted(user.find(Amount).elements, key=lambda each: each.id)
-        assert [each.props["value"] for each in amounts] == ["60", "60", "30"]
+        assert [each.props["value"] for each in amounts[:3]] == ["60", "60", "30"]
         assert only(user, Time).props["value"].endswith("+00:00")
         bar = by_test_id(user, "status-bar").props["aria-label"]
         assert bar == (
@@ -147,7 +147,8 @@ async def test_more_rows_than_are_kept_are_sampled(customers: Service) -> None:
     result["rows"]["differing"] = 2_000_000
 
     async def view() -> None:
-        rows_view(result, Visit(customers, "", None))
+        verdict_on_rows(result).show(1)
+        rows_tabs(result, Visit(customers, "", None))
 
     async with viewed(view) as user:
         await sees(user, "More rows differ than are kept")
@@ -179,7 +180,8 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
     result["notes"] = [bad] * 5
 
     async def view() -> None:
-        rows_view(result, Visit(customers, "", None))
+        verdict_on_rows(result).show(1)
+        rows_tabs(result, Visit(customers, "", None))
 
     async with viewed(view) as user:
         await sees(user, "Schema")

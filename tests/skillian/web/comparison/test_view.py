@@ -162,7 +162,10 @@ async def test_why_names_the_members_and_breaks_the_gap_down_further(service: Se
         await sees(user, ui.aggrid)
         open_tab(user, "Why")
         await sees(user, "amount by period")
-        assert "88.7 of the gap of 516192.23 in amount: period 2024004" in written(user)
+        assert (
+            "88.7 of the gap in amount without regard to sign, 516192.23: period 2024004"
+            in written(user)
+        )
         user.find("cost_centre").click()
         await sees(user, "amount by period and cost_centre")
 

@@ -1,6 +1,6 @@
 """The gap of one measure over the members of two dimensions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
@@ -24,7 +24,8 @@ _AXES = ("row", "column")
 class HeatMapCell:
     """The sums over the groups of one row and one column; `groups` counts those that do not match.
 
-    `row` and `column` are indexes of the members of the map.
+    A cell with 0 groups has only groups that match. `row` and `column` are indexes of the members
+    of the map.
     """
 
     row: int
@@ -38,8 +39,9 @@ class HeatMapCell:
 class HeatMap:
     """The gap by two dimensions, with the members of the largest gross gap in their order.
 
-    `more_rows` and `more_columns` count the members with a difference that are not on the map.
-    Without differences there are no cells.
+    Where all members fit, those without a difference are among them. `more_rows` and `more_columns`
+    count the members with a difference that are not on the map. Without differences there are no
+    cells.
     """
 
     measure: str
@@ -80,8 +82,10 @@ async def read_heat_map(
     plan: ComparisonPlan,
     dimensions: tuple[str, str],
     measure: str,
+    *,
+    equal: Sequence[Mapping[str, object]],
 ) -> HeatMap:
-    """The map of the groups in `table` (of `Differences`).
+    """The map of the groups in `table` (of `Differences`), and of the keys of `equal` groups.
 
     Raises `UnknownNameError` for a name that is not in the comparison, and `InvalidInputError` for
     the same dimension twice.
@@ -92,8 +96,20 @@ async def read_heat_map(
     index = position("measure", measure, [each.name for each in plan.measures])
     statement = prepare(_statement(table, plan, keys, index), workspace.dialect, {})
     cells = python_rows(await workspace.run(statement.text, statement.parameters))
-    rows = _Axis.read("row", cells, plan.a.keys[keys[0]].type.kind)
-    columns = _Axis.read("column", cells, plan.a.keys[keys[1]].type.kind)
+    rows, columns = (
+        _Axis.read(
+            axis,
+            cells,
+            plan.a.keys[key].type.kind,
+            [each[name] for each in equal] if cells else (),
+        )
+        for axis, key, name in zip(_AXES, keys, dimensions, strict=True)
+    )
+    different = {(rows.place(cell["row"]), columns.place(cell["column"])) for cell in cells}
+    matching = {
+        (rows.places.get(each[dimensions[0]]), columns.places.get(each[dimensions[1]]))
+        for each in equal
+    }
     return HeatMap(
         measure=measure,
         unit=plan.measures[index].unit,
@@ -109,6 +125,11 @@ async def read_heat_map(
                 groups=int(row["groups"]),
             )
             for row in cells
+        )
+        + tuple(
+            HeatMapCell(row, column, Decimal(0), Decimal(0), 0)
+            for row, column in sorted(matching - different, key=str)
+            if row is not None and column is not None
         ),
         more_rows=rows.more,
         more_columns=columns.more,
@@ -125,11 +146,19 @@ class _Axis:
     more: int
 
     @classmethod
-    def read(cls, name: str, cells: Sequence[Mapping[str, Any]], kind: Kind) -> "_Axis":
-        members = sorted({python_value(row[name], kind) for row in cells}, key=_none_last)
-        places = {member: place for place, member in enumerate(members)}
+    def read(
+        cls,
+        name: str,
+        cells: Sequence[Mapping[str, Any]],
+        kind: Kind,
+        matching: Iterable[object],
+    ) -> "_Axis":
+        known = {python_value(row[name], kind) for row in cells}
         total = int(cells[0][f"{name}_members"]) if cells else 0
-        return cls(kind, tuple(members), places, total - len(members))
+        every = known.union(matching)
+        members = sorted(every if len(every) <= SIDE else known, key=_none_last)
+        places = {member: place for place, member in enumerate(members)}
+        return cls(kind, tuple(members), places, total - len(known))
 
     def place(self, value: object) -> int:
         return self.places[python_value(value, self.kind)]

@@ -16,6 +16,7 @@ from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.buttons import Button, IconButton
 from skillian.web.shell.elements import set_options
 
 _OPERATORS = {
@@ -50,8 +51,7 @@ class FilterFields:
                 ui.label("Only rows where")
             self._room = ui.element("div").classes("stack")
             self._empty = ui.label("All rows take part.").classes("soft small")
-            self._button = ui.button("Add a filter", icon="add", on_click=self._add)
-            self._button.props("flat dense")
+            self._button = Button("Add a filter", self._add, kind="quiet", icon="add")
 
     def set_sources(self, a: str, b: str, dimensions: Sequence[str]) -> None:
         """Offer the dimensions of two sources, and remove filters on others."""
@@ -185,8 +185,7 @@ class _FilterLine:
                 self._offered = ui.element("datalist")
             for field in self._fields:
                 field.props("dense outlined")
-            button = ui.button(icon="close", on_click=partial(remove, self))
-            button.props("flat round dense").props["aria-label"] = "Remove this filter"
+            IconButton("close", "Remove this filter", partial(remove, self))
         self._offered.props["id"] = f"known-{self._offered.id}"
         for value in (self._low, self._high):
             value.props["list"] = f"known-{self._offered.id}"

@@ -15,6 +15,7 @@ from skillian.display import printable
 from skillian.errors import InvalidInputError, ToolError
 from skillian.storage import StorageError
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.frame import Visit
 
 SAME = "A and B are the same. Choose two."
@@ -54,10 +55,8 @@ class JobControls:
         self._job: ComparisonJob | None = None
         self.error = ui.label().classes("fault").props("role=alert")
         with ui.element("div").classes("line"):
-            self._start = ui.button(name).props("unelevated")
-            if label:
-                self._start.props["aria-label"] = label
-            self._stop = ui.button("Stop", on_click=self._cancel).props("outline")
+            self._start = Button(name, kind="primary", label=label)
+            self._stop = Button("Stop", self._cancel)
             self._progress = ui.label().classes("soft").props("role=status")
         self._stop.set_visibility(False)
         if form is None:

@@ -17,6 +17,7 @@ from skillian.data.schema.diff import pair_columns
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.web.comparison.form.fields import select
+from skillian.web.shell.buttons import Button, IconButton
 from skillian.web.shell.elements import set_options
 
 _KEY_NOTE = "Without key columns, the primary key or another unique key is found and named."
@@ -150,7 +151,7 @@ class _MapFields:
             with ui.element("legend"):
                 ui.label("Columns with another name in B")
             self._list = ui.element("div").classes("stack")
-            ui.button("Pair two columns", icon="add", on_click=self._add).props("flat dense")
+            Button("Pair two columns", self._add, kind="quiet", icon="add")
 
     @property
     def names(self) -> list[str]:
@@ -205,8 +206,7 @@ class _Line:
     ) -> None:
         self.row = row
         self.fields = fields
-        button = ui.button(icon="close", on_click=partial(remove, self))
-        button.props("flat round dense").props["aria-label"] = label
+        IconButton("close", label, partial(remove, self))
 
 
 class _RuleFields:
@@ -220,7 +220,7 @@ class _RuleFields:
                 ui.label("When cells count as equal")
             ui.label("Without a rule, cells are compared exactly.").classes("soft small")
             self._list = ui.element("div").classes("stack")
-            ui.button("Add a rule", icon="add", on_click=self._add).props("flat dense")
+            Button("Add a rule", self._add, kind="quiet", icon="add")
 
     def set_columns(self, names: Sequence[str]) -> None:
         """Offer rules for these columns, and remove those for others."""
@@ -271,8 +271,7 @@ class _RuleLine:
                 self.unit = ui.select([*get_args(Precision)], value="second", label="Unit")
             for field in (self.scope, self.kind, self.value, self.unit):
                 field.props("dense outlined")
-            button = ui.button(icon="close", on_click=partial(remove, self))
-            button.props("flat round dense").props["aria-label"] = "Remove this rule"
+            IconButton("close", "Remove this rule", partial(remove, self))
         self.kind.on_value_change(self._change)
         self._change()
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import Any, cast
 
 from nicegui import ui
-from nicegui.events import GenericEventArguments, KeyEventArguments
+from nicegui.events import GenericEventArguments
 
 from skillian.data.comparison.results import STATUSES
 from skillian.data.sql.values import jsonable
@@ -18,6 +18,7 @@ from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.grid.columns import group_columns
 from skillian.web.shell import text
 from skillian.web.shell.activity import show_error
+from skillian.web.shell.buttons import Button, DownloadLink
 from skillian.web.shell.elements import scroll_to
 
 _BLOCK = 100
@@ -26,6 +27,7 @@ _HEADER = 2 * _HEADING
 _FEWEST, _MOST = 3, 16
 """How many rows the grid is high."""
 _LONGEST_ERROR = 500
+_FILES = (("CSV", "csv"), ("XLSX", "xlsx"), ("Parquet", "parquet"))
 
 
 def grid_panel(comparison: ComparisonContext) -> None:
@@ -33,7 +35,7 @@ def grid_panel(comparison: ComparisonContext) -> None:
     groups = comparison.result.summary.classes.groups
     with ui.element("div").classes("line"):
         shown = ui.element("span").classes("soft grow").props("role=status")
-        show_all = ui.button().props("flat dense no-caps")
+        show_all = Button(kind="quiet")
     classes = comparison.result.summary.classes
     content = GridContent(
         cache_key=comparison.result.cache_key,
@@ -146,19 +148,17 @@ class Grid:
     def tools(self) -> None:
         """A search, a switch for the columns that differ, and files with what is shown."""
         grid = self._grid.id
-        search = ui.input("Search").props("outlined dense clearable debounce=300 type=search")
+        search = ui.input("Search").props("clearable debounce=300 type=search")
         search.props["aria-label"] = "Search the rows"
         search.on_value_change(lambda event: self._search(event.value or ""))
         search.on("keydown.escape", lambda: search.set_value(""))
-        ui.keyboard(on_key=partial(_focus_search, search))
         if self._content.equal:
             switch = ui.switch("Only columns that differ").props("dense")
             switch.on_value_change(lambda event: self._hide_equal(is_hidden=bool(event.value)))
         with ui.element("div").classes("line").props('role=group aria-label="Files"'):
             ui.label("What is shown as").classes("soft small")
-            for form in ("csv", "xlsx", "parquet"):
-                button = ui.button(form.upper(), icon="download").props("outline dense no-caps")
-                button.props["aria-label"] = f"Download what is shown as {form.upper()}"
+            for name, form in _FILES:
+                button = DownloadLink(name, label=f"Download what is shown as {name}")
                 button.on("click", js_handler=f"() => getElement({grid}).download('{form}')")
 
     def _search(self, searched: str) -> None:
@@ -198,12 +198,6 @@ class Grid:
             rest = () if of is None else (" of ", text.amount(of))
             verb = f"{unit.removesuffix('s')} is" if total == 1 and of is None else f"{unit} are"
             text.sentence(text.amount(total), *rest, f" {verb} shown")
-
-
-def _focus_search(search: ui.input, event: KeyEventArguments) -> None:
-    """Go to the search when the reader presses `/` outside a field."""
-    if event.action.keydown and event.key == "/":
-        search.run_method("focus")
 
 
 def _equal(value: object) -> dict[str, object]:

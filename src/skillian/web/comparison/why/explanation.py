@@ -21,6 +21,7 @@ from skillian.reports.words import key_words
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.shell import text
 from skillian.web.shell.activity import loading, reporting_errors
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Amount, Heading
 
 
@@ -56,7 +57,7 @@ class _Explanation:
             return
         self._room.clear()
         with self._room:
-            ui.button("Explain again", on_click=self.explain).props("outline")
+            Button("Explain again", self.explain)
 
     def _show(self, explanation: Explanation, more: tuple[str, ...]) -> None:
         Heading("Why they differ")
@@ -69,8 +70,7 @@ class _Explanation:
             with ui.element("div").classes("line"):
                 ui.label("Break the gap down by:").classes("soft")
                 for name in others:
-                    button = ui.button(on_click=partial(self.explain, *more, name), color=None)
-                    button.props("outline dense no-caps").set_text(name)
+                    Button(name, partial(self.explain, *more, name))
 
     def _measure(self, measure: MeasureExplanation) -> None:
         with ui.element("p").classes("why-sentence"):
@@ -100,13 +100,12 @@ class _Explanation:
         with ui.element("div").classes("member-name"):
             if set(each.member) <= set(self._comparison.result.proof.align_on):
                 select = partial(self._comparison.select_members, each.member)
-                button = ui.button(on_click=select, color=None)
-                button.props("flat dense no-caps align=left").set_text(name)
-                button.props["aria-label"] = f"Show the groups of {name}"
+                Button(name, select, kind="quiet", label=f"Show the groups of {name}")
             else:
                 ui.label(name)
         with ui.element("div").classes("share").props("aria-hidden=true"):
-            ui.element("div").style(f"width: {length * 100 / WIDTH}%")
+            bar = ui.element("div").classes("lower" if each.net < 0 else "higher")
+            bar.style(f"width: {length * 100 / WIDTH}%")
         text.sentence(text.percentage(share(each.gross, measure.gross) or "0 %")).classes("number")
         Amount(each.net, measure.unit, signed=True)
 
@@ -116,12 +115,14 @@ def _sentence(measure: MeasureExplanation) -> Sequence[str]:
     if not measure.gross:
         return (f"There is no gap in {measure.measure} to explain.",)
     gap = text.amount(measure.gross, measure.unit or "")
+    whole = (f"The gap in {measure.measure} without regard to sign, ", gap, ",")
     if not measure.is_explained:
-        return "The gap of ", gap, f" in {measure.measure} is spread over many members."
+        return *whole, " is spread over many members."
     first = measure.breakdowns[0]
     carried = share(total(each.gross for each in first.leading), measure.gross) or "0 %"
     members = "; ".join(key_words(each.member) for each in first.leading)
-    of = (text.percentage(carried), " of the gap of ", gap, f" in {measure.measure}: {members}")
+    part = f" of the gap in {measure.measure} without regard to sign, "
+    of = (text.percentage(carried), part, gap, f": {members}")
     rows = None if first.rows is None else share(Decimal(first.rows), Decimal(measure.rows))
     return (*of, ".") if rows is None else (*of, ", with ", text.percentage(rows), " of the rows.")
 
@@ -130,4 +131,4 @@ def _concentration(breakdown: Breakdown) -> str:
     if breakdown.is_trivial or breakdown.needed is None:
         return f"spread over {breakdown.members}"
     verb = "carries" if breakdown.needed == 1 else "carry"
-    return f"{breakdown.needed} of {breakdown.members} {verb} 80 % of the gap"
+    return f"{breakdown.needed} of {breakdown.members} {verb} 80 % of it"

@@ -16,13 +16,12 @@ from skillian.web.comparison.context import ComparisonContext
 from skillian.web.shell.activity import loading, reporting_errors
 from skillian.web.shell.elements import Heading, item_at, scroll_region
 
-# Not among the colours of the classes, which mean something else.
-HIGHER, LOWER = "124, 84, 196", "110, 122, 134"
-_FAINT, _STRONG = 0.12, 0.62
+_HIGHER, _LOWER = "higher", "lower"
+_FAINT, _STRONG = 12, 62
 _ROW = 26
 _DIMENSIONS = 2
 # These scripts are constants. Names and values reach them as data, and are drawn as text.
-_SHORT = "p => skillian.short(p.data.exact, true)"
+_SHORT = "p => p.data.groups ? skillian.short(p.data.exact, true) : '='"
 _TOOLTIP = """p => `${p.data.row} · ${p.data.column}\\n`
   + `${p.data.gap}: ${skillian.exact(p.data.exact, true)}\\n`
   + `groups that differ: ${skillian.exact(p.data.groups)}`"""
@@ -99,12 +98,13 @@ def _chart(comparison: ComparisonContext, heat_map: HeatMap) -> None:
     b = comparison.names[1]
     with ui.element("div").classes("line small soft"):
         for colour, meaning in (
-            (HIGHER, f"+ {b} is higher"),
-            (LOWER, f"− {b} is lower"),  # noqa: RUF001 - a minus
+            (_HIGHER, f"+ {b} is higher"),
+            (_LOWER, f"− {b} is lower"),  # noqa: RUF001 - a minus
         ):
             with ui.element("span").classes("status"):
-                ui.label("■").style(f"color: rgb({colour})").props("aria-hidden=true")
+                ui.label("■").classes(f"gap-{colour}").props("aria-hidden=true")
                 ui.label(printable(meaning))
+        ui.label("= no difference; empty: no such group")
     if heat_map.more_rows or heat_map.more_columns:
         row, column = heat_map.dimensions
         ui.label(
@@ -154,6 +154,7 @@ def _options(heat_map: HeatMap, names: tuple[str, str]) -> dict[str, Any]:
             {
                 "type": "heatmap",
                 "cursor": "pointer",
+                "emphasis": {"disabled": True},
                 "label": {
                     "show": True,
                     ":formatter": _SHORT,
@@ -170,7 +171,8 @@ def _options(heat_map: HeatMap, names: tuple[str, str]) -> dict[str, Any]:
 
 
 def _cell(heat_map: HeatMap, cell: HeatMapCell, strength: int) -> dict[str, Any]:
-    alpha = _FAINT + (_STRONG - _FAINT) * strength / WIDTH
+    share = _FAINT + (_STRONG - _FAINT) * strength / WIDTH
+    colour = "line" if not cell.groups else _LOWER if cell.net < 0 else _HIGHER
     return {
         "value": [cell.column, cell.row, 1],
         "row": text(heat_map.rows[cell.row]),
@@ -178,7 +180,7 @@ def _cell(heat_map: HeatMap, cell: HeatMapCell, strength: int) -> dict[str, Any]
         "exact": str(jsonable(cell.net)),
         "groups": cell.groups,
         "itemStyle": {
-            "color": f"rgba({LOWER if cell.net < 0 else HIGHER}, {alpha:.3f})",
+            "color": f"color-mix(in srgb, var(--{colour}) {share:.0f}%, transparent)",
             "borderColor": "var(--paper)",
             "borderWidth": 2,
         },

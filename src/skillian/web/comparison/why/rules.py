@@ -19,6 +19,7 @@ from skillian.storage import StorageError
 from skillian.web.comparison.form.job import JobControls
 from skillian.web.shell import text
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 
@@ -98,7 +99,7 @@ class _Rules:
         self._room.clear()
         with self._room:
             ui.label(printable(message)).classes("fault").props("role=alert")
-            ui.button("Explain again", on_click=self.start).props("outline")
+            Button("Explain again", self.start)
 
     def _leave(self) -> None:
         if self._task is not None:

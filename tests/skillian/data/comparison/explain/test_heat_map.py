@@ -42,12 +42,13 @@ async def test_cells_add_up_the_gap_of_their_groups(make_services: MakeServices)
     align = ["company", "period", "again"]
     key = (await engine.compare(measures_asked("a", "b", ["amount"], align))).cache_key
     heat_map = await engine.heat_map(key, ("company", "period"), "amount")
-    assert (heat_map.rows, heat_map.columns) == ((1, 2), ("01", "02", None))
+    assert (heat_map.rows, heat_map.columns) == ((1, 2, 3), ("01", "02", "03", None))
     assert sorted(heat_map.cells, key=lambda cell: (cell.row, cell.column)) == [
         HeatMapCell(0, 0, Decimal(2), Decimal(2), 1),
         HeatMapCell(0, 1, Decimal(-5), Decimal(5), 1),
-        HeatMapCell(0, 2, Decimal(2), Decimal(2), 1),
+        HeatMapCell(0, 3, Decimal(2), Decimal(2), 1),
         HeatMapCell(1, 0, Decimal(-7), Decimal(7), 1),
+        HeatMapCell(2, 2, Decimal(0), Decimal(0), 0),  # equal
     ]
     turned = await engine.heat_map(key, ("again", "company"), "amount")
     assert (turned.rows, turned.columns) == (heat_map.columns, heat_map.rows)
