@@ -29,6 +29,8 @@ comparison: {{default_align_on: [document, centre]}}
 """
 QUESTION = {"source_a": A, "source_b": B, "measures": ["amount"]}
 """The body of `POST /compare`; all groups differ."""
+ROWS_QUESTION = {"source_a": A, "source_b": B, "key": ["document"]}
+"""The same of whole rows."""
 
 
 def write_many(folder: Path, rows: int) -> Path:

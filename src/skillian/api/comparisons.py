@@ -249,6 +249,10 @@ class Comparisons:
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""
         await self._uploads.delete(owner, upload_id)
+        await self.forget_results(upload_id)
+
+    async def forget_results(self, upload_id: str) -> None:
+        """Delete all results about a file."""
         await self._store.delete(f"{PREFIX}{upload_id}")
 
     async def has_files(self, question: SavedComparison, owner: str) -> bool:

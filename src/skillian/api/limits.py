@@ -150,6 +150,14 @@ _POLICY_VIOLATION, _TOO_BIG = 1008, 1009
 _WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 
 
+def _has_file(scope: Scope) -> bool:
+    """Whether the body is a file, which is stored as it arrives."""
+    path: str = scope["path"]
+    if scope["method"] == "PUT":
+        return path.startswith(f"{UPLOADS}/")
+    return path == UPLOADS and bool(scope["method"] == "POST")
+
+
 class _BodyReader:
     """The body that a client sends: read, or discarded once it is refused."""
 
@@ -226,7 +234,7 @@ class Bounded:
                 raise SlowClient from None
 
         body = _BodyReader(receive)
-        if scope["path"] == UPLOADS and scope["method"] == "POST":
+        if _has_file(scope):
             steady = _steady(body, self._receive_seconds)
             await self._app(scope, steady, body.discarding(send_in_time))
             return

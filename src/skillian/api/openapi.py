@@ -68,9 +68,10 @@ def _declare(operation: dict[str, Any], path: str, *, needs_key: bool) -> None:
         statuses.append(401)
     if "{" in path or path == "/chat":
         statuses.append(404)
-    if path.endswith(("/chat", "/cancel", "/rows")) or path in {"/sessions", UPLOADS}:
+    is_file = "application/octet-stream" in operation.get("requestBody", {}).get("content", {})
+    if is_file or path.endswith(("/chat", "/cancel", "/rows")) or path in {"/sessions", UPLOADS}:
         statuses.append(409)
-    if path == UPLOADS:
+    if is_file:
         statuses.append(507)
     if path == "/compare":  # a file that was deleted
         statuses.append(404)

@@ -6,6 +6,7 @@ import fcntl
 import json
 import logging
 import os
+import re
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -21,6 +22,7 @@ from skillian.uploads.written import in_words
 logger = logging.getLogger("skillian")
 
 ABOUT, TABLE = "about.json", "table.parquet"
+_TABLE = re.compile(r"table(-[0-9a-f]{32})?\.parquet")
 _HELD = "held"
 _UNHELD_SECONDS = 60
 
@@ -96,6 +98,34 @@ def describe(folder: Path, about: Mapping[str, Any]) -> Upload | None:
     return read(folder)
 
 
+def move_into(folder: Path, target: Path) -> Upload | None:
+    """Make the file in a folder the content of the file in another folder, in one step.
+
+    Returns:
+        The file; None if the other one was deleted in the meantime.
+    """
+    about: dict[str, Any] = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+    about["table"] = f"table-{folder.name}.parquet"
+    try:
+        (folder / TABLE).rename(target / about["table"])
+        written = target / f"{ABOUT}.new"
+        written.write_text(json.dumps(about), encoding="utf-8")
+        _sync(written)
+        _sync(target)
+        if not (target / ABOUT).exists():
+            return None
+        written.rename(target / ABOUT)
+        _sync(target)
+        for path in target.glob("table*.parquet"):
+            if path.name != about["table"]:
+                path.unlink()
+        return read(target)
+    except FileNotFoundError:
+        return None
+    finally:
+        delete(folder)
+
+
 def read(folder: Path) -> Upload | None:
     """The file in this folder; None if there is none, or its description is damaged."""
     try:
@@ -112,7 +142,7 @@ def read(folder: Path) -> Upload | None:
             sheets=sheets,
             sheet=str(about["sheet"]),
             written=str(about.get("written", "")),
-            path=folder / TABLE,
+            path=folder / _table(about),
         )
     except OSError:
         return None
@@ -123,6 +153,14 @@ def read(folder: Path) -> Upload | None:
             folder.name,
         )
         return None
+
+
+def _table(about: Mapping[str, Any]) -> str:
+    """The name of the file with the table; raises `ValueError` for one that no table has."""
+    name = str(about.get("table", TABLE))
+    if not _TABLE.fullmatch(name):
+        raise ValueError("not the name of a table")
+    return name
 
 
 def delete(folder: Path) -> None:

@@ -73,6 +73,8 @@ class UploadStore:
         chunks: AsyncIterator[bytes],
         announced: int | None,
         options: str = "",
+        *,
+        replaces: str = "",
     ) -> Upload:
         """Store a file as it arrives, and read it; memory stays flat.
 
@@ -82,14 +84,19 @@ class UploadStore:
             chunks: Its content.
             announced: Its size as the client states it; None if unknown.
             options: How it is written, such as `decimal=,&encoding=latin-1`.
+            replaces: The id of a file of the owner whose place it takes.
 
         Raises:
-            UploadError: It is refused, or cannot be read; nothing of it stays.
+            UploadError: It is refused, or cannot be read; nothing of it stays, and the file that it
+                would have replaced is as before.
+            UploadNotFound: There is no file to replace.
         """
+        if replaces and not await self.has(owner, replaces):
+            raise _unknown()
         suffix = suffix_of(name)
         _check_options(suffix, options)
         with self._one_more(owner):
-            await asyncio.to_thread(self._check_room, owner, announced or 0)
+            await asyncio.to_thread(self._check_room, owner, announced or 0, replaces)
             created = datetime.now(UTC)
             folder = self._owned(owner) / uuid4().hex
             with held(folder):
@@ -100,7 +107,8 @@ class UploadStore:
                     async with self._reading.taken(owner):
                         table = await read_file(file, folder / TABLE, name, options)
                     about = {"name": name, "bytes": size, "created": created.isoformat()}
-                    return await self._store(owner, folder, {**about, **asdict(table)})
+                    about |= asdict(table)
+                    return await self._store(owner, folder, about, replaces)
                 except BaseException:
                     rmtree(folder, ignore_errors=True)
                     raise
@@ -146,11 +154,16 @@ class UploadStore:
         """
         return await asyncio.to_thread(self._purge, unused)
 
-    async def _store(self, owner: str, folder: Path, about: Mapping[str, Any]) -> Upload:
+    async def _store(
+        self, owner: str, folder: Path, about: Mapping[str, Any], replaces: str
+    ) -> Upload:
         storing = self._storing.setdefault(owner, asyncio.Lock())
         async with storing:  # others may have been stored in the meantime
-            await asyncio.to_thread(self._check_quota, owner, about["bytes"])
+            await asyncio.to_thread(self._check_quota, owner, about["bytes"], replaces)
             upload = await asyncio.to_thread(folders.describe, folder, about)
+            if upload is not None and replaces:
+                target = self._owned(owner) / replaces
+                upload = await asyncio.to_thread(folders.move_into, folder, target)
         if upload is None:
             raise DiskFull("the file was deleted while it was stored; upload it again")
         return upload
@@ -167,14 +180,14 @@ class UploadStore:
             if not self._sending[owner]:
                 del self._sending[owner]
 
-    def _check_room(self, owner: str, announced: int) -> None:
+    def _check_room(self, owner: str, announced: int, replaces: str) -> None:
         self._check_size(announced)
-        self._check_quota(owner, announced)
+        self._check_quota(owner, announced, replaces)
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._check_disk(2 * announced)  # the file, and its table
 
-    def _check_quota(self, owner: str, size: int) -> None:
-        stored = [*uploads(self._owned(owner))]
+    def _check_quota(self, owner: str, size: int, replaces: str) -> None:
+        stored = [each for each in uploads(self._owned(owner)) if each.id != replaces]
         total = size + sum(upload.bytes for upload in stored)
         if len(stored) >= MAX_FILES or total > MAX_TOTAL * self.max_bytes:
             raise UploadQuota(

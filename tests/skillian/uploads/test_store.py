@@ -236,6 +236,45 @@ async def test_a_disk_without_room_is_said(
     assert left(tmp_path) == []
 
 
+async def test_a_file_takes_the_place_of_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_FILES", 1)  # the one that is replaced does not count
+    files = UploadStore(tmp_path / "uploads", 1024)
+    old = await sent(files, "may.csv", LEDGER)
+    for rows in (1, 2):
+        text = "id\n" + "7\n" * rows
+        new = await files.receive("", "june.csv", parts(text.encode()), None, replaces=old.id)
+        assert (new.id, new.name, new.rows) == (old.id, "june.csv", rows)
+        assert await files.get("", old.id) == new
+        assert {path.name for path in new.path.parent.iterdir()} == {"about.json", new.path.name}
+    assert not old.path.exists()
+    assert len(left(tmp_path)) == 2
+
+
+async def test_a_file_that_cannot_be_read_replaces_nothing(
+    files: UploadStore, tmp_path: Path
+) -> None:
+    old = await sent(files, "may.csv", LEDGER)
+    for name, content in (("june.xlsx", b"no workbook"), ("june.exe", b"MZ")):
+        with pytest.raises(UploadError):
+            await files.receive("", name, parts(content), None, replaces=old.id)
+    for owner, upload_id in (("other", old.id), ("", "0" * 32), ("", "../" + old.id)):
+        with pytest.raises(UploadNotFound):
+            await files.receive(owner, "june.csv", parts(b"id\n1\n"), None, replaces=upload_id)
+
+    async def deleted_meanwhile() -> AsyncIterator[bytes]:
+        yield b"id\n"
+        await files.delete("", old.id)
+        yield b"1\n"
+
+    assert await files.list("") == [old]
+    assert len(left(tmp_path)) == 2
+    with pytest.raises(DiskFull, match="deleted while"):
+        await files.receive("", "june.csv", deleted_meanwhile(), None, replaces=old.id)
+    assert left(tmp_path) == []
+
+
 async def test_what_is_not_used_is_deleted(files: UploadStore, tmp_path: Path) -> None:
     old, new = [await sent(files, f"{name}.csv", LEDGER) for name in ("old", "new")]
     half_deleted = old.path.parents[1] / ("0" * 32)

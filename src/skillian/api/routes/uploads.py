@@ -1,11 +1,11 @@
-"""Uploaded files: send one, list them, delete one. `POST /compare` names one as `upload:ID`."""
+"""Uploaded files: send one, replace, list, delete it. `POST /compare` names one as `upload:ID`."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from fastapi import APIRouter, Path, Query, Request
 from pydantic import BaseModel
@@ -13,7 +13,7 @@ from starlette.requests import ClientDisconnect
 
 from skillian.api.limits import UPLOADS
 from skillian.api.problems import ClientGone, ProblemError
-from skillian.api.service import TheOwner, TheService
+from skillian.api.service import Service, TheOwner, TheService
 from skillian.api.streams import while_connected
 from skillian.uploads.folders import Upload
 
@@ -77,6 +77,35 @@ async def send(
 
     The answer comes when the file is read. A client that disconnects leaves nothing behind.
     """
+    return await _received(request, service, owner, _Named(name, options))
+
+
+@router.put(f"{UPLOADS}/{{upload_id}}", response_model=UploadInfo, openapi_extra=_BODY)
+async def replace(  # noqa: PLR0917 - the parts of a request
+    upload_id: UploadId,
+    name: FileName,
+    request: Request,
+    service: TheService,
+    owner: TheOwner,
+    options: FileOptions = "",
+) -> dict[str, Any]:
+    """Replace the content of a file; saved comparisons with it read the new content.
+
+    Results of comparisons with the old content are deleted. If the new file cannot be read, the old
+    one stays.
+    """
+    info = await _received(request, service, owner, _Named(name, options, upload_id))
+    await service.comparisons.forget_results(upload_id)
+    return info
+
+
+class _Named(NamedTuple):
+    name: str
+    options: str
+    replaces: str = ""
+
+
+async def _received(request: Request, service: Service, owner: str, file: _Named) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         detail = f"The body must be the file itself; send Content-Type: {MEDIA_TYPE}."
@@ -85,7 +114,9 @@ async def send(
     announced = int(length) if length.isdecimal() else None
     arrived = asyncio.Event()
     async with aclosing(_chunks(request, arrived)) as chunks:
-        work = service.uploads.receive(owner, name, chunks, announced, options)
+        work = service.uploads.receive(
+            owner, file.name, chunks, announced, file.options, replaces=file.replaces
+        )
         return _info(await while_connected(request, work, arrived))
 
 

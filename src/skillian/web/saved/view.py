@@ -15,6 +15,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web.saved.command import command_panel
+from skillian.web.saved.files import ReplaceableFiles
 from skillian.web.saved.findings import FindingActions, Note, ask_note, findings_panel
 from skillian.web.shell import text
 from skillian.web.shell.activity import loading, show_error
@@ -58,9 +59,13 @@ class SavedView:
                     Button("Delete", self._delete, kind="danger", icon="delete")
             if report["is_own"]:
                 self._sharing(is_shared=report["shared"])
+                await ReplaceableFiles(self._visit, question, self._files_changed).show()
             self._progress = ui.element("div")
             self._room = ui.element("div").classes("stack")
         await self._show(report)
+
+    def _files_changed(self) -> None:
+        self._run.set_text("Run with the new file")
 
     def _sharing(self, *, is_shared: bool) -> None:
         path = self._visit.address(f"/saved/{self._id}")

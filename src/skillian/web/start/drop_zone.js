@@ -2,9 +2,9 @@
 export default {
   template: `
     <div class="drop-zone" :class="{ over }" @dragover.prevent="over = true" @dragleave="over = false" @drop.prevent="drop">
-      <p class="drop-title">Drop two files here, or</p>
-      <button type="button" class="drop-choose" @click="$refs.input.click()">Choose files</button>
-      <input ref="input" type="file" multiple hidden :accept="suffixes.join(',')" @change="choose">
+      <p class="drop-title">{{ replaces ? "Drop the new " + replaced + " here, or" : "Drop two files here, or" }}</p>
+      <button type="button" :class="replaces ? 'drop-cancel' : 'drop-choose'" :aria-label="replaces ? 'Choose the new ' + replaced : null" @click="$refs.input.click()">{{ replaces ? "Choose a file" : "Choose files" }}</button>
+      <input ref="input" type="file" :multiple="!replaces" hidden :accept="suffixes.join(',')" @change="choose">
       <p class="soft small">{{ hint }}</p>
       <ul v-if="items.length" class="sending" aria-label="Files on their way">
         <li v-for="each in items" :key="each.number">
@@ -15,7 +15,7 @@ export default {
         </li>
       </ul>
     </div>`,
-  props: { url: String, options: String, suffixes: Array, maxBytes: Number, hint: String },
+  props: { url: String, options: String, suffixes: Array, maxBytes: Number, hint: String, replaces: String, replaced: String },
   emits: ["stored"],
   data: () => ({ items: [], over: false, number: 0, sent: {} }),
   mounted() {
@@ -39,12 +39,12 @@ export default {
       event.target.value = "";
     },
     add(files) {
-      for (const file of files) {
+      for (const file of this.replaces ? [...files].slice(0, 1) : files) {
         const item = { number: this.number++, name: file.name, size: file.size, sent: 0, fault: "" };
         if (file.size > this.maxBytes) {
           item.fault = `It has ${this.megabytes(file.size)}, and a file can have ${this.megabytes(this.maxBytes)}.`;
         }
-        this.items.push({ ...item, file: Vue.markRaw(file), options: this.options, isWaiting: !item.fault });
+        this.items.push({ ...item, file: Vue.markRaw(file), options: this.options, isWaiting: !item.fault, replaces: this.replaces });
       }
       this.next();
     },
@@ -79,17 +79,19 @@ export default {
       };
       request.onloadend = () => this.release(item);
       request.onload = () => {
-        if (request.status === 201) {
+        if (request.status === 201 || request.status === 200) {
           this.remove(item);
           const id = JSON.parse(request.responseText).id;
           this.sent[id] = file;
-          this.$emit("stored", { id, replaces: item.replaces || "" });
+          this.$emit("stored", { id });
         } else {
           item.fault = this.reason(request);
         }
       };
       request.onerror = () => (item.fault = "The connection failed. Choose the file again.");
-      request.open("POST", `${this.url}?name=${encodeURIComponent(file.name)}&options=${encodeURIComponent(item.options)}`);
+      const query = `name=${encodeURIComponent(file.name)}&options=${encodeURIComponent(item.options)}`;
+      if (item.replaces) request.open("PUT", `${this.url}/${item.replaces}?${query}`);
+      else request.open("POST", `${this.url}?${query}`);
       request.setRequestHeader("Content-Type", "application/octet-stream");
       request.send(file);
     },

@@ -9,6 +9,7 @@ from nicegui import ui
 from nicegui.element import Element
 
 from skillian.api.limits import UPLOADS
+from skillian.display import printable
 from skillian.uploads.limits import KINDS, SUFFIXES
 
 _STEP = 1000
@@ -29,11 +30,17 @@ class DropZone(Element, component="drop_zone.js"):
     Args:
         max_bytes: The maximum size of a file.
         kept: What the reader should know about how long files are kept.
-        stored: Called with the id of a file that the service has stored, and that of the file that
-            it replaces, which is empty if there is none.
+        stored: Called with the id of a file that the service has stored.
+        replaces: The id and the name of the file whose place the next one takes, if there is one.
     """
 
-    def __init__(self, max_bytes: int, kept: str, stored: Callable[[str, str], object]) -> None:
+    def __init__(
+        self,
+        max_bytes: int,
+        kept: str,
+        stored: Callable[[str], object],
+        replaces: tuple[str, str] | None = None,
+    ) -> None:
         super().__init__()
         self.props["url"] = UPLOADS
         self.props["suffixes"] = list(SUFFIXES)
@@ -43,7 +50,9 @@ class DropZone(Element, component="drop_zone.js"):
             f"{', '.join(kinds)} or {last}, up to {size_text(max_bytes)} each. {kept}"
         )
         self.props["options"] = ""
-        self.on("stored", lambda event: stored(event.args["id"], event.args["replaces"]))
+        self.on("stored", lambda event: stored(event.args["id"]))
+        if replaces is not None:
+            self.props["replaces"], self.props["replaced"] = replaces[0], printable(replaces[1])
 
     def read_sheet(self, upload_id: str, sheet: str) -> None:
         """Send a workbook again, to read another one of its sheets.

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from functools import partial
-from types import MappingProxyType
 
 from nicegui import ui
 
@@ -54,12 +53,8 @@ class Files:
             writing_fields(self._zone)
             self._list = ui.element("ul").classes("files").props('aria-label="Uploaded files"')
 
-    async def update(self, replaced: Mapping[str, str] = MappingProxyType({})) -> None:
-        """Show the files that are stored.
-
-        Args:
-            replaced: The ids of files that others have replaced, and the ids of those.
-        """
+    async def update(self) -> None:
+        """Show the files that are stored."""
         uploads = await self._visit.service.uploads.list(self._visit.owner)
         labels = _labels(uploads)
         self._list.clear()
@@ -77,13 +72,11 @@ class Files:
         self._sample.set_visibility(not known)
         if self.pair is not None:
             shown = {each: labels[each] for each in known}
-            self.pair.offer(known, shown, replaced, follows=bool(self._sent))
+            self.pair.offer(known, shown, follows=bool(self._sent))
 
-    async def _stored(self, upload_id: str, replaces: str) -> None:
+    async def _stored(self, upload_id: str) -> None:
         self._sent.add(upload_id)
-        if replaces:
-            await self._visit.service.saved.forget_upload(self._visit.owner, replaces)
-        await self.update({replaces: upload_id} if replaces else {})
+        await self.update()
 
     async def _try_sample(self) -> None:
         """Store a ledger and its planning copy, as if the reader had dropped them."""

@@ -29,7 +29,7 @@ class Pair:
         self._visit = visit
         self._known: Mapping[str, Upload] = {}
         self._matcher: Matcher | None = None
-        self._shown: tuple[str, str] | None = None
+        self._shown: tuple[Upload, Upload] | None = None
         self._follows = False
         with ui.element("section").classes("panel choice stack preview") as self._section:
             self._section.props["aria-label"] = "Match"
@@ -47,7 +47,6 @@ class Pair:
         self,
         known: Mapping[str, Upload],
         labels: Mapping[str, str],
-        replaced: Mapping[str, str],
         *,
         follows: bool,
     ) -> None:
@@ -56,14 +55,13 @@ class Pair:
         Args:
             known: The files by id, the oldest first.
             labels: Their names.
-            replaced: The ids of files that others have replaced, and the ids of those.
             follows: Whether the page scrolls to a new pair.
         """
         before = {*self._known}
         self._known, self._follows = known, follows
         ids = [*known]
-        chosen = [replaced.get(field.value, field.value) for field in (self._a, self._b)]
-        if {*ids} - before - {*replaced.values()} or not {*chosen} <= {*ids}:
+        chosen = [self._a.value, self._b.value]
+        if {*ids} - before or not {*chosen} <= {*ids}:
             chosen = ids[-2:] if len(ids) > 1 else [None, None]
         for field, value in zip((self._a, self._b), chosen, strict=True):
             options: Any = field
@@ -80,9 +78,12 @@ class Pair:
         a, b = self._a.value, self._b.value
         is_pair = a in self._known and b in self._known
         self._section.set_visibility(is_pair)
-        if not is_pair or self._shown == (a, b):
+        if not is_pair:
             return
-        self._shown = (a, b)
+        files = self._known[a], self._known[b]
+        if self._shown == files:
+            return
+        self._shown = files
         if self._matcher is not None:
             self._matcher.leave()
         self._room.clear()
@@ -90,7 +91,6 @@ class Pair:
             if a == b:
                 ui.label(SAME).classes("fault").props("role=alert")
                 return
-            files = self._known[a], self._known[b]
             sides = (f"{PREFIX}{file.id}" for file in files)
             question = SavedComparison(name="comparison", a=next(sides), b=next(sides))
             names = files[0].name, files[1].name

@@ -106,6 +106,34 @@ async def test_another_key_sees_neither_files_nor_results(serve: Serve, tmp_path
             assert shown.status == 200
 
 
+async def test_a_saved_comparison_reads_a_file_that_was_replaced(
+    serve: Serve, tmp_path: Path
+) -> None:
+    async with serve(uploads=tmp_path / "files", api_keys=",".join(KEYS)) as server:
+        a, b = [await put(server, name, LEDGER, key=KEYS[0]) for name in ("a.csv", "b.csv")]
+        own, other = signed(KEYS[0]), signed(KEYS[1])
+        sides = f"upload:{a['id']}", f"upload:{b['id']}"
+        _, old = await compared(server, *sides, headers=own)
+        assert old["equal"]
+        path, named = f"/uploads/{b['id']}", {"name": "june.csv"}
+        for key, status in ((other, 404), (own, 200)):
+            async with server.request(
+                "PUT", path, params=named, data=PLAN, headers={**BINARY, **key}
+            ) as done:
+                assert done.status == status, await done.text()
+        async with server.get(f"/comparisons/{old['cache_key']}", headers=own) as gone:
+            assert gone.status == 404
+        _, new = await compared(server, *sides, headers=own)
+        assert (new["equal"], new["source_b"]) == (False, "june.csv")
+        head = {**BINARY, **own}
+        async with server.request(
+            "PUT", path, params={"name": "x.exe"}, data=b"MZ", headers=head
+        ) as bad:
+            assert bad.status == 422
+        async with server.get(path, headers=own) as kept:
+            assert (await kept.json())["name"] == "june.csv"
+
+
 async def test_a_file_is_refused(serve: Serve, tmp_path: Path) -> None:
     refusals = [
         ("../../x", LEDGER, 422, "slashes"),
