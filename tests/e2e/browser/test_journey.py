@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import requests
-from playwright.sync_api import Page, expect
+from playwright.sync_api import FilePayload, Page, expect
 from tests.e2e.browser.conftest import Visit
 from tests.e2e.browser.test_uploads import COUNT
 from tests.e2e.browser.views import drop, open_tab
@@ -91,10 +91,10 @@ def is_watched(page: Page, left: int) -> None:
     expect(page.get_by_text(f"{left} new · 0 open · 0 known · 0 fixed")).to_be_visible()
     page.get_by_role("button", name="Run again").click()
     expect(page.get_by_text(f"0 new · {left} open · 0 known · 0 fixed")).to_be_visible()
-    newer = {"name": "june.csv", "mimeType": "text/csv", "buffer": english(changed=1).encode()}
+    newer = FilePayload(name="june.csv", mimeType="text/csv", buffer=english(changed=1).encode())
     with page.expect_file_chooser() as chooser:
         page.get_by_role("button", name="Choose the new export.csv").click()
-    chooser.value.set_files([newer])  # type: ignore[list-item]  # a mapping is taken too
+    chooser.value.set_files(newer)
     page.get_by_role("button", name="Run with the new file").click()
     expect(page.get_by_text(f"1 new · {left} open · 0 known · 0 fixed")).to_be_visible()
     [new] = page.locator(".finding", has_text="● new").all()
@@ -117,9 +117,20 @@ def test_a_choice_shows_its_effect_at_once(server: Serving, visit: Visit) -> Non
     expect(match).to_contain_text(f"{ROWS} rows meet.")
     match.get_by_role("button", name="Compare", exact=True).click()
     expect(page.get_by_test_id("verdict")).to_contain_text(f"All {ROWS} rows match")
-    open_tab(page, "Change")
+    page.get_by_role("list", name="Scope").get_by_role("button", name="whole rows").click()
     change = page.get_by_role("region", name="Change and compare again")
+    expect(change.get_by_role("switch", name="Rechnungsnr is a key column")).to_be_focused()
     expect(change).to_contain_text(f"{ROWS} rows meet.")
     change.get_by_role("combobox", name="Betrag is compared").click()
     page.get_by_role("option", name="exactly").click()
     expect(change).to_contain_text(f"{ROWS} rows meet, {left} differ")
+    page.get_by_role("list", name="Scope").get_by_role("button", name="all rows").click()
+    change.get_by_role("button", name="Add a filter").click()
+    page.get_by_role("combobox", name="Values").fill(f"R-{1000 + BLANKS}")
+    page.keyboard.press("Enter")
+    expect(change).to_contain_text("1 row meets, 1 differ")
+    change.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.get_by_test_id("verdict")).to_contain_text("1 row differs")
+    expect(page.get_by_role("list", name="Scope")).to_contain_text(
+        f"Rechnungsnr is R-{1000 + BLANKS}"
+    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
@@ -13,6 +15,29 @@ from skillian.web.match.matcher import Matcher
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
+
+Control = Literal["columns", "filters", "limits"]
+"""What the fields change: what is compared, which rows take part, within which limits."""
+
+# A constant. The fields come when the question is read.
+_SHOW = """
+(async () => {
+  for (let tries = 0; tries < 100; tries++) {
+    const control = document.querySelector('[data-control~="CONTROL"]');
+    if (control?.checkVisibility()) {
+      control.scrollIntoView({ block: "center" });
+      control.querySelector('[tabindex="0"], input, button')?.focus({ preventScroll: true });
+      return;
+    }
+    await new Promise((done) => setTimeout(done, 100));
+  }
+})()
+"""
+
+
+def show_control(control: Control) -> None:
+    """Scroll to the fields that change this, once they are there, and put the focus on them."""
+    _ = ui.run_javascript(_SHOW.replace("CONTROL", control))
 
 
 def change_panel(visit: Visit, cache_key: str, names: tuple[str, str], rows: int) -> None:

@@ -14,6 +14,7 @@ from skillian.web.comparison.statuses import styles_of
 from skillian.web.comparison.verdict import (
     Conclusion,
     Figure,
+    ScopePart,
     Verdict,
     conditions,
     joined,
@@ -30,9 +31,9 @@ def verdict_on(result: ComparisonResult) -> Verdict:
         names=names,
         snapshot=result.proof.snapshot,
         scope=(
-            (f"{of} by {', '.join(result.proof.align_on)}",),
+            ScopePart((f"{of} by {', '.join(result.proof.align_on)}",), "columns"),
             *conditions([each.to_dict() for each in result.proof.filters]),
-            *_limits(result),
+            *(ScopePart(words, "limits") for words in _limits(result)),
         ),
         conclusion=_conclusion(result),
         sentence=_sentence(result, names),

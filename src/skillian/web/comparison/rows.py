@@ -25,6 +25,7 @@ from skillian.web.comparison.tabs import Tabs
 from skillian.web.comparison.verdict import (
     Conclusion,
     Figure,
+    ScopePart,
     Verdict,
     conditions,
     joined,
@@ -47,8 +48,8 @@ _MOST_COLUMNS = 100
 _CLASSES = ("matched", "differing", "only_in_a", "only_in_b", "duplicate")
 
 
-def rows_tabs(result: RowsResult, visit: Visit) -> None:
-    """Show a tab for each way to look at a comparison of whole rows."""
+def rows_tabs(result: RowsResult, visit: Visit) -> Tabs:
+    """A tab for each way to look at a comparison of whole rows."""
     panels: dict[str, Callable[[], object]] = {
         name: partial(panel, result) for name, has_content, panel in PANELS if has_content(result)
     }
@@ -57,7 +58,7 @@ def rows_tabs(result: RowsResult, visit: Visit) -> None:
     rows = result["rows"]["a"] + result["rows"]["b"]
     panels["Change"] = partial(change_panel, visit, result["cache_key"], _names(result), rows)
     panels["SQL"] = partial(_sql, result)
-    Tabs("The result", panels)
+    return Tabs("The result", panels)
 
 
 def _styles(names: tuple[str, str]) -> Mapping[str, tuple[str, StatusStyle]]:
@@ -106,7 +107,11 @@ def verdict_on_rows(result: RowsResult) -> Verdict:
     return Verdict(
         names=names,
         snapshot=result["proof"]["started"],
-        scope=((scope,), *conditions(result["filters"]), _rules(result)),
+        scope=(
+            ScopePart((scope,), "columns"),
+            *conditions(result["filters"]),
+            ScopePart(_rules(result), "columns"),
+        ),
         conclusion=_conclusion(result),
         sentence=_sentence(result),
         figures=(

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal
 
 from nicegui import ui
 
 from skillian.display import printable
 from skillian.reports.words import text as words
+from skillian.web.comparison.change import Control
 from skillian.web.shell import text
 from skillian.web.shell.buttons import Button, DownloadLink
 from skillian.web.shell.elements import Amount, Heading, Time
@@ -52,6 +54,19 @@ class Figure:
 
 
 @dataclass(frozen=True, slots=True)
+class ScopePart:
+    """A part of what was asked.
+
+    Attributes:
+        words: What was asked; texts, and cells such as amounts.
+        control: Where it is changed.
+    """
+
+    words: Sequence[str]
+    control: Control
+
+
+@dataclass(frozen=True, slots=True)
 class Conclusion:
     """The result in a word, with the class whose colour it has."""
 
@@ -67,8 +82,7 @@ class Verdict:
     Attributes:
         names: The names of both sides.
         snapshot: When they were compared, in ISO 8601.
-        scope: What was compared, which rows took part, and within which limits; each in parts, as
-            the sentence.
+        scope: What was compared, which rows took part, and within which limits.
         conclusion: The result in a word.
         sentence: The result in a sentence; its parts are texts, and cells such as amounts.
         figures: The number of each side, and the gap.
@@ -78,7 +92,7 @@ class Verdict:
 
     names: tuple[str, str]
     snapshot: str
-    scope: Sequence[Sequence[str]]
+    scope: Sequence[ScopePart]
     conclusion: Conclusion
     sentence: Sequence[str]
     figures: Sequence[Figure]
@@ -86,13 +100,19 @@ class Verdict:
     cache_key: str
 
     def show(
-        self, level: Literal[1, 2], said: str = "", on_save: Callable[[], object] | None = None
+        self,
+        level: Literal[1, 2],
+        said: str = "",
+        *,
+        on_change: Callable[[Control], object],
+        on_save: Callable[[], object] | None = None,
     ) -> None:
         """Show it.
 
         Args:
             level: The level of its heading.
             said: A text next to it, whose sentences are not repeated.
+            on_change: Called with the control of the part that the reader wants to change.
             on_save: Called when the reader wants to save it; without it, it cannot be saved here.
         """
         findings = [each for each in self.findings if each not in said]
@@ -108,8 +128,11 @@ class Verdict:
                     ui.label("Compared")
                     Time(self.snapshot)
                 for part in self.scope:
-                    with ui.element("li"):
-                        text.sentence(*part)
+                    with (
+                        ui.element("li"),
+                        Button(on_click=partial(on_change, part.control), kind="quiet"),
+                    ):
+                        text.sentence(*part.words)
             with ui.element("div").classes("figures").props("data-testid=figures"):
                 for figure in self.figures:
                     _figure(figure)
@@ -125,13 +148,14 @@ class Verdict:
             text.sentence(*self.sentence)
 
 
-def conditions(filters: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+def conditions(filters: Sequence[Mapping[str, Any]]) -> Iterator[ScopePart]:
     """Filters in words; `all rows` without one."""
-    parts: list[tuple[str, ...]] = []
     for each in filters:
         values = ", ".join(words(value) for value in each["values"])
-        parts.append((f"{each['dimension']} {_OPERATORS[each['operator']]} {values}",))
-    return parts or [("all rows",)]
+        condition = f"{each['dimension']} {_OPERATORS[each['operator']]} {values}"
+        yield ScopePart((condition,), "filters")
+    if not filters:
+        yield ScopePart(("all rows",), "filters")
 
 
 def joined(parts: Sequence[Sequence[str]]) -> list[str]:

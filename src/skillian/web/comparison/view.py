@@ -12,7 +12,7 @@ from skillian.api.problems import ProblemError
 from skillian.api.service import Service
 from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import InvalidInputError, ToolError
-from skillian.web.comparison.change import change_panel
+from skillian.web.comparison.change import Control, change_panel, show_control
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
 from skillian.web.comparison.drill_down import rows_panel
@@ -70,11 +70,17 @@ async def comparison_view(
                 spinner.delete()
         with room:
             if isinstance(result, ComparisonResult):
-                verdict_on(result).show(level, said, on_save)
-                _build(ComparisonContext(service, result), owner)
+                verdict, build = verdict_on(result), partial(_tabs, service, result, owner)
             else:
-                verdict_on_rows(result).show(level, said, on_save)
-                rows_tabs(result, Visit(service, owner, None))
+                verdict = verdict_on_rows(result)
+                build = partial(rows_tabs, result, Visit(service, owner, None))
+
+            def change(control: Control) -> None:
+                tabs.open("Change")
+                show_control(control)
+
+            verdict.show(level, said, on_change=change, on_save=on_save)
+            tabs = build()
 
 
 def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
@@ -94,8 +100,9 @@ async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonR
     return service.data.comparison.remembered(cache_key)
 
 
-def _build(comparison: ComparisonContext, owner: str) -> None:
-    result = comparison.result
+def _tabs(service: Service, result: ComparisonResult, owner: str) -> Tabs:
+    """A tab for each way to look at a comparison of measures."""
+    comparison = ComparisonContext(service, result)
     panels: dict[str, Callable[[], object]] = {}
     if result.summary.classes.groups:
         panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)
@@ -114,6 +121,7 @@ def _build(comparison: ComparisonContext, owner: str) -> None:
     panels["SQL"] = partial(_sql, result)
     tabs = Tabs("The result", panels)
     comparison.follow(on_members=lambda _: tabs.open("Differences"))
+    return tabs
 
 
 def _show_all(

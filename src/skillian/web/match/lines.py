@@ -52,7 +52,7 @@ class MatchLines:
         Heading("How rows and columns are matched", 2)
         self._key_note()
         self.effect = ui.element("div").props("role=status").classes("match-effect")
-        with ui.element("ul").classes("match").props('aria-label="Columns"'):
+        with ui.element("ul").classes("match").props('aria-label="Columns" data-control=columns'):
             for pair in preview.pairs:
                 self._line(pair.a, pair.b, pair)
             for each in preview.not_compared:
@@ -74,7 +74,8 @@ class MatchLines:
         rows = result.rows
         self.effect.clear()
         with self.effect:
-            parts: list[str] = [text.amount(rows.matched + rows.differing), " rows meet"]
+            met = rows.matched + rows.differing
+            parts: list[str] = [text.amount(met), " row meets" if met == 1 else " rows meet"]
             for count, words in (
                 (rows.differing, " differ"),
                 (rows.only_in_a, " only in A"),

@@ -13,6 +13,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.tables.engine import TablePreview
 from skillian.display import printable
 from skillian.errors import ToolError
+from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.comparison.form.job import JobControls
 from skillian.web.match.lines import MatchLines
 from skillian.web.match.matching import Matching
@@ -43,6 +44,7 @@ class Matcher:
         self._lines: MatchLines | None = None
         self._working: asyncio.Task[object] | None = None
         self._room = ui.element("div").classes("stack")
+        self._filters = FilterFields(visit.service, self._try_again)
         self._job = JobControls(visit, "Compare", self._read)
         client: Any = ui.context.client
         client.on_delete(self.leave)
@@ -65,12 +67,13 @@ class Matcher:
         spinner = loading("Reading both sides …")
         try:
             with service.slots.taken():
-                preview, samples = await service.comparisons.preview(self._read(), owner)
+                preview, samples = await service.comparisons.preview(self._tried(), owner)
                 if matching is None:
+                    self._offer_filters(preview)
                     matching = self._matching = Matching(self._question, _by_name(preview))
                     if preview.proposals and not self._question.map:
                         matching.propose(preview.proposals)
-                        preview, samples = await service.comparisons.preview(self._read(), owner)
+                        preview, samples = await service.comparisons.preview(self._tried(), owner)
         except (ToolError, ProblemError) as error:
             self._job.error.set_text(printable(problem_of(error).detail))
             return
@@ -98,14 +101,35 @@ class Matcher:
         service = self._visit.service
         try:
             with service.slots.taken():
-                result = await service.comparisons.tried(self._read(), self._visit.owner)
+                result = await service.comparisons.tried(self._tried(), self._visit.owner)
         except (ToolError, ProblemError) as error:
             lines.show_message(problem_of(error).detail)
         else:
             lines.show_effect(result)
 
-    def _read(self) -> SavedComparison:
-        return self._question if self._matching is None else self._matching.question()
+    def _offer_filters(self, preview: TablePreview) -> None:
+        """Offer filters, first those of the question."""
+        a, b = self._question.a, self._question.b
+        declared = self._visit.service.data.registry.names
+        shared = self._visit.service.data.registry.shared(a, b) if {a, b} <= {*declared} else None
+        columns = (pair.a for pair in preview.pairs)
+        known = (*(shared.dimensions if shared else ()), *columns, *self._question.filters)
+        names = [*dict.fromkeys(known)]
+        self._filters.set_sources(a, b, names)
+        self._filters.fill(self._question.filters)
+
+    def _tried(self) -> SavedComparison:
+        """What is chosen so far."""
+        if self._matching is None:
+            return self._question
+        return self._matching.question(self._filters.read(is_final=False) or {})
+
+    def _read(self) -> SavedComparison | None:
+        """What is chosen; None if a field shows an error."""
+        if self._matching is None:
+            return self._question
+        filters = self._filters.read()
+        return None if filters is None else self._matching.question(filters)
 
 
 def _by_name(preview: TablePreview) -> Iterator[str]:

@@ -131,8 +131,8 @@ class Matching:
             _rule(choice, value)
         self._rules[column] = (choice, value)
 
-    def question(self) -> SavedComparison:
-        """The comparison."""
+    def question(self, filters: Mapping[str, Any]) -> SavedComparison:
+        """The comparison of the rows that meet these filters."""
         ignored = [name for name, (choice, _) in self._rules.items() if choice == IGNORED]
         # Another column without a partner is only in A, which the result says.
         ignored += [
@@ -152,6 +152,7 @@ class Matching:
             "rules": {**self._asked.rules.model_dump(exclude={"columns"}), "columns": rules},
             "key": () if self.multiset else self.key or (),
             "multiset": self.multiset,
+            "filters": filters,
         }
         asked = self._asked.model_dump(exclude_defaults=True, exclude={*fields, "columns"})
         asked |= {} if self._asked.chosen_columns is None else {"columns": self._asked.columns}

@@ -147,7 +147,7 @@ async def test_more_rows_than_are_kept_are_sampled(customers: Service) -> None:
     result["rows"]["differing"] = 2_000_000
 
     async def view() -> None:
-        verdict_on_rows(result).show(1)
+        verdict_on_rows(result).show(1, on_change=print)
         rows_tabs(result, Visit(customers, "", None))
 
     async with viewed(view) as user:
@@ -180,7 +180,7 @@ async def test_names_and_values_are_texts(customers: Service) -> None:
     result["notes"] = [bad] * 5
 
     async def view() -> None:
-        verdict_on_rows(result).show(1)
+        verdict_on_rows(result).show(1, on_change=print)
         rows_tabs(result, Visit(customers, "", None))
 
     async with viewed(view) as user:

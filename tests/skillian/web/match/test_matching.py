@@ -13,7 +13,7 @@ def matched(*by_name: str, **asked: object) -> Matching:
 
 
 def chosen(matching: Matching) -> dict[str, object]:
-    question = matching.question()
+    question = matching.question({})
     assert (question.a, question.b) == ("upload:a", "upload:b")
     return question.model_dump(exclude_defaults=True, exclude={"name", "a", "b"})
 
@@ -78,7 +78,7 @@ def test_a_choice_is_a_rule_of_its_column(choice: str, value: str, rule: dict[st
 def test_percent_is_a_share() -> None:
     matching = matched("x")
     matching.set_rule("x", "relative", "2.5")
-    assert str(matching.question().rules.columns["x"].relative) == "0.025"
+    assert str(matching.question({}).rules.columns["x"].relative) == "0.025"
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_each_choice_of_each_type_is_a_rule_for_it() -> None:
         for choice in choices(family):
             matching = matched("x")
             matching.set_rule("x", choice, values.get(choice, "UTC"))
-            for rule in matching.question().rules.columns.values():
+            for rule in matching.question({}).rules.columns.values():
                 assert rule.within(family) == rule
 
 
@@ -114,13 +114,13 @@ def test_what_was_asked_before_is_kept_and_can_be_changed() -> None:
         },
     }
     matching = matched("id", "x", "y", **asked)
-    assert matching.question() == matched(**asked).question()
+    assert matching.question({}) == matched(**asked).question({})
     assert matching.rule("x") == ("relative", "2.500")
     assert list(choices("number", matching.rule("y")[0]))[:2] == ["", "asked"]
-    kept = matching.question().rules
+    kept = matching.question({}).rules
     assert kept.columns["y"].factor == 100
     assert kept.all.trim
     matching.set_rule("y", "")
     matching.pair("note", "note")
-    assert matching.question().ignore == ()
-    assert set(matching.question().rules.columns) == {"x"}
+    assert matching.question({}).ignore == ()
+    assert set(matching.question({}).rules.columns) == {"x"}

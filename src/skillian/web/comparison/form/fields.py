@@ -28,6 +28,7 @@ class LimitFields:
     def __init__(self) -> None:
         self._fields: dict[tuple[str, str], ui.input] = {}
         with ui.element("fieldset").classes("fields stack") as self.room:
+            self.room.props["data-control"] = "limits"
             with ui.element("legend"):
                 ui.label("Limits of the classes")
             self._configured = ui.element("div").classes("soft small")

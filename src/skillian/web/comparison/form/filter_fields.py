@@ -40,13 +40,15 @@ class FilterFields:
 
     Args:
         service: Knows the values of dimensions.
+        on_change: Called when a condition is changed or removed.
     """
 
-    def __init__(self, service: Service) -> None:
+    def __init__(self, service: Service, on_change: Callable[[], object] | None = None) -> None:
+        self._on_change = on_change
         self._values = _KnownValues(service)
         self._dimensions: Sequence[str] = ()
         self._lines: list[_FilterLine] = []
-        with ui.element("fieldset").classes("fields"):
+        with ui.element("fieldset").classes("fields").props("data-control=filters"):
             with ui.element("legend"):
                 ui.label("Only rows where")
             self._room = ui.element("div").classes("stack")
@@ -74,14 +76,18 @@ class FilterFields:
                     self._add()
                     self._lines[-1].fill(name, operator, value)
 
-    def read(self) -> dict[str, Any] | None:
-        """The filters by dimension; None if a field shows an error."""
+    def read(self, *, is_final: bool = True) -> dict[str, Any] | None:
+        """The filters by dimension; None if a field shows an error.
+
+        Args:
+            is_final: Whether a condition without a value is an error; else it is left out.
+        """
         filters: dict[str, Any] = {}
         is_valid = True
         for line in self._lines:
-            name, value = line.dimension.value, line.read()
+            name, value = line.dimension.value, line.read(is_final=is_final)
             if value is _INVALID:
-                is_valid = False
+                is_valid = is_valid and not is_final
             elif name not in filters:
                 filters[name] = value
             elif isinstance(value, dict) and isinstance(filters[name], dict):
@@ -105,13 +111,18 @@ class FilterFields:
 
     def _add(self) -> None:
         with self._room:
-            self._lines.append(_FilterLine(self._dimensions, self._values, self._remove))
+            line = _FilterLine(self._dimensions, self._values, self._remove)
+        self._lines.append(line)
+        if self._on_change is not None:
+            line.follow(self._on_change)
         self._update()
 
     def _remove(self, line: _FilterLine) -> None:
         self._lines.remove(line)
         line.row.delete()
         self._update()
+        if self._on_change is not None:
+            self._on_change()
 
     def _update(self) -> None:
         if self._dimensions:
@@ -137,7 +148,8 @@ class _KnownValues:
         with suppress(ToolError, ProblemError), self._service.slots.taken():
             for name in self._sources:
                 info = await self._service.data.catalogue.source(name)
-                values = info.dimensions[dimension].values
+                known_dimension = info.dimensions.get(dimension)
+                values = None if known_dimension is None else known_dimension.values
                 if values is None:
                     return []
                 known |= {str(jsonable(value)): value for value in values if value is not None}
@@ -183,8 +195,8 @@ class _FilterLine:
                 self._several.props("use-chips")
                 self._low, self._high = ui.input("Value"), ui.input("to")
                 self._offered = ui.element("datalist")
-            for field in self._fields:
-                field.props("dense outlined")
+            for value in (self._low, self._high):
+                value.props("debounce=300")
             IconButton("close", "Remove this filter", partial(remove, self))
         self._offered.props["id"] = f"known-{self._offered.id}"
         for value in (self._low, self._high):
@@ -207,8 +219,13 @@ class _FilterLine:
             for field, each in zip((self._low, self._high), values, strict=False):
                 field.value = each
 
-    def read(self) -> object:
-        """The filter; `_INVALID` if a field shows an error."""
+    def follow(self, on_change: Callable[[], object]) -> None:
+        """Call a function when the condition is changed."""
+        for field in self._fields:
+            field.on_value_change(lambda _: on_change())
+
+    def read(self, *, is_final: bool = True) -> object:
+        """The filter; `_INVALID` if it has no value, which a field shows if it is final."""
         operator = self.operator.value
         self.show(None)
         if operator in _WITHOUT_VALUE:
@@ -224,7 +241,8 @@ class _FilterLine:
                 return {operator: low}
             if low and high:
                 return {"between": [low, high]}
-        self.show(_MISSING)
+        if is_final:
+            self.show(_MISSING)
         return _INVALID
 
     def show(self, error: str | None) -> None:

@@ -42,7 +42,7 @@ class CompareFields:
         names = list(visit.service.data.registry.names)
         with ui.element("form").classes("compare-form stack") as form:
             form.props["aria-label"] = "Compare two sources"
-            with ui.element("div").classes("form-grid"):
+            with ui.element("div").classes("form-grid").props("data-control=columns"):
                 self._a = select("Source A, the baseline", names, names[0])
                 self._b = select("Source B", names, names[1]).without_auto_validation()
                 self._measures = select("Measures", [], [], multiple=True)
