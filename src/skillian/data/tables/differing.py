@@ -34,6 +34,7 @@ ROW_CLASSES: dict[RowClass, str] = {
 }
 """The classes of rows that differ, in words, in their order."""
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
+_SIDES = {"only_in_a": 0, "only_in_b": 1}
 _TYPES = {
     "integer": "BIGINT",
     "float": "DOUBLE",
@@ -57,13 +58,17 @@ class DifferingCell:
 
 @dataclass(frozen=True, slots=True)
 class DifferingRow:
-    """A row that differs, or one that only one side has."""
+    """A row that differs, or one that only one side has.
+
+    `own` has the cells of a row of one side in the columns that only this side has.
+    """
 
     key: Mapping[str, object]
     status: RowClass
     rows_a: int
     rows_b: int
     cells: Mapping[str, DifferingCell]
+    own: Mapping[str, object]
 
     @property
     def differing(self) -> tuple[str, ...]:
@@ -88,6 +93,7 @@ class DifferingRow:
                 name: {"a": jsonable(cell.a), "b": jsonable(cell.b), "differs": cell.differs}
                 for name, cell in self.cells.items()
             },
+            "own": {name: jsonable(value) for name, value in self.own.items()},
         }
 
 
@@ -275,7 +281,13 @@ class DifferingRows:
             for number, each in enumerate(self._values)
         }
         key = {name: _shown(row[f"key_{number}"]) for number, (name, _) in enumerate(self._keys)}
-        return DifferingRow(key, row["status"], int(row["rows_a"]), int(row["rows_b"]), cells)
+        side = _SIDES.get(row["status"])
+        own = {
+            column.name: _shown(row[f"x_{number}"])
+            for number, column in enumerate(self._lone.columns)
+            if column.side == side
+        }
+        return DifferingRow(key, row["status"], int(row["rows_a"]), int(row["rows_b"]), cells, own)
 
     async def _misfits(self) -> frozenset[str]:
         """The columns of the staged table with a value that is not of their type."""

@@ -15,7 +15,12 @@ from skillian.data.tables.columns import ColumnCoverage
 from skillian.data.tables.results import percent
 from skillian.display import printable
 from skillian.web.comparison.change import change_panel
-from skillian.web.comparison.grid.columns import key_column, status_column, value_columns
+from skillian.web.comparison.grid.columns import (
+    key_column,
+    own_column,
+    status_column,
+    value_columns,
+)
 from skillian.web.comparison.grid.grid import Grid, GridContent
 from skillian.web.comparison.schema import schema_panel, show_table
 from skillian.web.comparison.sql import sql_panel
@@ -282,6 +287,13 @@ def _all_differences(result: RowsResult) -> None:
         value_columns(index, column["a"], names, is_amount=column["a"] in amounts)
         for index, column in enumerate(values)
     ]
+    own = [
+        (column["column"], side)
+        for side, name in zip(names, ("only_in_a", "only_in_b"), strict=True)
+        for column in result["schema"][name]
+        if keys and counts.get(name)
+    ][:_MOST_COLUMNS]
+    columns += [own_column(index, *each) for index, each in enumerate(own)]
     content = GridContent(
         cache_key=result["cache_key"],
         keys=parts,
@@ -292,6 +304,7 @@ def _all_differences(result: RowsResult) -> None:
         total=None,
         unit="rows",
         label="Rows that differ",
+        own=[name for name, _ in own],
         equal=[index for index, column in enumerate(values) if not column["mismatches"]],
     )
     bar_room, tools = ui.element("div").classes("stack"), ui.element("div").classes("line")

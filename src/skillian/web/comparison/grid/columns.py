@@ -167,5 +167,23 @@ def value_columns(
     return {"headerName": printable(name), "marryChildren": True, "children": children}
 
 
+def own_column(index: int, name: str, side: str) -> dict[str, Any]:
+    """A column that only one side has; its cells are those of the rows of this side alone."""
+    return {
+        "headerName": printable(side),
+        "marryChildren": True,
+        "children": [
+            {
+                "headerName": printable(name),
+                "field": f"o{index}",
+                ":valueFormatter": f"p => p.value === undefined ? '' : ({_PRINTABLE})(p.value)",
+                "sortable": False,
+                "flex": 1,
+                "minWidth": 120,
+            }
+        ],
+    }
+
+
 def _filter_options(tests: Sequence[str]) -> dict[str, Any]:
     return {"filterOptions": list(tests), "maxNumConditions": 1, "buttons": ["apply", "reset"]}

@@ -1,5 +1,5 @@
 // The data source of the grid: pages of groups or rows, which the service sorts and filters.
-({ grid, url, keys, values }) => {
+({ grid, url, keys, values, own }) => {
   const number = {
     equals: (f) => f.filter,
     notEqual: (f) => ({ ne: f.filter }),
@@ -30,6 +30,7 @@
       cells[`p${index}`] = each.percentage_diff;
       cells[`s${index}`] = each.status ?? (each.differs ? "major_diff" : "match");
     });
+    own.forEach((name, index) => (cells[`o${index}`] = found.own?.[name]));
     return cells;
   };
   // Which rows, and in which order: the same for the grid and for a file.

@@ -82,6 +82,7 @@ class GridContent:
         total: How many there are in all; None if that is not known.
         unit: What they are called, such as `groups`.
         label: The name of the grid for those who cannot see it.
+        own: The columns that only one side has, of whose rows they are shown.
         equal: The indexes of values that are equal in all rows.
         open: Called with the key of a row on which Enter is pressed, or that is clicked.
     """
@@ -95,6 +96,7 @@ class GridContent:
     total: int | None
     unit: str
     label: str
+    own: Sequence[str] = ()
     equal: Sequence[int] = ()
     open: Callable[[Mapping[str, object]], Awaitable[None]] | None = None
 
@@ -212,6 +214,7 @@ def _datasource(grid: int, content: GridContent) -> str:
         "url": f"/comparisons/{content.cache_key}/rows",
         "keys": list(content.keys),
         "values": list(content.values),
+        "own": list(content.own),
     }
     return f"({_script()})({json.dumps(parameters)})"
 

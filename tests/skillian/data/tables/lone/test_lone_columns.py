@@ -14,12 +14,13 @@ from tests.support.asking import rows_asked
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 
 from skillian.data.comparison.cache import Memory
+from skillian.data.comparison.page import Page
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.across import segments
-from skillian.data.tables.differing import DifferingRows
+from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.results import TableResult
 
@@ -37,13 +38,24 @@ FILL = (
 )
 
 
-async def compared(a: str, b: str, **question: Any) -> tuple[TableResult, Rows]:
-    """The result, and all rows that differ."""
+async def compared(
+    a: str, b: str, *, own: list[set[str]] | None = None, **question: Any
+) -> tuple[TableResult, Rows]:
+    """The result, and all rows that differ.
+
+    Args:
+        a: One side.
+        b: The other side.
+        own: Gets the names of the columns that only the side of each row of a page has.
+        **question: How they are compared.
+    """
     rows: Rows = []
 
     async def keep(found: DifferingRows) -> None:
         async for batch in found.batches():
             rows.extend(python_rows(batch))
+        if own is not None:
+            own.extend([{*row.own} for row in await found.page(Page(tuple(ROW_CLASSES)))])
 
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
@@ -145,7 +157,9 @@ async def test_rows_of_one_side_have_all_their_columns(
     tmp_path: Path,
     place: Callable[[pytest.FixtureRequest, Path], tuple[str, str]],
 ) -> None:
-    result, rows = await compared(*place(request, tmp_path), key=("id",))
+    own = list[set[str]]()
+    result, rows = await compared(*place(request, tmp_path), own=own, key=("id",))
+    assert own == [set(), {"town", "paid", "ratio"}, {"town", "paid", "ratio"}, {"born"}]
     assert result.rows.matched == (3001 if place is across else 1)
     assert any("checksums" in note for note in result.notes) == (place is across)
     names = ("class", "id", "town a", "paid a", "ratio a", "born b")
