@@ -41,6 +41,20 @@ class NoteRequest(Body):
     due: date | None = None
 
 
+class AcceptRequest(Body):
+    """What is known about all findings, until a day."""
+
+    note: Annotated[str, Field(min_length=1, max_length=2000)]
+    due: date | None = None
+
+
+class Accepted(BaseModel):
+    """How many findings are known from now on; the others are not tracked one by one."""
+
+    accepted: int
+    untracked: int
+
+
 class SavedInfo(BaseModel):
     """A saved comparison; `cache_key` is that of its last result."""
 
@@ -93,6 +107,15 @@ async def share(
 ) -> None:
     """Let every key of this server open it by its id, or only its owner."""
     await service.saved.share(owner, saved_id, is_shared=body.shared)
+
+
+@router.put("/{saved_id}/findings", response_model=Accepted)
+async def accept(
+    saved_id: SavedId, body: AcceptRequest, service: TheService, owner: TheOwner
+) -> dict[str, int]:
+    """Mark all findings of the last run as known until a day."""
+    accepted, untracked = await service.saved.accept(owner, saved_id, body.note, body.due)
+    return {"accepted": accepted, "untracked": untracked}
 
 
 @router.put("/{saved_id}/findings/{finding_id}")

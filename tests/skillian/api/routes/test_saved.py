@@ -182,6 +182,7 @@ async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Pat
             ("POST", "/runs", None),
             ("PUT", "/shared", {"shared": True}),
             ("PUT", "/findings/0", note),
+            ("PUT", "/findings", note),
             ("DELETE", "", None),
         ):
             refused = await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
@@ -193,8 +194,16 @@ async def test_another_key_opens_only_what_is_shared(serve: Serve, tmp_path: Pat
             runs = (await sent(server, "GET", "/runs", 200, key=key))["runs"]
             assert sorted(each["is_own"] for each in runs) == owns
             assert {each["saved_id"] for each in runs} == {one}
-        for method, path, body in (("PUT", "/findings/0", note), ("DELETE", "", None)):
+        for method, path, body in (
+            ("PUT", "/findings/0", note),
+            ("PUT", "/findings", note),
+            ("DELETE", "", None),
+        ):
             await sent(server, method, f"/saved/{one}{path}", 404, body, theirs)
+        done = await sent(server, "PUT", f"/saved/{one}/findings", 200, note, mine)
+        assert done == {"accepted": 1, "untracked": 0}
+        [finding] = (await sent(server, "GET", f"/saved/{one}", 200, key=mine))["findings"]
+        assert (finding["state"], finding["note"]) == ("known", "known")
         await sent(server, "PUT", f"/saved/{one}/shared", 204, {"shared": False}, mine)
         await sent(server, "GET", f"/saved/{one}", 404, key=theirs)
 
