@@ -84,8 +84,8 @@ class OfflinePlanner:
                 return _call(further.tool, further.arguments)
             if further is not None:
                 answer = word_result(call.name, result, turn[-1].text)
-                return _say(f"{answer}\nNot shown: {further.reason}", "stop")
-        answer = word_result(call.name, result, turn[-1].text)
+                return _say(f"{answer}\n\nNot shown: {further.reason}", "stop")
+        answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
