@@ -97,7 +97,7 @@ def query_scope(
         *([", ".join(measures)] if measures else []),
         *_rows_covered(result.filters, tuple(info.dimensions)),
         *([f"by {', '.join(dimensions)}"] if dimensions else ["in total"]),
-        *([f"the first {result.row_count} rows"] if result.truncated else []),
+        *([f"the first {result.row_count:,} rows"] if result.truncated else []),
         f"as of {snapshot}",
     ]
 
