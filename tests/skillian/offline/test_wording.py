@@ -85,8 +85,10 @@ def test_a_comparison_is_its_verdict_and_at_most_five_findings() -> None:
     assert verdict == "1,190 of 1,200 groups match (99.1 %)."
     assert findings == [
         "- amount in total: -1,200.50 EUR in fi, 1,000.00 EUR in bpc, difference +2,200.50 EUR",
-        "- company 1001, period 4: 1,234,567.80 EUR in fi, 0.00 EUR in bpc,"
-        " difference -1,234,567.80 EUR",
+        (
+            "- company 1001, period 4: 1,234,567.80 EUR in fi, 0.00 EUR in bpc,"
+            " difference -1,234,567.80 EUR"
+        ),
         "- company 1001, period 5: 500.00 EUR, only in fi",
         "- company 1001, period 6: no value in fi, 12.00 EUR in bpc, difference +12.00 EUR",
         "- A cause.",

@@ -119,12 +119,12 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
 
 def show_sides(data: Mapping[str, Any]) -> None:
     """Show the rows of both sides that `drill_down` found."""
-    for side in (data["a"], data["b"]):
-        title = f"Rows of {side['source']}"
-        with scroll_region(title).classes("rows-region"):
-            text.table(side["columns"], side["rows"], title)
-        if side["truncated"]:
-            ui.label("There are more.").classes("soft small")
+    with ui.element("div").classes("stack sides"):
+        for side in (data["a"], data["b"]):
+            title = f"Rows of {side['source']}"
+            more = ", the first ones" if side["truncated"] else ""
+            with scroll_region(title).classes("rows-region"):
+                text.table(side["columns"], side["rows"], title + more)
 
 
 def _differing_cells(samples: Any) -> Iterator[list[Any]]:

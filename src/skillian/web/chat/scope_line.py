@@ -77,7 +77,7 @@ class ScopeLine:
         with ui.button(on_click=partial(self._open, part)).props("flat dense no-caps") as chip:
             ui.label(f"{_TITLES[part]}: ").classes("visually-hidden")
             _words_of(part, words)
-            ui.label(". Change").classes("visually-hidden")
+            ui.label("(change)").classes("visually-hidden")
         chip.classes("small chip").mark(f"scope-{part}-{index}")
 
     def _open(self, part: Part) -> None:
