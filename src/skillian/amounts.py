@@ -7,7 +7,7 @@ def grouped(value: object) -> str:
     """A number with all of its digits and with commas between thousands.
 
     Args:
-        value: A number, or its text; a text that is no number stays as it is.
+        value: A number, or its text; another text stays as it is.
     """
     try:
         return format(Decimal(str(value)), ",f")

@@ -243,8 +243,7 @@ def show_rows(
     """
     table = _table(())
     for name in columns:
-        justify = "right" if name in measures else "left"
-        table.add_column(_cell(name), no_wrap=True, justify=justify)
+        table.add_column(_cell(name), no_wrap=True, justify="right" if name in measures else "left")
     for row in rows:
         pairs = zip(columns, row, strict=True)
         table.add_row(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, cast
 
@@ -33,7 +33,7 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
     """
     if result.get("error"):
         return _failure(result)
-    wording = {
+    wording: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
         "compare_sources": _comparison,
         "explain_difference": _explanation,
         "query_source": _rows,

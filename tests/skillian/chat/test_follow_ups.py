@@ -11,8 +11,8 @@ from tests.support.customers import write_customers
 
 from skillian.chat.agent import AgentResponse
 from skillian.chat.direct import direct_message
-from skillian.chat.follow_ups import MOST, PastCall, follow_ups
 from skillian.chat.opening import open_agent, read_vocabulary
+from skillian.chat.questions import MOST, PastCall, follow_ups
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from nicegui import ui
 
 from skillian.api.service import Service
 from skillian.chat.answer_check import amounts_of
 from skillian.chat.direct import direct_call
-from skillian.chat.follow_ups import FollowUp, PastCall, follow_ups
+from skillian.chat.questions import FollowUp, PastCall, follow_ups
 from skillian.chat.scope import scope_of
 from skillian.data.for_models import hidden_among
 from skillian.display import DIFFERS, VERIFIED, printable
@@ -208,11 +208,11 @@ class TurnView:
         if data["tool"] == "run_python" and results.error_of(data["result"]) is None:
             with self._steps:
                 results.show_plots(self._service, data["result"])
-        result = data["result"]
+        result: Any = data["result"]
         self._results.append(result)
-        if isinstance(result, dict) and results.error_of(result) is None:
+        if _is_map(result) and results.error_of(result) is None:
             arguments = dict(self._calls[data["id"]]["args"])
-            self._past.append(PastCall(data["tool"], arguments, cast("dict[str, Any]", result)))
+            self._past.append(PastCall(data["tool"], arguments, result))
         key = results.comparison_key(data["tool"], result)
         if key is not None:
             self._compared = key, result
@@ -287,6 +287,10 @@ class TurnView:
                 self._comparison = ComparisonCard(
                     self._service, key, result, self._said, self._owner
                 )
+
+
+def _is_map(value: object) -> bool:
+    return isinstance(value, dict)
 
 
 def _is_list_of(content: str, call: PastCall) -> bool:

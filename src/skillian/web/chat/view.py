@@ -11,8 +11,8 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.direct import direct_call
-from skillian.chat.examples import example_questions
 from skillian.chat.opening import read_vocabulary
+from skillian.chat.questions import example_questions
 from skillian.chat.turns import follow
 from skillian.errors import SkillianError
 from skillian.offline.planner import NAME as OFFLINE_PLANNER

@@ -10,8 +10,8 @@ from nicegui.testing import User
 from tests.skillian.web.views import compared, sees, viewed, written
 
 from skillian.api.service import Service
-from skillian.chat.follow_ups import FollowUp
 from skillian.chat.opening import read_vocabulary
+from skillian.chat.questions import FollowUp
 from skillian.display import DIFFERS, VERIFIED
 from skillian.offline.calls import PlannedCall
 from skillian.offline.wording import word_result

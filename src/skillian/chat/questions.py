@@ -1,17 +1,19 @@
-"""Follow-ups: questions about what the result of a turn can also show.
+"""Questions that are offered: examples at the beginning, and follow-ups of a result.
 
-Each is offered only if the planner without a model reads it as exactly the call that is promised.
+A follow-up is offered only if the planner without a model reads it as exactly the call that it
+promises.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any, cast
 
 from skillian.chat.scope import part_of
+from skillian.data.query.catalogue import SourceInfo
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, with_result
 from skillian.offline.planner import OfflinePlanner
@@ -19,7 +21,7 @@ from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
 MOST = 4
-"""The maximum number of follow-ups of a turn."""
+"""The maximum number of questions that are offered at once."""
 _WHY = "explain_difference"
 _BEHIND = "drill_down"
 
@@ -113,8 +115,9 @@ def _only(last: PastCall, key: Mapping[str, Any], others: Sequence[str]) -> Iter
     if not free or (len(free) == 1 and not others):
         return
     member = f"{free[0]} {key[free[0]]}"
-    filters = {**(last.arguments.get("filters") or {}), free[0]: str(key[free[0]])}
-    changed = {**last.arguments, "filters": filters}
+    before: Mapping[str, Any] = last.arguments.get("filters") or {}
+    filters: dict[str, Any] = {**before, free[0]: str(key[free[0]])}
+    changed: dict[str, Any] = {**last.arguments, "filters": filters}
     if len(free) > 1:
         yield FollowUp(f"Only {member}", f"Only for {member}", PlannedCall(COMPARE, changed))
         return
@@ -194,3 +197,38 @@ def _in_words(filters: Mapping[str, Any]) -> str | None:
             return None
         words += f" for {name} {' and '.join(map(str, values))}"
     return words
+
+
+def example_questions(sources: Sequence[SourceInfo]) -> tuple[str, ...]:
+    """A few questions; the first compare the first two sources that can be compared."""
+    return tuple(_questions(sources))[:MOST]
+
+
+def _questions(sources: Sequence[SourceInfo]) -> Iterator[str]:
+    yield from next((_compared(a, b) for a, b in combinations(sources, 2) if _shared(a, b)), ())
+    yield "Which sources are there?"
+    for source in sources:
+        if source.measures and source.dimensions:
+            measure, dimension = next(iter(source.measures)), next(iter(source.dimensions))
+            yield f"Show {measure} in {source.name} by {dimension}"
+
+
+def _compared(a: SourceInfo, b: SourceInfo) -> Iterable[str]:
+    measure = next(iter(_both(a.measures, b.measures)))
+    dimensions = list(_both(a.dimensions, b.dimensions))
+    pair = f"{measure} between {a.name} and {b.name}"
+    for name in dimensions:
+        value = next((one for one in a.dimensions[name].values or () if one is not None), None)
+        if value is not None:
+            yield f"Compare {pair} for {name} {value}"
+            break
+    yield f"Compare {pair} by {dimensions[0]}"
+
+
+def _shared(a: SourceInfo, b: SourceInfo) -> bool:
+    return bool(_both(a.measures, b.measures)) and bool(_both(a.dimensions, b.dimensions))
+
+
+def _both(first: Iterable[str], second: Iterable[str]) -> dict[str, None]:
+    shared = set(second)
+    return {name: None for name in first if name in shared}
