@@ -33,7 +33,7 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
     """
     if result.get("error"):
         return _failure(result)
-    wording: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+    wordings: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
         "compare_sources": _comparison,
         "explain_difference": _explanation,
         "query_source": _rows,
@@ -42,12 +42,12 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
         "drill_down": partial(_behind, most=min(asked or _SHOWN, MOST_LISTED)),
         "get_comparison_rows": _groups,
         "search_knowledge": _passages,
-    }.get(tool)
+    }
     if not result:
         # A result that was too long for the conversation is cut, and is not JSON any more.
         cut = raw.startswith("{") and raw != "{}"
         return "The result is too long to put in words; ask for less at once." if cut else raw
-    return (wording or word_plainly)(result)
+    return wordings.get(tool, word_plainly)(result)
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
