@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.segment import Segments
 from rich.table import Table
 from rich.text import Text
+
+from skillian.amounts import grouped
 
 _STATUS = {
     "match": "[green]match[/]",
@@ -55,7 +57,7 @@ def show_result(console: Console, tool: str, result: Mapping[str, Any]) -> None:
     elif tool == "compare_sources" and "top_differences" in result:
         show_differences(console, result)
     elif tool == "query_source":
-        show_rows(console, result["columns"], result["rows"])
+        show_rows(console, result["columns"], result["rows"], result.get("measures", ()))
     elif tool == "drill_down":
         for side in (result["a"], result["b"]):
             console.print(f"\n{printable(side['source'])}", style="bold", markup=False)
@@ -113,7 +115,7 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
             *(_cell(entry["key"][key]) for key in keys),
             *([_cell(entry["measure"])] if several else []),
             _STATUS[entry["status"]],
-            *(_cell(entry[name]) for name in ("a", "b", "gap", "percentage_diff")),
+            *(_amount(entry[name]) for name in ("a", "b", "gap", "percentage_diff")),
             f"{entry['rows_a']}:{entry['rows_b']}",
         )
     _print_whole(console, table)
@@ -225,11 +227,28 @@ def _print_match(console: Console, uneven: int, schema: int) -> None:
     )
 
 
-def show_rows(console: Console, columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Show rows of a source."""
-    table = _table(columns)
+def show_rows(
+    console: Console,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    measures: Collection[str] = (),
+) -> None:
+    """Show rows of a source.
+
+    Args:
+        console: Where they are shown.
+        columns: The names of the columns.
+        rows: The rows.
+        measures: The columns that hold amounts.
+    """
+    table = _table(())
+    for name in columns:
+        table.add_column(_cell(name), no_wrap=True, justify="right" if name in measures else "left")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row))
+        pairs = zip(columns, row, strict=True)
+        table.add_row(
+            *(_amount(value) if name in measures else _cell(value) for name, value in pairs)
+        )
     _print_whole(console, table)
 
 
@@ -245,6 +264,10 @@ def _print_whole(console: Console, table: Table) -> None:
     unbounded = console.options.update(max_width=_UNBOUNDED)
     wide = unbounded.update(width=console.measure(table, options=unbounded).maximum)
     console.print(Segments(console.render(table, wide)), soft_wrap=True, end="")
+
+
+def _amount(value: object) -> Text:
+    return _cell(None if value is None else grouped(value))
 
 
 def _cell(value: object) -> Text:

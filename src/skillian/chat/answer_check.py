@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
 from typing import Any, cast
@@ -30,6 +30,12 @@ _PARTS = re.compile(r"\d+(?:\.\d+)?")
 # Members that a person does not read as data.
 _SKIPPED = frozenset({"sql", "proof", "cache_key", "scope"})
 _NAME = re.compile(r"[A-Za-z_]\w*")
+# Below these, a result has values of keys and texts, not only numbers.
+_OF_VALUES = re.compile(
+    r"\.(?:answer|cells|code_error|columns|description|filters|findings|interpretation|key|member"
+    r"|message|output|parameters|text|value|values)\b"
+)
+_CELL = re.compile(r"\.rows\[\d+\]\[(\d+)\]$")
 _MOST_DIGITS = 60
 _EXACT = Context(prec=2 * _MOST_DIGITS)
 
@@ -83,6 +89,30 @@ def check_answer(text: str, results: Sequence[Any], question: str = "") -> Check
         references += places
         unverified += [] if places or number in unverified else [number]
     return Checked(tuple(references), tuple(unverified))
+
+
+def amounts_of(references: Iterable[Mapping[str, Any]], results: Sequence[Any]) -> frozenset[str]:
+    """The numbers of an answer that are amounts or counts, and no values of keys, without signs.
+
+    Args:
+        references: The references of the answer, as JSON.
+        results: The tool results of its turn.
+    """
+    amounts = {
+        str(each["number"]).lstrip("+-\u2212")
+        for each in references
+        if 0 <= each["call"] < len(results) and _is_amount(each["path"], results[each["call"]])
+    }
+    return frozenset(amounts)
+
+
+def _is_amount(path: str, result: Any) -> bool:
+    cell = _CELL.search(path)
+    if cell is None:
+        return not _OF_VALUES.search(path)
+    fields = cast("Mapping[str, Any]", result if isinstance(result, Mapping) else {})
+    columns, index = fields.get("columns", ()), int(cell[1])
+    return index < len(columns) and columns[index] in fields.get("measures", ())
 
 
 def _numbers(text: str) -> list[str]:

@@ -15,7 +15,7 @@ from skillian.data.comparison.explain.explanation import (
     MeasureExplanation,
     share,
 )
-from skillian.data.comparison.interpretation import interpret
+from skillian.data.comparison.interpretation import findings, interpret
 from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import ComparisonRows, PageRow
 from skillian.data.declare.sources import SourceRegistry
@@ -25,6 +25,7 @@ from skillian.data.query.filters import Condition
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.differing import DifferingRow
 from skillian.data.tables.results import Samples, TableResult
+from skillian.data.tables.sentences import findings as findings_in_rows
 from skillian.data.tables.sentences import in_words
 from skillian.data.tables.why.results import Why, unexplained
 from skillian.errors import InvalidInputError, UnavailableError
@@ -42,6 +43,7 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     """
     omitted = {"proof", "schema"}
     brief = {name: value for name, value in result.to_dict().items() if name not in omitted}
+    brief["findings"] = list(result.findings)
     if result.schema is not None and result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
@@ -95,7 +97,7 @@ def query_scope(
         *([", ".join(measures)] if measures else []),
         *_rows_covered(result.filters, tuple(info.dimensions)),
         *([f"by {', '.join(dimensions)}"] if dimensions else ["in total"]),
-        *([f"the first {result.row_count} rows"] if result.truncated else []),
+        *([f"the first {result.row_count:,} rows"] if result.truncated else []),
         f"as of {snapshot}",
     ]
 
@@ -128,6 +130,7 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
         **{name: whole[name] for name in ("not_compared", "proposals")},
         "samples": _cut(whole["samples"]),
         "interpretation": [brief_value(sentence) for sentence in result.sentences],
+        "findings": [brief_value(sentence) for sentence in findings_in_rows(result)],
         "cache_key": result.cache_key,
     }
 
@@ -261,13 +264,8 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         )
         for measure in summary.measures
     )
-    sentences = interpret(
-        result.source_a,
-        result.source_b,
-        replace(summary, measures=bare),
-        (),
-        result.proof.thresholds,
-    )
+    question = result.source_a, result.source_b, replace(summary, measures=bare), ()
+    sentences = interpret(*question, result.proof.thresholds)
     measures = {
         measure.name: {k: v for k, v in measure.to_dict().items() if k not in _AMOUNTS}
         for measure in summary.measures
@@ -278,6 +276,7 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
         "summary": {**summary.to_dict(), "measures": measures},
         "top_differences": [],
         "interpretation": list(sentences),
+        "findings": list(findings(*question)),
         "cache_key": result.cache_key,
     }
 
@@ -300,6 +299,7 @@ def rows_counts(result: TableResult) -> dict[str, object]:
             if column.mismatches
         ],
         "interpretation": list(in_words(bare)),
+        "findings": list(findings_in_rows(bare)),
         "cache_key": result.cache_key,
     }
 

@@ -54,11 +54,11 @@ def read_earlier(messages: Sequence[Message]) -> Earlier:
             result = as_object(message.text)
             if message.text.lstrip().startswith("{") and not result.get("error"):
                 results.append((call, message.text, result))
-                if _with_result(Earlier(), *results[-1]).comparison is not None:
+                if with_result(Earlier(), *results[-1]).comparison is not None:
                     break
     earlier = Earlier()
     for each in reversed(results):
-        earlier = _with_result(earlier, *each)
+        earlier = with_result(earlier, *each)
     return earlier
 
 
@@ -71,7 +71,8 @@ def as_object(text: str) -> dict[str, Any]:
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
-def _with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[str, Any]) -> Earlier:
+def with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[str, Any]) -> Earlier:
+    """A conversation with one more call; `text` is what its result is read from if it was cut."""
     if call.name == COMPARE and {"source_a", "source_b"} <= set(call.arguments):
         key = _CACHE_KEY.findall(text)
         if not key:

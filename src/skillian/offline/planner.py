@@ -52,8 +52,7 @@ class OfflinePlanner:
         if turn[-1].role == "tool":
             return self._after(messages[:start], turn)
         earlier = read_earlier(messages[:start])
-        reading = read(turn[0].text, self._vocabulary, earlier.sources)
-        planned = self._plan(turn[0].text, reading, earlier)
+        planned = self.plan(turn[0].text, earlier)
         if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
         return _say(word_help(self._vocabulary, planned.reason), NOT_UNDERSTOOD)
@@ -67,8 +66,12 @@ class OfflinePlanner:
             yield ModelDelta(response.content)
         yield response
 
-    def _plan(self, question: str, reading: Reading, earlier: Earlier) -> Plan:
-        """The plan; a tool's phrase has precedence unless the question names a source."""
+    def plan(self, question: str, earlier: Earlier) -> Plan:
+        """The call that answers a question after a conversation, or why there is none.
+
+        A tool's phrase has precedence unless the question names a source.
+        """
+        reading = read(question, self._vocabulary, earlier.sources)
         planned = plan(reading, earlier, self._vocabulary)
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned
@@ -84,8 +87,8 @@ class OfflinePlanner:
                 return _call(further.tool, further.arguments)
             if further is not None:
                 answer = word_result(call.name, result, turn[-1].text)
-                return _say(f"{answer}\nNot shown: {further.reason}", "stop")
-        answer = word_result(call.name, result, turn[-1].text)
+                return _say(f"{answer}\n\nNot shown: {further.reason}", "stop")
+        answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:

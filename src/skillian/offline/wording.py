@@ -3,37 +3,51 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, cast
 
+from skillian.amounts import grouped
 from skillian.offline.vocabulary import Vocabulary
 
+MOST_FINDINGS = 5
+"""The maximum number of findings in the answer of a comparison; the result has the others."""
+MOST_LISTED = 20
+"""The maximum number of rows or groups in an answer; the result has the others."""
 _SHOWN = 5
+_TOTALS = 2
 _PASSAGES = 2
 # An underscore within a word, as in a name, formats nothing.
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~#]|&\S|://|\b_|_\b|^\s|\s$")
 _LOST = "I did not understand the question."
 
 
-def word_result(tool: str, result: Mapping[str, Any], raw: str) -> str:
-    """The answer for a tool's result; `raw` is its text, for results of unknown form."""
+def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | None = None) -> str:
+    """The answer for a tool's result.
+
+    Args:
+        tool: The tool.
+        result: Its result.
+        raw: The text of the result, for results of unknown form.
+        asked: How many rows were asked for; None if the question does not say.
+    """
     if result.get("error"):
         return _failure(result)
-    wording = {
-        "compare_sources": _sentences,
-        "explain_difference": _sentences,
+    wordings: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
+        "compare_sources": _comparison,
+        "explain_difference": _explanation,
         "query_source": _rows,
         "list_sources": _sources,
         "describe_source": _source,
-        "drill_down": _behind,
+        "drill_down": partial(_behind, most=min(asked or _SHOWN, MOST_LISTED)),
         "get_comparison_rows": _groups,
         "search_knowledge": _passages,
-    }.get(tool)
+    }
     if not result:
         # A result that was too long for the conversation is cut, and is not JSON any more.
         cut = raw.startswith("{") and raw != "{}"
         return "The result is too long to put in words; ask for less at once." if cut else raw
-    return (wording or word_plainly)(result)
+    return wordings.get(tool, word_plainly)(result)
 
 
 def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
@@ -70,27 +84,96 @@ def _failure(result: Mapping[str, Any]) -> str:
     return f"That did not work: {result.get('message', 'no reason was given')}.{hint}"
 
 
-def _sentences(result: Mapping[str, Any]) -> str:
+def _comparison(result: Mapping[str, Any]) -> str:
+    """The verdict, then a list of findings: totals, the largest differences, and causes."""
+    verdict = str(next(iter(result["interpretation"]), ""))
+    causes = [str(each) for each in result.get("findings", ())]
+    causes += [f"Schema: {each}." for each in result.get("schema", ())]
+    totals = list(_totals(result))[:_TOTALS]
+    most = MOST_FINDINGS - len(totals)
+    differences = list(_differences(result))[: most - min(len(causes), 1)]
+    return _with_list(verdict, [*totals, *differences, *causes[: most - len(differences)]])
+
+
+def _totals(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the totals of each measure, unless the only group has them."""
+    summary = result.get("summary", {})
+    if summary.get("groups", 0) <= 1:
+        return
+    for name, measure in summary["measures"].items():
+        a, b = measure.get("total_a"), measure.get("total_b")
+        if a is not None and b is not None:
+            label = f"{name} in total"
+            yield _sides(result, label, (a, b, measure["net_difference"]), measure["unit"])
+
+
+def _differences(result: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the groups that differ, the largest difference of each measure first."""
+    measures = result.get("summary", {}).get("measures", {})
+    for each in result.get("top_differences", ()):
+        label = ", ".join(_member(*pair) for pair in each["key"].items()) or "in total"
+        label = f"{each['measure']}, {label}" if len(measures) > 1 else label
+        unit = measures.get(each["measure"], {}).get("unit")
+        missing = {"missing_in_a": ("b", "source_b"), "missing_in_b": ("a", "source_a")}
+        if each["status"] in missing:
+            side, source = missing[each["status"]]
+            yield f"{label}: {_amount(each[side], unit)}, only in {_shown(result[source])}"
+        else:
+            yield _sides(result, label, (each["a"], each["b"], each["gap"]), unit)
+
+
+def _sides(
+    result: Mapping[str, Any], label: str, numbers: tuple[Any, Any, Any], unit: str | None
+) -> str:
+    """The number of each side, and the gap between them."""
+    a, b, gap = numbers
+    if a == b:
+        return f"{label}: {_amount(a, unit)} in both"
+    sides = f"{_amount(a, unit)} in {_shown(result['source_a'])}"
+    sides += f", {_amount(b, unit)} in {_shown(result['source_b'])}"
+    sign = "" if str(gap).startswith("-") else "+"
+    return f"{label}: {sides}, difference {sign}{_amount(gap, unit)}"
+
+
+def _amount(value: Any, unit: str | None = None) -> str:
+    if value is None:
+        return "no value"
+    return f"{grouped(value)} {unit}" if unit else grouped(value)
+
+
+def _member(name: str, value: Any) -> str:
+    if value is None:
+        return f"{name} without a value"
+    return f"{name} {'empty' if value == '' else _shown(value)}"
+
+
+def _with_list(first: str, others: Sequence[str]) -> str:
+    return "\n".join([first, *(f"- {each}" for each in others)])
+
+
+def _explanation(result: Mapping[str, Any]) -> str:
     sentences = [str(sentence) for sentence in result["interpretation"]]
-    return "\n".join(sentences) or "There is no gap to explain."
+    return _with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
 
 
 def _rows(result: Mapping[str, Any]) -> str:
     rows: Sequence[Sequence[Any]] = result["rows"]
     if not rows:
         return f"{result['source']} has no rows for that."
-    more = result["truncated"] or len(rows) > _SHOWN
-    return "\n".join([f"{result['source']}:", *_listed(result["columns"], rows), *_more(more)])
+    more = result["truncated"] or len(rows) > MOST_LISTED
+    listed = _listed(result["columns"], rows[:MOST_LISTED], result.get("measures", ()))
+    return "\n".join([f"{result['source']}:", *listed, *_more(more)])
 
 
-def _behind(result: Mapping[str, Any]) -> str:
+def _behind(result: Mapping[str, Any], *, most: int) -> str:
     lines = [f"The rows behind {_pairs(result['key'].items())}:"]
     for side in (result["a"], result["b"]):
         if not side["rows"]:
             lines.append(f"{side['source']} has none.")
             continue
-        more = side["truncated"] or len(side["rows"]) > _SHOWN
-        lines += [f"{side['source']}:", *_listed(side["columns"], side["rows"]), *_more(more)]
+        more = side["truncated"] or len(side["rows"]) > most
+        listed = _listed(side["columns"], side["rows"][:most])
+        lines += [f"{side['source']}:", *listed, *_more(more)]
     return "\n".join(lines)
 
 
@@ -101,13 +184,14 @@ def _groups(result: Mapping[str, Any]) -> str:
         return f"There is nothing of these classes: {classes}."
     what = "Groups" if "measures" in rows[0] else "Rows"
     lines = [f"{what} of these classes: {classes}. Total: {result['total']}."]
-    for row in rows[:_SHOWN]:
+    for row in rows[:MOST_LISTED]:
+        written = _amount if "measures" in row else _shown
         values = "; ".join(
-            f"{name} {_shown(each['a'])} and {_shown(each['b'])}"
+            f"{name} {written(each['a'])} and {written(each['b'])}"
             for name, each in row.get("measures", row.get("cells", {})).items()
         )
         lines.append(f"- {_pairs(row['key'].items())}: {row['status']}, {values}")
-    return "\n".join([*lines, *_more(len(rows) > _SHOWN)])
+    return "\n".join([*lines, *_more(len(rows) > MOST_LISTED)])
 
 
 def _sources(result: Mapping[str, Any]) -> str:
@@ -140,12 +224,18 @@ def _passages(result: Mapping[str, Any]) -> str:
     return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
 
 
-def _listed(columns: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    return [f"- {_pairs(zip(columns, row, strict=True))}" for row in rows[:_SHOWN]]
+def _listed(
+    columns: Sequence[str], rows: Sequence[Sequence[Any]], measures: Collection[str] = ()
+) -> list[str]:
+    return [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows]
 
 
-def _pairs(pairs: Iterable[tuple[str, Any]]) -> str:
-    return ", ".join(f"{name}: {_shown(value)}" for name, value in pairs)
+def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:
+    """Names with their values; those of measures are numbers."""
+    return ", ".join(
+        f"{name}: {grouped(value) if name in measures and value is not None else _shown(value)}"
+        for name, value in pairs
+    )
 
 
 def _shown(value: Any) -> Any:

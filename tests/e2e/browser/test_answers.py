@@ -17,7 +17,7 @@ def test_a_part_of_the_scope_is_changed_without_a_model(demo: Serving, visit: Vi
     page = visit(demo.url)
     ask(page, COMPARE)
     scopes = page.get_by_role("group", name="Scope of the answer")
-    expect(page.get_by_test_id("answer")).to_contain_text("Total amount: 2.172.539,90 EUR")
+    expect(page.get_by_test_id("answer")).to_contain_text("amount in total: 2.172.539,90 EUR")
     expect(page.get_by_test_id("verdict")).to_be_visible()
     expect(page.get_by_text("as if a load had run twice")).to_have_count(1)
     chip = scopes.last.get_by_role("button", name=re.compile("^Filters: company: 1001"))
@@ -47,6 +47,50 @@ def test_limits_are_changed(demo: Serving, visit: Visit) -> None:
     page.get_by_role("dialog").get_by_role("button", name="Ask again").click()
     expect(scopes).to_have_count(2)
     expect(scopes.last).to_contain_text("match within 5 EUR")
+
+
+def test_an_answer_is_a_verdict_and_findings_in_the_readers_locale(
+    demo: Serving, visit: Visit
+) -> None:
+    page = visit(demo.url)
+    ask(page, COMPARE)
+    answer = page.get_by_test_id("answer")
+    expect(answer.locator("p").first).to_have_text(re.compile(r"^7 of 12 groups match \(58,3 %\)"))
+    expect(answer.locator("li")).to_have_count(5)
+    expect(answer.locator("li").nth(1)).to_contain_text(
+        "period 2024004: 192.258,87 EUR in fi_reporting, 384.517,74 EUR in bpc_reporting,"
+        " difference +192.258,87 EUR"
+    )
+    limits = page.get_by_role("button", name="Limits: match within 0,01 EUR and 0,01 % (change)")
+    expect(limits).to_be_visible()
+    expect(page.get_by_test_id("verdict")).to_be_visible()
+    shown = page.locator(".turn").inner_text()
+    assert not re.search(r"\d,\d{3}\b|\d\.\d\d\b|\dT\d\d:", shown)  # as in 2,172,539.90
+    page.get_by_role("button", name="compare_sources: arguments and result").click()
+    expect(page.locator(".tool-body")).to_contain_text("Total amount: 2.172.539,90 EUR")
+
+
+def test_a_follow_up_is_a_button_of_the_newest_answer(demo: Serving, visit: Visit) -> None:
+    page = visit(demo.url)
+    ask(page, COMPARE)
+    offered = page.get_by_role("group", name="What this result can also show")
+    labels = ["Why", "Only period 2024004, by account", "Show the rows behind", "By account"]
+    expect(offered.get_by_role("button")).to_have_text(labels)
+    offered.get_by_role("button", name="Show the rows behind").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".question-text").last).to_have_text(
+        "Show the rows behind the largest difference"
+    )
+    answer = page.get_by_test_id("answer").last
+    expect(answer.get_by_role("region", name="Rows of bpc_reporting")).to_be_visible()
+    expect(page.locator(".turn").last).not_to_have_attribute("aria-busy", "true")
+    expect(offered).to_have_count(0)
+    ask(page, BY_COMPANY)
+    expect(offered.get_by_role("button").first).to_have_text("Compare with bpc_reporting")
+    page.reload()
+    expect(offered.get_by_role("button")).to_have_count(4)
+    offered.get_by_role("button", name="Compare with bpc_reporting").click()
+    expect(page.get_by_test_id("answer").last).to_contain_text("1 of 3 groups match")
 
 
 def test_the_answer_to_a_query_is_a_table_with_a_chart(demo: Serving, visit: Visit) -> None:

@@ -116,6 +116,7 @@ async def test_a_comparison_gives_summary_differences_sentences_and_its_key(call
             "summary",
             "top_differences",
             "interpretation",
+            "findings",
             "cache_key",
             "scope",
         ),

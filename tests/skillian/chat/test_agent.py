@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from typing import Any
 import pytest
 
 from skillian.chat.agent import MAX_ROUNDS, Agent, Conversation
+from skillian.chat.answer_check import check_answer
 from skillian.chat.opening import open_agent
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -38,10 +38,11 @@ async def test_every_number_of_the_planners_answer_is_in_the_tools_result(source
     assert response.finished
     assert [call.tool for call in response.tool_calls_made] == ["compare_sources"]
     result = response.tool_calls_made[0].result
-    known = set(re.findall(r"\d+(?:\.\d+)?", result))
-    words = re.findall(r"\d+(?:\.\d+)?", response.content)
-    assert words
-    assert [number for number in words if number not in known] == []
+    checked = check_answer(response.content, [result])
+    assert {"2,172,539.90", "-131,674.49", "+192,258.87"} <= {
+        each.number for each in checked.references
+    }
+    assert checked.unverified == ()
 
 
 async def test_the_planted_faults_are_found(sources: Path) -> None:

@@ -1,12 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import asdict
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillian.chat.answer_check import QUESTION, Reference, check_answer
+from skillian.chat.answer_check import QUESTION, Reference, amounts_of, check_answer
 
 RESULT = {
     "summary": {"groups": 36, "match_rate": "58.3 %", "net": "-5.00"},
@@ -98,6 +99,23 @@ def test_numbers_of_the_question_may_be_repeated() -> None:
 def test_a_name_that_is_not_an_identifier_is_quoted_in_the_path() -> None:
     (reference,) = check_answer("3", [{"cost centre": [3]}]).references
     assert reference.path == '$["cost centre"][0]'
+
+
+def test_amounts_are_no_values_of_keys_and_no_texts() -> None:
+    query = {
+        "columns": ["version", "amount"],
+        "measures": ["amount"],
+        "rows": [["2024.04", "-1234.50"], [None, 3]],
+        "interpretation": ["At most 7.25."],
+    }
+    difference = {"key": {"account": "1,001"}, "a": "2.50", "b": None}
+    behind = {"a": {"columns": ["id"], "rows": [["8.50"]]}}
+    results = [query, {"top_differences": [difference]}, behind, "9.75"]
+    said = "2024.04, -1,234.50, 3, 7.25, 1,001, 2.50, 8.50 and 9.75, for 6.25"
+    checked = check_answer(said, results, "for 6.25")
+    assert checked.unverified == ()
+    references = [asdict(each) for each in checked.references]
+    assert amounts_of(references, results) == {"1,234.50", "3", "2.50"}
 
 
 @given(

@@ -66,7 +66,7 @@ async def test_a_direct_call_asks_no_model(store: SessionStore, tmp_path: Path) 
     assert answer["finished"]
     assert answer["usage"]["requests"] == 0
     assert answer["tool_calls"][0]["args"] == COMPANY
-    assert "2172539.90" in answer["content"]
+    assert "2,172,539.90" in answer["content"]
     [scope] = answer["scope"]
     assert "company: 1001" in scope
     assert [part_of(*each) for each in enumerate(scope)] == [

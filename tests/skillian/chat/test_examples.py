@@ -3,8 +3,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from skillian.chat.examples import example_questions
 from skillian.chat.opening import open_agent
+from skillian.chat.questions import example_questions
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.services import DataServices

@@ -125,7 +125,7 @@ def test_values_control_neither_the_table_nor_the_terminal(started: Run, tmp_pat
 def test_a_table_is_never_cut_at_the_edge_of_a_narrow_terminal(started: Run, demo: Path) -> None:
     done = started(*COMPARE, "--sources", str(demo), COLUMNS="30")
     assert "…" not in done.stdout
-    assert "384517.74" in done.stdout
+    assert "384,517.74" in done.stdout
 
 
 @pytest.mark.parametrize(

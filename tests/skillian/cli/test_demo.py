@@ -16,7 +16,7 @@ def test_the_demo_shows_question_call_table_and_answer(started: Run, tmp_path: P
     assert "Compare amounts between fi_reporting and bpc_reporting for company 1001" in shown
     assert "offline planner, no language model" in shown
     assert '→ compare_sources {"source_a": "fi_reporting", "source_b": "bpc_reporting"' in shown
-    assert re.search(r"2024004 +major +192258\.87 +384517\.74 +192258\.87", shown)
+    assert re.search(r"2024004 +major +192,258\.87 +384,517\.74 +192,258\.87", shown)
     assert "exactly twice the" in shown
     assert "✓ Verified" in shown
     assert re.search(

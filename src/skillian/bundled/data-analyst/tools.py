@@ -218,7 +218,9 @@ class DataAnalyst:
         info = await self._services.catalogue.source(arguments.source)
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         scope = query_scope(result, info, arguments.dimensions or (), snapshot)
-        return {**result.to_dict(), "rows": brief_rows(result), "scope": scope}
+        measures = [name for name in result.columns if name in info.measures]
+        brief = {**result.to_dict(), "rows": brief_rows(result), "measures": measures}
+        return {**brief, "scope": scope}
 
     async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
         """The number of groups or rows in each class, and what differs."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from skillian.amounts import grouped
 from skillian.data.comparison.results import Difference, MeasureSummary, Status, Summary
 from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.data.sql.values import jsonable
@@ -61,40 +62,46 @@ class _Interpreter:
             )
             return
         yield self._overall()
-        for source, rows in ((self._a, self._summary.rows_a), (self._b, self._summary.rows_b)):
-            if not rows:
-                yield f"{source} has no row for this question."
+        yield from self._empty_sides()
         yield from self._limits_used()
         yield from self._all_totals()
         yield from self._differences()
         yield from self._repeated()
 
     def findings(self) -> Iterator[str]:
+        if self._summary.classes.groups:
+            yield from self._empty_sides()
         yield from self._differences()
         if self._summary.key_names_rows:
             yield from self._repeated()
 
     def _differences(self) -> Iterator[str]:
+        """Yield what causes differences first, then where they are."""
         classes = self._summary.classes
-        yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
-        yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
         yield from self._near_misses()
         for measure in self._summary.measures:
             yield from self._causes(measure)
+        yield from self._missing("missing_in_a", self._b, classes.missing_in_a)
+        yield from self._missing("missing_in_b", self._a, classes.missing_in_b)
         yield from self._rows()
+
+    def _empty_sides(self) -> Iterator[str]:
+        for source, rows in ((self._a, self._summary.rows_a), (self._b, self._summary.rows_b)):
+            if not rows:
+                yield f"{source} has no row for this question."
 
     def _overall(self) -> str:
         classes = self._summary.classes
-        parts = [f"{classes.match} of {classes.groups} groups match ({classes.match_rate})"]
+        parts = [f"{classes.match:,} of {classes.groups:,} groups match ({classes.match_rate})"]
         if self._summary.uneven_matches:
-            parts += [f"{self._summary.uneven_matches} of them with different numbers of rows"]
+            parts += [f"{self._summary.uneven_matches:,} of them with different numbers of rows"]
         for count, text in (
             (classes.minor_diff, "with a minor difference"),
             (classes.major_diff, "with a major difference"),
             (classes.missing_in_a, f"missing in {self._a}"),
             (classes.missing_in_b, f"missing in {self._b}"),
         ):
-            parts += [f"{count} {text}"] if count else []
+            parts += [f"{count:,} {text}"] if count else []
         return f"{', '.join(parts)}."
 
     def _limits_used(self) -> Iterator[str]:
@@ -152,7 +159,7 @@ class _Interpreter:
         summary = self._summary
         if summary.uneven_groups:
             yield (
-                f"Of the groups in both sources, {summary.uneven_groups} have a"
+                f"Of the groups in both sources, {summary.uneven_groups:,} have a"
                 " different number of rows on each side."
             )
         if summary.row_findings:
@@ -160,7 +167,7 @@ class _Interpreter:
                 f"{_key(each)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
                 for each in self._uneven
             )
-            count = "1 group" if summary.row_findings == 1 else f"{summary.row_findings} groups"
+            count = "1 group" if summary.row_findings == 1 else f"{summary.row_findings:,} groups"
             where = f" ({named})" if named else ""
             yield (
                 f"In {count} all measures match and the number of rows does not{where}: rows are"
@@ -176,14 +183,14 @@ class _Interpreter:
             if repeated:
                 hold = "holds" if repeated == 1 else "hold"
                 yield (
-                    f"The key is not unique in {source}: {repeated} of {groups} groups {hold} more"
-                    " than one row."
+                    f"The key is not unique in {source}: {repeated:,} of {groups:,} groups"
+                    f" {hold} more than one row."
                 )
 
     def _near_misses(self) -> Iterator[str]:
         for name, count in self._summary.near_misses.to_dict().items():
             if count:
-                keys, differ = ("1 key", "differs") if count == 1 else (f"{count} keys", "differ")
+                keys, differ = ("1 key", "differs") if count == 1 else (f"{count:,} keys", "differ")
                 yield f"{keys} on both sides {differ} only by {_WRITTEN[name]}."
 
     def _causes(self, measure: MeasureSummary) -> Iterator[str]:
@@ -228,7 +235,7 @@ class _Interpreter:
                 )
 
     def _number(self, value: object, measure: MeasureSummary) -> str:
-        return f"{jsonable(value)} {measure.unit}" if measure.unit else f"{jsonable(value)}"
+        return f"{grouped(value)} {measure.unit}" if measure.unit else grouped(value)
 
 
 def _agrees(measure: MeasureSummary) -> bool:
@@ -250,7 +257,7 @@ def _within(limits: Limits, unit: str | None) -> str:
 
 def _counted(count: int, differences: Iterable[Difference]) -> str:
     """The number of groups, and the keys of the first known ones."""
-    groups = "1 group" if count == 1 else f"{count} groups"
+    groups = "1 group" if count == 1 else f"{count:,} groups"
     keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
     some = "such as " if len(keys) < count else ""
     return f"{groups} ({some}{'; '.join(keys)})" if keys else groups

@@ -145,7 +145,7 @@ class Limits(Definition):
     def words(self, unit: str | None = None) -> str:
         """The limits in words, such as `10 EUR and 1 %`."""
         amount = f" {unit}" if unit else ""
-        parts = [f"{self.absolute:f}{amount}"] if self.absolute is not None else []
+        parts = [f"{self.absolute:,f}{amount}"] if self.absolute is not None else []
         parts += [f"{self.percentage:f} %"] if self.percentage is not None else []
         return " and ".join(parts) or "0"
 

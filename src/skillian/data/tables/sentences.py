@@ -15,6 +15,11 @@ def in_words(result: TableResult) -> tuple[str, ...]:
     return (_verdict(result), *_keys(result), *_columns(result), *_schema(result), *result.notes)
 
 
+def findings(result: TableResult) -> tuple[str, ...]:
+    """The sentences after the verdict, what differs before how it was compared."""
+    return (*_columns(result), *_keys(result), *_schema(result), *result.notes)
+
+
 def _verdict(result: TableResult) -> str:
     rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:

@@ -13,7 +13,7 @@ from skillian.display import printable
 from skillian.offline.earlier import QUERY
 from skillian.web.shell.elements import scroll_region
 from skillian.web.shell.rows_table import amounts_table, cells
-from skillian.web.shell.text import is_number
+from skillian.web.shell.text import amount, is_number, sentence
 
 FIRST_ROWS = 10
 MOST_ROWS = 1000
@@ -59,9 +59,10 @@ class QueryTable:
         count = len(self._rows)
         with ui.element("div").classes("line small"):
             if count > FIRST_ROWS:
-                shown = ui.label(f"The first {FIRST_ROWS} of {count:,} rows.").classes("soft")
-                all_rows = ui.button(f"Show all {count:,} rows")
-                all_rows.props("flat dense no-caps")
+                number = amount(count)
+                shown = sentence(f"The first {FIRST_ROWS} of ", number, " rows.").classes("soft")
+                with ui.button().props("flat dense no-caps") as all_rows:
+                    sentence("Show all ", number, " rows")
 
                 def show_all() -> None:
                     self._table.rows = cells(self._rows)
@@ -72,7 +73,8 @@ class QueryTable:
         if is_cut:
             with ui.element("div").classes("line small"):
                 if count >= MOST_ROWS:
-                    ui.label(f"There are more than {count:,} rows; add a filter to see the others.")
+                    others = " rows; add a filter to see the others."
+                    sentence("There are more than ", amount(count), others)
                     return
                 ui.label("There are more.")
                 more = ui.button("Get all rows", on_click=self._get_all)

@@ -40,7 +40,7 @@ def show_result(service: Service, tool: str, result: Any) -> None:
         data = _as_mapping(result)
         tables = list(_tables(tool, data))
         for sentence in _sentences(data):
-            ui.label(printable(sentence))
+            text.sentence(text.localised(sentence))
         _json(data, is_open=not tables)
 
 
@@ -91,13 +91,19 @@ def _statement(title: str, sql: str) -> None:
 def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
     """Show the rows of a result, and yield the name of each table."""
     if tool == "query_source" and "rows" in data:
-        text.table(data["columns"], data["rows"], f"Rows of {data.get('source', 'the source')}")
+        measures = data.get("measures", ())
+        rows = [
+            [
+                text.amount(value) if name in measures else value
+                for name, value in zip(data["columns"], row, strict=True)
+            ]
+            for row in data["rows"]
+        ]
+        text.table(data["columns"], rows, f"Rows of {data.get('source', 'the source')}")
         yield "rows"
     elif tool == "drill_down" and "a" in data:
-        for side in (data["a"], data["b"]):
-            with ui.element("div").classes("scroll-x"):
-                text.table(side["columns"], side["rows"], f"Rows of {side['source']}")
-            yield side["source"]
+        show_sides(data)
+        yield "rows"
     elif data.get("kind") == "rows" and data.get("columns"):
         names = ("a", "b", "mismatches", "compared")
         columns = [[column[name] for name in names] for column in data["columns"]]
@@ -109,6 +115,16 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
             with scroll_region("Rows that differ"):
                 text.table(["key", "column", "a → b"], cells, "Rows that differ")
             yield "samples"
+
+
+def show_sides(data: Mapping[str, Any]) -> None:
+    """Show the rows of both sides that `drill_down` found."""
+    with ui.element("div").classes("stack sides"):
+        for side in (data["a"], data["b"]):
+            title = f"Rows of {side['source']}"
+            more = ", the first ones" if side["truncated"] else ""
+            with scroll_region(title).classes("rows-region"):
+                text.table(side["columns"], side["rows"], title + more)
 
 
 def _differing_cells(samples: Any) -> Iterator[list[Any]]:
@@ -167,7 +183,7 @@ def _download(service: Service, file: Mapping[str, Any]) -> None:
     link.props["href"] = f"/artifacts/{file['id']}"
     link.props["download"] = file["name"]
     with link:
-        ui.label(f"Download {file['name']} ({file['bytes']} bytes)")
+        text.sentence(f"Download {file['name']} (", text.amount(file["bytes"]), " bytes)")
 
 
 def show_plots(service: Service, data: Mapping[str, Any]) -> None:

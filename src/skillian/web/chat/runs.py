@@ -13,6 +13,7 @@ from skillian.api.problems import ProblemError, problem_of
 from skillian.display import printable
 from skillian.storage import StorageError
 from skillian.storage.jobs import MAX_ENDED
+from skillian.web.shell import text
 from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import Visit
 from skillian.web.shell.verdicts import verdict_mark
@@ -175,4 +176,4 @@ def _times(run: Mapping[str, Any]) -> None:
     with ui.element("div").classes("number small soft"):
         Time(run["created"])
         if run["state"] not in _IN_PROGRESS and seconds:
-            ui.label(f"{seconds:,} s")
+            text.sentence(text.amount(seconds), " s")

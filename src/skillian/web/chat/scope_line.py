@@ -22,6 +22,7 @@ from skillian.offline.earlier import COMPARE, QUERY
 from skillian.web.chat.query_table import MOST_ROWS
 from skillian.web.comparison.form.fields import LimitFields, select
 from skillian.web.comparison.form.filter_fields import FilterFields
+from skillian.web.shell import text
 from skillian.web.shell.elements import Heading, Time
 
 _TITLES: Mapping[Part, str] = {
@@ -71,11 +72,13 @@ class ScopeLine:
                 Time(words.removeprefix("as of "))
             return
         if self._call is None or not _is_changeable(self._call, part):
-            ui.label(words).classes("small chip")
+            _words_of(part, words).classes("small chip")
             return
-        chip = ui.button(words, on_click=partial(self._open, part)).props("flat dense no-caps")
-        chip.classes("small chip").props["aria-label"] = f"{_TITLES[part]}: {words}. Change"
-        chip.mark(f"scope-{part}-{index}")
+        with ui.button(on_click=partial(self._open, part)).props("flat dense no-caps") as chip:
+            ui.label(f"{_TITLES[part]}: ").classes("visually-hidden")
+            _words_of(part, words)
+            ui.label("(change)").classes("visually-hidden")
+        chip.classes("small chip").mark(f"scope-{part}-{index}")
 
     def _open(self, part: Part) -> None:
         if self._call is None:
@@ -103,6 +106,11 @@ class ScopeLine:
                 ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
         dialog.on("hide", dialog.delete)
         dialog.open()
+
+
+def _words_of(part: Part, words: str) -> ui.html:
+    """A part of a scope; only the numbers of limits and of rows are amounts."""
+    return text.sentence(text.localised(words) if part in {"limits", "rows"} else words)
 
 
 def _is_changeable(call: tuple[str, Mapping[str, Any]], part: Part) -> bool:

@@ -20,7 +20,7 @@ def timeline_view(session_id: str, timeline: Timeline) -> None:
         ui.label(printable(timeline.question)).classes("question-text")
         with ui.element("div").classes("line small soft"):
             ui.label(timeline.state)
-            ui.label(f"{duration(timeline.total_ms)} in models, tools and code")
+            duration(timeline.total_ms, " in models, tools and code")
             ui.link("Conversation", f"/chat/{session_id}")
         with ui.element("ol").classes("timeline").props('aria-label="Timeline"'):
             for span in timeline.spans:
@@ -36,10 +36,14 @@ def _tokens(timeline: Timeline) -> None:
     with ui.element("details").classes("small soft"):
         with ui.element("summary"):
             ui.label("Use of the model").style("display: inline")
-        ui.label(f"{timeline.input_tokens:,} tokens in, {timeline.output_tokens:,} out")
+        sums = text.amount(timeline.input_tokens), text.amount(timeline.output_tokens)
+        with ui.element("div"):
+            text.sentence(sums[0], " tokens in, ", sums[1], " out")
         for number, span in enumerate((each for each in timeline.spans if each.tokens), 1):
             if span.tokens:
-                ui.label(f"Call {number}: {span.tokens[0]:,} in, {span.tokens[1]:,} out")
+                into, out = map(text.amount, span.tokens)
+                with ui.element("div"):
+                    text.sentence(f"Call {number}: ", into, " in, ", out, " out")
 
 
 def _row(span: Span, total: float) -> None:
@@ -51,7 +55,7 @@ def _row(span: Span, total: float) -> None:
             if span.is_error:
                 ui.label("✕ failed").classes("fault small")
             ui.label(printable(span.detail)).classes("soft small grow span-detail")
-            ui.label(duration(span.duration_ms)).classes("number small")
+            duration(span.duration_ms).classes("number small")
         with ui.element("div").classes("span-track").props("aria-hidden=true"):
             bar = ui.element("div").classes(f"span-bar span-{span.kind}")
             share = 100 / (total or 1)

@@ -50,7 +50,8 @@ class ToolCard:
         failed = finished["is_error"] or results.error_of(finished["result"]) is not None
         self._state.set_text("✕ failed" if failed else "✓ done")
         self._state.classes(remove="running", add="fault" if failed else "soft")
-        self._time.set_text(duration(finished["duration_ms"]))
+        with self._time:
+            duration(finished["duration_ms"])
         if self._body.visible:
             self._fill()
 
@@ -93,7 +94,7 @@ class ToolCard:
             ui.label(name).classes("mono tool-name")
             ui.label(text.one_line(self._call["args"])).classes("soft small tool-args grow")
             self._state = ui.label("… running").classes("small running")
-            self._time = ui.label("").classes("small soft number")
+            self._time = ui.element("span").classes("small soft number")
 
     def _toggle(self) -> None:
         is_open = not self._body.visible
@@ -137,8 +138,8 @@ def _show_origins(origins: Iterable[Mapping[str, str]]) -> None:
         ui.label(printable(words)).classes(f"small origin {'fault' if origin['fault'] else 'soft'}")
 
 
-def duration(milliseconds: float) -> str:
-    """A duration for people."""
+def duration(milliseconds: float, words: str = "") -> ui.html:
+    """Show a duration, and words after it."""
     if milliseconds < 1000:  # noqa: PLR2004 - a second
-        return f"{milliseconds:.0f} ms"
-    return f"{milliseconds / 1000:.1f} s"
+        return text.sentence(f"{milliseconds:.0f} ms{words}")
+    return text.sentence(text.amount(f"{milliseconds / 1000:.1f}"), f" s{words}")

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from nicegui import ui
 
 from skillian.api.service import Service
+from skillian.chat.answer_check import amounts_of
 from skillian.chat.direct import direct_call
+from skillian.chat.questions import FollowUp, PastCall, follow_ups
 from skillian.chat.scope import scope_of
+from skillian.data.for_models import hidden_among
 from skillian.display import DIFFERS, VERIFIED, printable
 from skillian.offline.earlier import COMPARE, QUERY
+from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_result
 from skillian.storage import TurnEvent
 from skillian.web.chat import results
@@ -31,6 +36,7 @@ _DOING = {
     "drill_down": "Reading the rows of both sides …",
     "run_python": "Running the code …",
 }
+_BEHIND = "drill_down"
 _AGAIN = "Ask again, or change the question. If it fails again, look into the log of skillian."
 
 
@@ -79,6 +85,9 @@ class TurnView:
         self._timeline = f"/runs/{session_id}/{started.turn}"
         self._tools: dict[str, ToolCard] = {}
         self._text = self._said = ""
+        self._is_answered = False
+        self._past: list[PastCall] = []
+        self._results: list[Any] = []
         self._thought: ThoughtCard | None = None
         self._compared: tuple[str, dict[str, Any]] | None = None
         self._comparison: ComparisonCard | None = None
@@ -89,6 +98,10 @@ class TurnView:
             self._answer = ui.element("div").classes("stack answer-room")
             self._working = ui.label(WORKING).classes("soft small working")
             self._working.props("role=status")
+            self._offered = ui.element("div").classes("line follow-ups")
+            self._offered.props["role"] = "group"
+            self._offered.props["aria-label"] = "What this result can also show"
+            self._offered.set_visibility(False)
             self._below = ui.element("div").classes("stack below")
         self._answer.props["aria-live"] = "polite"
 
@@ -123,6 +136,27 @@ class TurnView:
                 self._end()
             case _:
                 pass
+
+    def follow_ups(self, vocabulary: Vocabulary) -> tuple[FollowUp, ...]:
+        """What the result of this turn can also show; nothing without an answer."""
+        if not self._is_answered:
+            return ()
+        hidden = hidden_among(self._service.data.registry, vocabulary.sources)
+        return follow_ups(self._past, vocabulary, hidden)
+
+    def offer(self, offered: Sequence[FollowUp]) -> None:
+        """Show a button for each of these questions."""
+        self.withdraw()
+        self._offered.set_visibility(bool(offered))
+        with self._offered:
+            for each in offered:
+                button = ui.button(printable(each.label)).props("outline dense no-caps")
+                button.on_click(partial(self._actions.ask, each.question)).mark("follow-up")
+
+    def withdraw(self) -> None:
+        """Offer nothing any more."""
+        self._offered.clear()
+        self._offered.set_visibility(False)
 
     def open_comparison(self) -> None:
         """Open the comparison of this turn, if it made one."""
@@ -174,7 +208,11 @@ class TurnView:
         if data["tool"] == "run_python" and results.error_of(data["result"]) is None:
             with self._steps:
                 results.show_plots(self._service, data["result"])
-        result = data["result"]
+        result: Any = data["result"]
+        self._results.append(result)
+        if _is_map(result) and results.error_of(result) is None:
+            arguments = dict(self._calls[data["id"]]["args"])
+            self._past.append(PastCall(data["tool"], arguments, result))
         key = results.comparison_key(data["tool"], result)
         if key is not None:
             self._compared = key, result
@@ -192,7 +230,9 @@ class TurnView:
             with ui.element("div").classes("answer") as answer:
                 answer.props["data-testid"] = "answer"
                 self._said = str(data["content"])
-                self._fill_answer(self._said)
+                amounts = amounts_of(data.get("references", ()), self._results)
+                self._fill_answer(self._said, amounts)
+            self._is_answered = data.get("finished") is not False
             if data.get("finished") is False:
                 ui.label(_AGAIN).classes("small soft")
             if data.get("verified") is not None:
@@ -206,11 +246,15 @@ class TurnView:
                 note = ui.label(printable(f"⚠ Not in any tool result: {numbers}"))
                 note.classes("small unverified").props("role=note")
 
-    def _fill_answer(self, content: str) -> None:
-        """Show the answer; the rows of a query are a table, in place of a list of them."""
+    def _fill_answer(self, content: str, amounts: Collection[str]) -> None:
+        """Show the answer; rows are a table, in place of a list of them."""
         query = self._queries[-1] if self._queries else None
-        if query is None or content != word_result(QUERY, query[1], ""):
-            text.markdown(content)
+        last = self._past[-1] if self._past else None
+        if last is not None and last.tool == _BEHIND and _is_list_of(content, last):
+            ui.label(printable(content.partition("\n")[0]))
+            results.show_sides(last.result)
+        elif query is None or content != word_result(QUERY, query[1], ""):
+            text.markdown(content, amounts)
         if query is not None:
             QueryTable(*query, self._actions.ask)
 
@@ -245,6 +289,15 @@ class TurnView:
                 )
 
 
+def _is_map(value: object) -> bool:
+    return isinstance(value, dict)
+
+
+def _is_list_of(content: str, call: PastCall) -> bool:
+    """Whether an answer only lists the rows of a result."""
+    return content == word_result(call.tool, call.result, "", call.arguments.get("limit"))
+
+
 class PendingQuestion:
     """A question that was sent, until its turn begins.
 
@@ -275,14 +328,14 @@ class ThoughtCard:
         with ui.element("details").classes("thought small soft") as self._card:
             self._card.mark("thought")
             with ui.element("summary"):
-                self._title = ui.label("Reasoning").style("display: inline")
+                self._title = text.sentence("Reasoning")
             self._label = ui.label("").classes("thought-text")
 
     def write(self, thought: str) -> None:
         """Add to the reasoning."""
         self._size += len(thought)
         self._written = (self._written + thought)[: text.LONGEST]
-        self._title.set_text(f"Reasoning ({self._size:,} characters)")
+        self._title.set_content(f"Reasoning ({text.amount(self._size)} characters)")
         self._label.set_text(printable(self._written))
 
     def delete(self) -> None:

@@ -11,7 +11,8 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.chat.direct import direct_call
-from skillian.chat.examples import example_questions
+from skillian.chat.opening import read_vocabulary
+from skillian.chat.questions import example_questions
 from skillian.chat.turns import follow
 from skillian.errors import SkillianError
 from skillian.offline.planner import NAME as OFFLINE_PLANNER
@@ -75,6 +76,7 @@ class ChatView:
             self._welcome.set_visibility(False)
             self._client.on_connect(self._scroll_to_newest)  # pyright: ignore[reportUnknownMemberType]
             self._turns[max(self._turns)].open_comparison()
+            await self._offer_follow_ups()
         else:
             await self._build_welcome()
         if self._session_id is not None:
@@ -84,6 +86,7 @@ class ChatView:
         """Ask a question in this session; the first question starts a session."""
         if question.strip():
             self._welcome.set_visibility(False)
+            self._withdraw_follow_ups()
             with self._transcript:
                 self._pending.append(PendingQuestion(question.strip()))
             self._scroll_to_newest()
@@ -99,6 +102,7 @@ class ChatView:
             self._notify(problem_of(error).detail)
             self._drop_pending(question)
             self._welcome.set_visibility(not self._turns)
+            await self._offer_follow_ups()
             if direct_call(question) is None:
                 self._composer.set_text(question)
 
@@ -146,6 +150,8 @@ class ChatView:
                     async with aclosing(events):
                         async for event in events:
                             self._show(event)
+                            if event.type == "turn_ended":
+                                await self._offer_follow_ups()
             except SessionNotFound:
                 self._notify("This session was deleted.")
                 return
@@ -159,6 +165,7 @@ class ChatView:
         self._last_event = event.number
         if event.type == "turn_started":
             self._running.add(event.turn)
+            self._withdraw_follow_ups()
             self._drop_pending(str(event.data["message"]))
             with self._transcript:
                 view = TurnView(
@@ -174,6 +181,20 @@ class ChatView:
             if turn is not None and self._client.has_socket_connection:
                 turn.open_comparison()
         self._composer.set_busy(busy=bool(self._running))
+
+    async def _offer_follow_ups(self) -> None:
+        """Offer what the newest result can also show, unless a turn runs or waits."""
+        try:
+            vocabulary = await read_vocabulary(self._service.data, self._service.skills)
+        except SkillianError:
+            return  # the sources cannot be read now
+        if self._turns and not self._running and not self._pending:
+            newest = self._turns[max(self._turns)]
+            newest.offer(newest.follow_ups(vocabulary))
+
+    def _withdraw_follow_ups(self) -> None:
+        for turn in self._turns.values():
+            turn.withdraw()
 
     def _drop_pending(self, question: str) -> None:
         """Remove the first question with this text that is shown before its turn has begun."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from html import escape
 from itertools import takewhile
 from typing import Any
@@ -35,25 +35,57 @@ _MARKDOWN = (
 )
 
 
-# An amount: with its unit or as a share, or too long for a date or a version.
-_AMOUNT = re.compile(r"(?<![\w.,])-?(?:\d+\.\d+(?= (?:[A-Z]{3}\b|%))|\d{5,}\.\d+(?![\w.]))")
+# A number with a comma between thousands, or with a decimal point, and of the latter those that are
+# amounts for certain: with a unit or as a share, or too long for a date or a version.
+_NUMBER = re.compile(r"(?<![\w.,])-?(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+\.\d+)(?![\w]|[.,]\d)")
+_MEASURED = re.compile(r"-?(?:[\d,]+(?:\.\d+)?(?= (?:[A-Z]{3}\b|%))|\d{5,}\.\d+)")
+
+
+def localised(text: str, amounts: Collection[str] | None = None) -> Cell:
+    """A text, with the amounts in it in the reader's locale; all other numbers stay as they are.
+
+    Args:
+        text: The text.
+        amounts: The numbers that are amounts, as the text writes them; None if all are that have
+            a comma between thousands.
+    """
+
+    def shown(found: re.Match[str]) -> str:
+        number = found[0]
+        is_listed = "," in number if amounts is None else number.lstrip("-") in amounts
+        is_amount = is_listed or _MEASURED.match(text, found.start(), found.end() + 5)
+        return amount(number.replace(",", ""), shown=number) if is_amount else number
+
+    parts: list[str] = []
+    end = 0
+    for found in _NUMBER.finditer(text):
+        parts += escape(printable(text[end : found.start()])), shown(found)
+        end = found.end()
+    return Cell("".join((*parts, escape(printable(text[end:])))))
 
 
 def _with_amounts(
-    _renderer: object, tokens: Sequence[Token], index: int, _options: object, _env: object
+    _renderer: object,
+    tokens: Sequence[Token],
+    index: int,
+    _options: object,
+    env: Mapping[str, Collection[str]],
 ) -> str:
-    return _AMOUNT.sub(lambda found: amount(found[0]), escape(tokens[index].content))
+    return localised(tokens[index].content, env["amounts"])
 
 
 _MARKDOWN.add_render_rule("text", _with_amounts)
 
 
-def markdown(text: str) -> ui.html:
+def markdown(text: str, amounts: Collection[str] = ()) -> ui.html:
     """Show a model's answer, which is Markdown without HTML, images or links.
 
-    Amounts in it are shown in the reader's locale.
+    Args:
+        text: The answer.
+        amounts: The numbers in it that are amounts: those are shown in the reader's locale, and
+            those with a unit.
     """
-    rendered: str = _MARKDOWN.render(printable(text[:LONGEST]))
+    rendered: str = _MARKDOWN.render(printable(text[:LONGEST]), {"amounts": amounts})
     return ui.html(rendered, sanitize=False).classes("prose")
 
 
@@ -101,14 +133,24 @@ class NumberCell(Cell):
     __slots__ = ()
 
 
-def amount(value: object, unit: str = "", *, signed: bool = False) -> NumberCell:
-    """A number in the reader's locale, with all of its digits."""
+def amount(
+    value: object, unit: str = "", *, signed: bool = False, shown: str | None = None
+) -> NumberCell:
+    """A number in the reader's locale, with all of its digits.
+
+    Args:
+        value: The number; None is a dash.
+        unit: The unit, after the number.
+        signed: Whether to show the sign of a positive number too.
+        shown: What stands there until the page formats it; the number itself if None.
+    """
     if value is None:
         return NumberCell('<span class="soft">–</span>')  # noqa: RUF001 - a dash
     text = escape(str(jsonable(value)))
     options = f' unit="{escape(unit)}"' if unit else ""
     options += " signed" if signed else ""
-    return NumberCell(f'<exact-number value="{text}"{options}>{text}</exact-number>')
+    fallback = text if shown is None else escape(shown)
+    return NumberCell(f'<exact-number value="{text}"{options}>{fallback}</exact-number>')
 
 
 def hinted(value: str, hint: str) -> Cell:

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from nicegui import ui
-from tests.skillian.web.views import sees, viewed
+from tests.skillian.web.views import sees, viewed, written
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
@@ -54,10 +54,11 @@ async def test_a_result_shows_all_of_its_parts(service: Service) -> None:
             "Output",
             "Value",
             "Error",
-            "Download plot.png (3 bytes)",
+            "Download plot.png",
             "Download rows.csv",
         ):
             await sees(user, words)
+        assert "Download plot.png (3 bytes)" in written(user)
         shown = "".join(str(one.content) for one in user.find(ui.html).elements)
         for escaped in ("hello &lt;b&gt;", "ValueError: &lt;i&gt;", "1 of 9 rows", "&lt;k&gt;"):
             assert escaped in shown

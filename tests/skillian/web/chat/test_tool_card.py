@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from nicegui import ui
 from nicegui.testing import User
-from tests.skillian.web.views import compared, fire, sees, viewed
+from tests.skillian.web.views import compared, fire, sees, viewed, written
 
 from skillian.api.service import Service
 from skillian.web.chat.tool_card import ToolCard, duration
@@ -128,5 +128,10 @@ async def test_a_call_that_waits_for_approval_is_decided_by_a_button(service: Se
 @pytest.mark.parametrize(
     ("milliseconds", "text"), [(0.4, "0 ms"), (999, "999 ms"), (1000, "1.0 s"), (65000, "65.0 s")]
 )
-def test_durations(milliseconds: float, text: str) -> None:
-    assert duration(milliseconds) == text
+async def test_durations(milliseconds: float, text: str) -> None:
+    async def view() -> None:
+        duration(milliseconds)
+
+    async with viewed(view) as user:
+        await sees(user, ui.html)
+        assert written(user) == text

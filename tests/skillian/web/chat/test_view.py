@@ -11,6 +11,7 @@ from tests.skillian.web.visits import answer_with, ask, chat_view
 from tests.support.waits import soon
 
 from skillian.api.service import Service
+from skillian.chat.questions import MOST
 from tinyagent import scripted_call
 
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
@@ -26,9 +27,18 @@ async def test_the_first_question_starts_a_session(service: Service) -> None:
         await sees(user, "7 of 12 groups match")
         await sees(user, "Close the comparison")
         await sees(user, "Ask again")
+        await sees(user, "Only period 2024004, by account")
+        user.find("By account").click()
+        await sees(user, "0 of 5 groups match")
+        await sees(user, "Only account ")
+        assert len(user.find("follow-up").elements) == MOST
+        await user.should_not_see("Only period 2024004, by account")
     [session] = await service.store.list("")
     assert session.title == QUESTION[:80]
-    assert len(await service.store.messages(session.id)) == 4
+    assert len(await service.store.messages(session.id)) == 8
+    async with viewed(lambda: chat_view(service, session.id)) as user:
+        await sees(user, "Only account ")
+        assert len(user.find("follow-up").elements) == MOST
 
 
 async def test_a_stored_conversation_is_shown(service: Service) -> None:

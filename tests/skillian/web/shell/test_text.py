@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 
 import pytest
 from nicegui import ui
@@ -56,6 +57,25 @@ async def test_amounts_in_an_answer_are_in_the_readers_locale() -> None:
     assert re.findall("<exact-number[^>]*>([^<]*)<", html) == ["2172539.90", "-131674.49", "58.3"]
     assert "<code>0.25 EUR</code>" in html
     assert "% &amp; period 2024.04, Python 3.11" in html
+
+
+@pytest.mark.parametrize(
+    ("written", "amounts", "shown"),
+    [
+        ("1,234.50 and -0.50", {"1,234.50", "0.50"}, ["1234.50", "-0.50"]),
+        ("+1,234 and (5,000).", {"1,234", "5,000"}, ["1234", "5000"]),
+        ("1,234.50 and 2.50", (), []),
+        ("1,234 EUR, 2,500 %, 12 EUR", (), ["1234", "2500"]),
+        ("1,234 of 0.50, accounts 4711,4712, 100,20", None, ["1234"]),
+        ("1,234,5 and 1,2345 and 2024.04.01 and v1,234 and 1,234th", None, []),
+    ],
+)
+def test_only_amounts_are_in_the_readers_locale(
+    written: str, amounts: Collection[str] | None, shown: list[str]
+) -> None:
+    html = text.localised(written, amounts)
+    assert re.findall('<exact-number value="([^"]*)"', html) == shown
+    assert re.sub("<[^>]*>", "", html) == written  # until the page formats them
 
 
 async def test_markdown_is_shown() -> None:

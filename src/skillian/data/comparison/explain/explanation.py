@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
+from skillian.amounts import grouped
 from skillian.data.comparison.results import EXACT
 from skillian.data.sql.values import jsonable
 
@@ -139,7 +140,7 @@ class MeasureExplanation:
     def gap(self) -> str:
         """The measure and its gross gap in words."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.measure} of {jsonable(self.gross)}{unit} gross"
+        return f"{self.measure} of {grouped(self.gross)}{unit} gross"
 
     def to_dict(self) -> dict[str, object]:
         """The explanation for JSON; numbers with a fraction are strings."""
