@@ -107,10 +107,12 @@ def amounts_of(references: Iterable[Mapping[str, Any]], results: Sequence[Any]) 
 
 
 def _is_amount(path: str, result: Any) -> bool:
+    if not isinstance(result, Mapping):
+        return False  # a text
     cell = _CELL.search(path)
     if cell is None:
         return not _OF_VALUES.search(path)
-    fields = cast("Mapping[str, Any]", result if isinstance(result, Mapping) else {})
+    fields = cast("Mapping[str, Any]", result)
     columns, index = fields.get("columns", ()), int(cell[1])
     return index < len(columns) and columns[index] in fields.get("measures", ())
 

@@ -9,6 +9,8 @@ from importlib.resources import files
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
+from skillian.web.shell.buttons import Button
+
 # The event carries the text, so that the last characters typed are always part of it.
 _ON_ENTER = """(event) => {
   if (event.shiftKey || event.isComposing) return;
@@ -35,10 +37,9 @@ class Composer:
                 self._text = ui.textarea(placeholder="Ask about your sources").classes("grow")
                 self._text.props('borderless dense autogrow autofocus rows=1 aria-label="Message"')
                 self._text.on("keydown.enter", self._on_enter, js_handler=_ON_ENTER)
-                self._stop = ui.button("Stop", icon="stop", on_click=stop)
-                self._stop.props("outline dense no-caps").set_visibility(False)
-                button = ui.button("Send", icon="send", on_click=self._on_click)
-                button.props("unelevated dense no-caps")
+                self._stop = Button("Stop", stop, icon="stop")
+                self._stop.set_visibility(False)
+                Button("Send", self._on_click, kind="primary", icon="send")
             ui.context.client.on_connect(self._restore_draft)  # pyright: ignore[reportUnknownMemberType]
             ui.label("Enter to send, Shift+Enter for a new line").classes("hint small soft")
 

@@ -11,6 +11,7 @@ from nicegui import ui
 from skillian.chat.direct import direct_message
 from skillian.display import printable
 from skillian.offline.earlier import QUERY
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import scroll_region
 from skillian.web.shell.rows_table import amounts_table, cells
 from skillian.web.shell.text import amount, is_number, sentence
@@ -61,7 +62,7 @@ class QueryTable:
             if count > FIRST_ROWS:
                 number = amount(count)
                 shown = sentence(f"The first {FIRST_ROWS} of ", number, " rows.").classes("soft")
-                with ui.button().props("flat dense no-caps") as all_rows:
+                with Button(kind="quiet") as all_rows:
                     sentence("Show all ", number, " rows")
 
                 def show_all() -> None:
@@ -77,8 +78,7 @@ class QueryTable:
                     sentence("There are more than ", amount(count), others)
                     return
                 ui.label("There are more.")
-                more = ui.button("Get all rows", on_click=self._get_all)
-                more.props("flat dense no-caps")
+                Button("Get all rows", self._get_all, kind="quiet")
 
     def _get_all(self) -> None:
         self._ask(direct_message("All rows", QUERY, {**self._arguments, "limit": MOST_ROWS}))

@@ -14,6 +14,7 @@ from skillian.display import printable
 from skillian.storage import StorageError
 from skillian.storage.jobs import MAX_ENDED
 from skillian.web.shell import text
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading, Time
 from skillian.web.shell.frame import Visit
 from skillian.web.shell.verdicts import verdict_mark
@@ -47,8 +48,7 @@ async def runs_view(visit: Visit) -> None:
         ui.label(_kept(visit.service.settings.retention_days)).classes("soft")
         room = ui.element("ul").classes("run-list").props('aria-label="Runs"')
         runs = _RunList(visit, room)
-        older = ui.button("Show older runs", on_click=runs.show_older).props("outline no-caps")
-        runs.older = older
+        runs.older = Button("Show older runs", runs.show_older)
         await runs.update()
         ui.timer(POLL_SECONDS, runs.update, immediate=False)
 
@@ -115,9 +115,7 @@ class _RunList:
             elif run.get("saved_id"):
                 ui.link("Saved comparison", f"/saved/{run['saved_id']}").classes("small")
             if run["state"] in _IN_PROGRESS and is_own:
-                stop = ui.button("Stop", on_click=partial(self._stop, run["id"]))
-                stop.props("outline dense")
-                stop.props["aria-label"] = f"Stop {run['title']}"
+                Button("Stop", partial(self._stop, run["id"]), label=f"Stop {run['title']}")
 
     async def _stop(self, run_id: str) -> None:
         try:

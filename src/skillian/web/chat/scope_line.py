@@ -23,6 +23,7 @@ from skillian.web.chat.query_table import MOST_ROWS
 from skillian.web.comparison.form.fields import LimitFields, select
 from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.shell import text
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading, Time
 
 _TITLES: Mapping[Part, str] = {
@@ -74,7 +75,7 @@ class ScopeLine:
         if self._call is None or not _is_changeable(self._call, part):
             _words_of(part, words).classes("small chip")
             return
-        with ui.button(on_click=partial(self._open, part)).props("flat dense no-caps") as chip:
+        with Button(on_click=partial(self._open, part), kind="quiet") as chip:
             ui.label(f"{_TITLES[part]}: ").classes("visually-hidden")
             _words_of(part, words)
             ui.label("(change)").classes("visually-hidden")
@@ -102,8 +103,8 @@ class ScopeLine:
                     self._ask(direct_message(words, tool, _with(arguments, changed)))
 
             with ui.element("div").classes("line"):
-                ui.button("Ask again", on_click=again).props("unelevated no-caps")
-                ui.button("Cancel", on_click=dialog.close).props("flat no-caps")
+                Button("Ask again", again, kind="primary")
+                Button("Cancel", dialog.close, kind="quiet")
         dialog.on("hide", dialog.delete)
         dialog.open()
 
@@ -218,7 +219,7 @@ class _Editor:
 
     def _row_fields(self) -> Read:
         field = ui.input("At most", value=str(self._arguments.get("limit") or 50))
-        field.props("dense outlined inputmode=numeric")
+        field.props("inputmode=numeric")
 
         def read() -> Mapping[str, Any] | None:
             with suppress(ValueError):

@@ -12,6 +12,7 @@ from nicegui.events import GenericEventArguments
 from skillian.api.problems import problem_of
 from skillian.errors import SkillianError
 from skillian.storage import SessionNotFound, SessionRecord
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 
@@ -48,15 +49,14 @@ class SessionList:
     async def build(self) -> None:
         """Build the list in the current slot."""
         with ui.element("div").classes("stack sessions"):
-            new = ui.button("New chat", icon="add", on_click=lambda: ui.navigate.to("/"))
-            new.props("outline no-caps")
+            Button("New chat", lambda: ui.navigate.to("/"), icon="add")
             search = ui.input(placeholder="Search", on_change=lambda event: self._find(event.value))
-            search.props('dense outlined clearable debounce=250 aria-label="Search sessions"')
+            search.props('clearable debounce=250 aria-label="Search sessions"')
             self._list = ui.html("", sanitize=False, tag="ul").classes("session-list")
             self._list.props('aria-label="Sessions"')
             self._list.on("click", self._on_click, js_handler=_ON_CLICK)
             self._none = ui.label().classes("soft small")
-            self._more = ui.button("More", on_click=self._show_more).props("flat dense no-caps")
+            self._more = Button("More", self._show_more, kind="quiet")
         await self._fill()
 
     async def refresh(self, current: str) -> None:
@@ -136,18 +136,18 @@ async def _ask_change(record: SessionRecord) -> _SessionChange | None:
     with ui.dialog() as dialog, ui.card().classes("stack dialog"):
         dialog.props["aria-label"] = "Session"
         Heading("Session", 2)
-        title = ui.input("Title", value=record.title).props("autofocus maxlength=80 outlined dense")
+        title = ui.input("Title", value=record.title).props("autofocus maxlength=80")
         title.on("keydown.enter", lambda: dialog.submit(_SessionChange(title.value or "")))
         with ui.element("div").classes("line"):
-            rename = ui.button(
-                "Rename", on_click=lambda: dialog.submit(_SessionChange(title.value or ""))
+            Button(
+                "Rename", lambda: dialog.submit(_SessionChange(title.value or "")), kind="primary"
             )
-            rename.props("unelevated")
-            delete = ui.button(
-                "Delete", on_click=lambda: dialog.submit(_SessionChange("", is_deletion=True))
+            Button(
+                "Delete",
+                lambda: dialog.submit(_SessionChange("", is_deletion=True)),
+                kind="danger",
             )
-            delete.props("outline color=negative")
-            ui.button("Cancel", on_click=dialog.close).props("flat")
+            Button("Cancel", dialog.close, kind="quiet")
     change: _SessionChange | None = await _result_of(dialog)
     return change
 
@@ -158,9 +158,8 @@ async def _confirm_deletion(record: SessionRecord) -> bool:
         Heading("Delete this session?", 2)
         ui.label(f"“{_title(record)}”: you cannot restore this conversation.")
         with ui.element("div").classes("line"):
-            delete = ui.button("Delete permanently", on_click=lambda: dialog.submit(result=True))
-            delete.props("unelevated color=negative")
-            ui.button("Cancel", on_click=dialog.close).props("flat autofocus")
+            Button("Delete permanently", lambda: dialog.submit(result=True), kind="danger")
+            Button("Cancel", dialog.close, kind="quiet").props("autofocus")
     return bool(await _result_of(dialog))
 
 

@@ -11,6 +11,7 @@ from skillian.api.service import Service
 from skillian.display import printable
 from skillian.web.chat import results
 from skillian.web.shell import text
+from skillian.web.shell.buttons import Button
 
 OnApproval = Callable[[str, bool, str], None]
 """Called with the id of a call, whether it is approved, and the reason."""
@@ -67,8 +68,8 @@ class ToolCard:
         with self._approval:
             ui.label("Allow this call?").classes("grow")
             _show_origins(wanted.get("origins", ()))
-            ui.button("Approve", on_click=lambda: self._decide(approved=True)).props("unelevated")
-            ui.button("Deny", on_click=lambda: self._decide(approved=False)).props("outline")
+            Button("Approve", lambda: self._decide(approved=True), kind="primary")
+            Button("Deny", lambda: self._decide(approved=False))
 
     def show_decision(self, *, approved: bool, reason: str) -> None:
         """Show whether the call was approved."""

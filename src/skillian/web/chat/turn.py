@@ -27,6 +27,7 @@ from skillian.web.chat.tool_card import OnApproval, ToolCard
 from skillian.web.comparison.view import comparison_view
 from skillian.web.shell import text
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.buttons import Button, IconButton
 
 WORKING = "Working on it …"
 _DOING = {
@@ -150,8 +151,8 @@ class TurnView:
         self._offered.set_visibility(bool(offered))
         with self._offered:
             for each in offered:
-                button = ui.button(printable(each.label)).props("outline dense no-caps")
-                button.on_click(partial(self._actions.ask, each.question)).mark("follow-up")
+                ask = partial(self._actions.ask, each.question)
+                Button(printable(each.label), ask).mark("follow-up")
 
     def withdraw(self) -> None:
         """Offer nothing any more."""
@@ -169,8 +170,8 @@ class TurnView:
             ui.label(printable(words)).classes("question-text grow")
             if self._direct is not None:
                 return
-            edit = ui.button(icon="edit", on_click=lambda: self._actions.edit(self._question))
-            edit.props('flat dense round size=sm aria-label="Edit"').tooltip("Edit and ask again")
+            edit = IconButton("edit", "Edit", lambda: self._actions.edit(self._question))
+            edit.props("size=sm")
 
     def _add_text(self, data: dict[str, Any]) -> None:
         if data["kind"] == "restart":
@@ -279,8 +280,13 @@ class TurnView:
             card.stop()
         with self._below:
             with ui.element("div").classes("line turn-end"):
-                again = ui.button("Ask again", on_click=lambda: self._actions.ask(self._question))
-                again.props("flat dense no-caps icon=refresh").classes("small")
+                again = Button(
+                    "Ask again",
+                    lambda: self._actions.ask(self._question),
+                    kind="quiet",
+                    icon="refresh",
+                )
+                again.classes("small")
                 ui.link("Timeline", self._timeline).classes("small")
             if self._compared is not None:
                 key, result = self._compared
@@ -365,8 +371,10 @@ class ComparisonCard:
         with ui.element("section").classes("comparison-card panel") as card:
             card.props["aria-label"] = f"Comparison of {title}"
             with ui.element("div").classes("line pad comparison-head"):
-                self._button = ui.button("Open the comparison", on_click=self._toggle)
-                self._button.props("flat dense icon=table_chart aria-expanded=false")
+                self._button = Button(
+                    "Open the comparison", self._toggle, kind="quiet", icon="table_chart"
+                )
+                self._button.props("aria-expanded=false")
                 ui.space()
                 ui.link("Open on a separate page", f"/compare/{key}").classes("small")
             self._room = ui.element("div").classes("comparison-room")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from nicegui import ui
@@ -21,6 +22,7 @@ from skillian.web.chat.composer import Composer
 from skillian.web.chat.sessions import SessionList
 from skillian.web.chat.turn import Actions, PendingQuestion, TurnView
 from skillian.web.shell.activity import start_task
+from skillian.web.shell.buttons import Button
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
 from tinyagent import Decision
@@ -222,8 +224,7 @@ class ChatView:
             ui.label("Ask in your own words. All numbers come from your databases, never a model.")
             with ui.element("div").classes("line examples").props('aria-label="Examples"'):
                 for question in example_questions(sources):
-                    example = ui.button(question).props("outline no-caps")
-                    example.on_click(lambda _, question=question: self.ask(question))
+                    Button(question, partial(self.ask, question))
 
     def _scroll_to_newest(self) -> None:
         if self._client.has_socket_connection:

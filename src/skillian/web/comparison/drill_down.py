@@ -49,7 +49,7 @@ def rows_panel(service: Service, result: ComparisonResult) -> None:
     """Show the rows behind one of the groups with the largest differences."""
     keys = {key_words(each.key): each.key for each in result.top_differences}
     names = list(keys)
-    choice = ui.select(names, value=names[0], label="Group").props("outlined dense")
+    choice = ui.select(names, value=names[0], label="Group")
     choice.classes("group-choice").props["aria-label"] = "Group"
     room = ui.element("div").classes("stack")
     room.props["data-testid"] = "paired-rows"

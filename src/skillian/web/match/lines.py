@@ -133,7 +133,7 @@ class MatchLines:
             with ui.element("div").classes("match-partner"):
                 label = printable(f"{a} in B")
                 partner: Any = ui.select(self._partners(b), value=b, label=label)
-                partner.props("outlined dense").on_value_change(self._paired(a))
+                partner.on_value_change(self._paired(a))
                 reason = matching.proposed.get(a)
                 if reason:
                     ui.label(printable(f"Proposed: {reason}")).classes("soft small")
@@ -174,8 +174,7 @@ class MatchLines:
             chosen, stated = "", ""
         name = printable(pair.a)
         rule: Any = ui.select(known, value=chosen, label=f"{name} is compared")
-        rule.props("outlined dense")
-        value = ui.input(f"Value for {name}", value=stated).props("outlined dense debounce=400")
+        value = ui.input(f"Value for {name}", value=stated).props("debounce=400")
 
         def update() -> None:
             has_value = rule.value in HINTS

@@ -134,9 +134,9 @@ async def ask_note(heading: str, about: str, note: Note) -> Note | None:
         Heading(heading, 2)
         ui.label(printable(about))
         words = ui.textarea("What is known about it", value=note.text or "")
-        words.props("outlined dense autogrow maxlength=2000")
+        words.props("autogrow maxlength=2000")
         due = ui.input("Counts as new again after (optional)", value=str(note.due or ""))
-        due.props("type=date outlined dense stack-label")
+        due.props("type=date stack-label")
         with ui.element("div").classes("line"):
             Button(
                 "Save",

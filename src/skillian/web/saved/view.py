@@ -72,7 +72,7 @@ class SavedView:
         with ui.element("div").classes("line"):
             switch = ui.switch("Shared with everyone who has a key", value=is_shared)
             link = ui.input("Link", value=path)
-            link.props("readonly dense outlined").classes("share-link").set_visibility(is_shared)
+            link.props("readonly").classes("share-link").set_visibility(is_shared)
 
         async def share(value: bool) -> None:  # noqa: FBT001 - the value of the switch
             if await self._done(self._saved.share(self._visit.owner, self._id, is_shared=value)):

@@ -85,5 +85,5 @@ def writing_fields(zone: DropZone) -> None:
             decimal = ui.select(_DECIMALS, value=".", label="Decimal numbers", on_change=update)
             encoding = ui.select(_ENCODINGS, value="", label="Encoding", on_change=update)
         for field in (decimal, encoding):
-            field.props("outlined dense").props["aria-label"] = field.props["label"]
+            field.props["aria-label"] = field.props["label"]
         ui.label("This applies to the files that you choose next.").classes("soft small")

@@ -17,7 +17,8 @@ _PARTS = {"absolute": "amount", "percentage": "percent of A"}
 def select(label: str, names: list[str], value: object, *, multiple: bool = False) -> ui.select:
     """A field to choose one name, or several."""
     field = ui.select(names, value=value, label=label, multiple=multiple)
-    field.props("outlined dense use-chips" if multiple else "outlined dense")
+    if multiple:
+        field.props("use-chips")
     field.props["aria-label"] = label
     return field
 
@@ -36,7 +37,7 @@ class LimitFields:
                 for name, legend in _CLASSES.items():
                     ui.label(legend)
                     for part, label in _PARTS.items():
-                        field = ui.input(label).props("dense outlined inputmode=decimal")
+                        field = ui.input(label).props("inputmode=decimal")
                         field.props["aria-label"] = f"{legend}: {label}"
                         self._fields[name, part] = field
             note = "A limit that you enter replaces both configured limits of its class."

@@ -269,8 +269,6 @@ class _RuleLine:
             with ui.element("div"):
                 self.value = ui.input("Value", placeholder=_HINTS["absolute"])
                 self.unit = ui.select([*get_args(Precision)], value="second", label="Unit")
-            for field in (self.scope, self.kind, self.value, self.unit):
-                field.props("dense outlined")
             IconButton("close", "Remove this rule", partial(remove, self))
         self.kind.on_value_change(self._change)
         self._change()

@@ -70,7 +70,7 @@ class _HeatMapPanel:
 
 
 def _choice(name: str, label: str, options: list[str], value: str) -> ui.select:
-    choice = ui.select(options, value=value, label=label).props("dense outlined options-dense")
+    choice = ui.select(options, value=value, label=label)
     choice.classes("heat-choice").props["aria-label"] = name
     return choice
 
