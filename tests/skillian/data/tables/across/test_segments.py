@@ -75,7 +75,7 @@ class Pair:
         return [f"{url}#t" for _, url, _ in self._sides]
 
 
-@pytest.fixture(params=["postgres-postgres", "postgres-duckdb", "duckdb-mysql", "postgres-mysql"])
+@pytest.fixture(params=["postgres-duckdb"])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Pair:
     sides: list[tuple[str, str, Callable[[str], object]]] = []
     for index, kind in enumerate(request.param.split("-")):
@@ -169,13 +169,17 @@ async def test_of_altered_ranges_only_these_travel(
     assert len(ranges.ranges) <= 5
 
 
-@pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("key", [("id",), ("code",), ("id", "code")], ids="-".join)
+@pytest.mark.parametrize(
+    "pair",
+    ["postgres-postgres", "postgres-duckdb", "duckdb-mysql", "postgres-mysql"],
+    indirect=True,
+)
+@pytest.mark.parametrize("key", [("id",), ("id", "code")], ids="-".join)
 async def test_any_difference_is_reported_as_if_all_rows_had_travelled(
-    pair: Pair, monkeypatch: pytest.MonkeyPatch, seed: int, key: tuple[str, ...]
+    pair: Pair, monkeypatch: pytest.MonkeyPatch, key: tuple[str, ...]
 ) -> None:
     monkeypatch.setattr(looks, "WORTH", 1)  # whatever is in the sample
-    chance = random.Random(seed)  # noqa: S311 - the same rows in every run
+    chance = random.Random(1)  # noqa: S311 - the same rows in every run
     rows = rows_of(2000)
     a, b = [*rows.values()], [*changed(rows, chance.sample(range(1, 2000), 5)).values()]
     # Missing and repeated rows on both sides, some of them equal, and keys without a value.
