@@ -13,7 +13,6 @@ import pytest
 import xlsxwriter
 from tests.support.waits import cancelled, executing
 
-from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
 from skillian.connectors.files import delimited
 from skillian.connectors.files.connector import INFERRED, FilesConnector
@@ -287,23 +286,6 @@ async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, fol
     await cancelled(task)
     (folder / "a.csv").write_text("a\n1\n")
     assert await rows(files, "a.csv") == [(1,)]
-
-
-async def test_after_closing_files_are_read_again(files: FilesConnector, folder: Path) -> None:
-    (folder / "a.csv").write_text("a\n1\n")
-    for _ in range(2):
-        assert await rows(files, "a.csv") == [(1,)]
-        await files.aclose()
-    assert await rows(files, "a.csv") == [(1,)]
-
-
-async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "a.csv").write_text("a\n1\n")
-    for url in ("files:///data", f"files:///{tmp_path}/data", "files:///data/a.csv"):
-        connector = connect("a", url, tmp_path)
-        assert [table.name for table in await connector.catalog()] == ["a.csv"]
-        await connector.aclose()
 
 
 async def test_a_parquet_file_can_say_that_its_types_were_guessed(

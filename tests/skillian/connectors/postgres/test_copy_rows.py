@@ -1,10 +1,9 @@
-from contextlib import aclosing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.postgres import MANY, Database, rows_of
+from tests.support.postgres import rows_of
 
 from skillian.connectors import limits
 from skillian.connectors.postgres.connector import PostgresConnector
@@ -96,18 +95,6 @@ async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) 
     assert table.column_names == ["x", "x"]
 
 
-async def test_an_error_in_the_middle_of_the_rows_is_a_query_error(
-    postgres_connector: PostgresConnector,
-) -> None:
-    statement = (
-        "SELECT CAST(CASE WHEN n = 50000 THEN 'x' ELSE '1' END AS integer) AS n"
-        " FROM generate_series(1, 60000) AS n"
-    )
-    with pytest.raises(QueryError, match='invalid input syntax for type integer: "x"'):
-        await postgres_connector.run(statement, {})
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -155,16 +142,6 @@ async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConn
     sizes = [batch.nbytes async for batch in postgres_connector.stream(statement, {})]
     assert sum(sizes) > 40_000_000
     assert max(sizes) < 6_000_000
-
-
-async def test_closing_a_stream_stops_its_statement(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    async with aclosing(postgres_connector.stream(MANY, {})) as batches:
-        assert (await anext(aiter(batches))).num_rows
-        assert postgres_database.active() == 1
-    assert postgres_database.active() == 0
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
 
 
 def _pylist(batch: Any) -> list[dict[str, Any]]:
