@@ -43,11 +43,6 @@ async def test_nothing_but_a_single_select_of_tables_runs(connector: Any, statem
         await connector.run(statement, {})
 
 
-async def test_no_statement_changes_the_settings(connector: Any) -> None:
-    with pytest.raises(QueryError, match="only a single SELECT"):
-        await connector.run("SELECT 1 AS x SETTINGS readonly = 0", {})
-
-
 async def test_errors_hold_no_path_no_address_and_no_statement(
     connector: Any, server: Server
 ) -> None:

@@ -11,25 +11,12 @@ from tests.support.mysql import DIGITS, MANY, Database, running_mariadb
 from tests.support.waits import soon
 
 from skillian.connectors.mysql.connector import MAX_CONNECTIONS, MySQLConnector
-from skillian.connectors.mysql.session import BATCH_ROWS
 from skillian.errors import QueryError
 
 pytestmark = pytest.mark.mysql
 
 ENDLESS = f"{MANY} WHERE {' + '.join(f'd{n}.d' for n in range(12))} < 0"
 FOLDER = Path()
-
-
-async def test_a_stream_gives_all_rows_in_bounded_batches(connector: MySQLConnector) -> None:
-    statement = (
-        "SELECT a.d + 8 * b.d + 64 * c.d + 512 * d.d + 4096 * e.d AS n FROM digits AS a, "
-        "digits AS b, digits AS c, digits AS d, digits AS e WHERE a.d >= :p0"
-    )
-    numbers: list[int] = []
-    async for batch in connector.stream(statement, {"p0": 0}):
-        assert batch.num_rows <= BATCH_ROWS
-        numbers += [row["n"] for row in _rows(batch)]
-    assert sorted(numbers) == list(range(8**5))
 
 
 async def test_connections_are_few_and_used_again(
@@ -72,8 +59,3 @@ def _running(database: Database) -> tuple[tuple[Any, ...], ...]:
         f"{PROCESSES} WHERE db = '{database.name}' AND id <> CONNECTION_ID() AND info IS NOT NULL"
         " AND info NOT LIKE 'KILL%'"
     )
-
-
-def _rows(batch: Any) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = batch.to_pylist()
-    return rows

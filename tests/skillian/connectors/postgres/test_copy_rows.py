@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 from tests.support.postgres import rows_of
 
-from skillian.connectors import limits
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.errors import QueryError
 
@@ -123,18 +122,6 @@ async def test_no_rows_have_their_columns_all_the_same(
     )
     [batch] = [batch async for batch in postgres_connector.stream(statement, {})]
     assert batch.num_rows == 0
-
-
-async def test_a_stream_gives_more_rows_than_the_budget(
-    postgres_connector: PostgresConnector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
-    seen: list[int] = []
-    statement = "SELECT n AS x FROM generate_series(1, 200000) AS n WHERE n > %(p0)s"
-    async for batch in postgres_connector.stream(statement, {"p0": 3}):
-        assert batch.num_rows <= 65_536
-        seen += [row["x"] for row in _pylist(batch)]
-    assert seen == list(range(4, 200_001))
 
 
 async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConnector) -> None:

@@ -174,11 +174,6 @@ async def test_only_columns_that_are_used_are_copied(
         await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
 
 
-async def test_rows_are_counted_without_a_column(connector: SQLiteConnector, path: Path) -> None:
-    write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (NULL), (3)")
-    assert await rows(connector, "SELECT COUNT(*) FROM t") == [(3,)]
-
-
 async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: Path) -> None:
     write(
         path,

@@ -138,12 +138,6 @@ async def test_too_large_numbers_fail_rather_than_be_wrong(compared: Callable[..
         await compared([f"('y', {huge})"] * 12, [f"('y', {huge})"], wide)
 
 
-async def test_wrong_questions_say_what_is_wrong(compared: Callable[..., Any]) -> None:
-    with pytest.raises(UnknownNameError) as unknown:
-        await compared([], [], align_on=["kee"])
-    assert unknown.value.to_dict()["available_dimensions"] == ["key"]
-
-
 async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> None:
     engine = make_services(TABLES, SOURCES.replace("[key]", "[]")).comparison
     with pytest.raises(
