@@ -103,10 +103,7 @@ CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
         Page((), where=(ColumnFilter(column="b", of="name", filter={"contains": "NAME"}),)),
         lambda n: n in B and "Name" in B[n][0],
     ),
-    (
-        Page((), where=(ColumnFilter(column="key", of="id", filter={"lt": 20}),)),
-        lambda n: n < 20,
-    ),
+    (Page((), where=(ColumnFilter(column="key", of="id", filter={"lt": 20}),)), lambda n: n < 20),
     (Page((), search="ew"), lambda n: n >= 100),
     (Page((), search="'; DROP"), lambda n: n < 0),
 ]
@@ -114,8 +111,7 @@ CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
 
 def test_conditions_select_as_python_does(tmp_path: Path) -> None:
     pages = paged(
-        tmp_path,
-        *(Page(p.statuses, 0, 1000, None, p.where, p.search) for p, _ in CONDITIONS),
+        tmp_path, *(Page(p.statuses, 0, 1000, None, p.where, p.search) for p, _ in CONDITIONS)
     )
     for page, (asked, selects) in zip(pages, CONDITIONS, strict=True):
         assert {*_ids(page)} == {n for n in EXPECTED if selects(n)}, asked

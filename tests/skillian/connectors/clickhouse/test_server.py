@@ -137,10 +137,6 @@ async def test_an_older_server_computes_a_relation_for_each_use(connector: Any) 
     assert without_materialized(text) == text.replace("MATERIALIZED ", "", 1)
 
 
-async def test_a_statement_only_reads(connector: Any) -> None:
-    assert await rows(connector, "SELECT getSetting('readonly') AS x") == [{"x": 1}]
-
-
 @pytest.mark.parametrize("lost", [1, 8, 20, 200])
 def test_an_answer_without_its_end_is_an_error(lost: int) -> None:
     sink = BytesIO()

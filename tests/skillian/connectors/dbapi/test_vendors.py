@@ -136,10 +136,16 @@ def catalogue_of(vendor: str) -> list[tuple[Any, ...]]:
     ]
 
 
+@pytest.fixture(params=VENDORS)
+def vendor(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
 @pytest.fixture
-def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Driver:
+def driver(vendor: str, monkeypatch: pytest.MonkeyPatch) -> Driver:
     """The vendor's driver, in place of the real one."""
-    made = Driver(request.param)
+    made = Driver(vendor)
     names = {
         "sqlserver": ("mssql_python",),
         "oracle": ("oracledb",),
@@ -147,7 +153,7 @@ def driver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> D
         "bigquery": ("google.cloud.bigquery", "google.cloud.bigquery.dbapi"),
         "databricks": ("databricks", "databricks.sql"),
     }
-    for name in names[request.param]:
+    for name in names[vendor]:
         monkeypatch.setitem(sys.modules, name, made)
     return made
 
@@ -195,9 +201,6 @@ async def statements_of(driver: Driver, *urls: str) -> list[str]:
     return driver.statements
 
 
-@pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
 async def test_statements_are_as_reviewed(vendor: str, driver: Driver) -> None:
     text = await written(driver, URLS[vendor])
     path = GOLDEN / f"{vendor}_one_connection.sql"
@@ -206,9 +209,6 @@ async def test_statements_are_as_reviewed(vendor: str, driver: Driver) -> None:
     assert text == path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
 async def test_sides_of_two_connections_are_parts_of_the_reviewed_statement(
     vendor: str, driver: Driver
 ) -> None:
@@ -253,9 +253,6 @@ ANSWERS: dict[str, list[tuple[Any, ...]]] = {
 ROWS = [("a ", Decimal("1.50")), (None, None)]
 
 
-@pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
 async def test_rows_are_exact_and_typed(vendor: str, driver: Driver) -> None:
     connector: Any = connect("c", URLS[vendor], Path())
     driver.answer = (ANSWERS[vendor], ROWS)
@@ -272,9 +269,6 @@ async def test_rows_are_exact_and_typed(vendor: str, driver: Driver) -> None:
     assert described["n"].scale == scale
 
 
-@pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
 async def test_a_cancelled_statement_is_stopped_in_the_server(vendor: str, driver: Driver) -> None:
     connector: Any = connect("c", URLS[vendor], Path())
     driver.blocked = Event()
@@ -289,9 +283,6 @@ async def test_a_cancelled_statement_is_stopped_in_the_server(vendor: str, drive
 
 
 @pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
-@pytest.mark.parametrize(
     "statement", ["DELETE FROM old", "SELECT 1; SELECT 2", "DROP TABLE old", "CALL x()", ""]
 )
 async def test_nothing_but_a_select_runs(vendor: str, driver: Driver, statement: str) -> None:
@@ -301,9 +292,6 @@ async def test_nothing_but_a_select_runs(vendor: str, driver: Driver, statement:
     assert not driver.statements
 
 
-@pytest.mark.parametrize(
-    ("vendor", "driver"), [(each, each) for each in VENDORS], indirect=["driver"]
-)
 async def test_the_login_comes_from_the_url(vendor: str, driver: Driver) -> None:
     connector: Any = connect("c", URLS[vendor], Path())
     tables = await connector.catalog()
@@ -332,7 +320,6 @@ async def test_the_login_comes_from_the_url(vendor: str, driver: Driver) -> None
     assert login[keys.get(vendor, "default_query_job_config")] == expected[vendor]
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
 def test_a_missing_driver_says_how_to_install_it(
     vendor: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -343,7 +330,6 @@ def test_a_missing_driver_says_how_to_install_it(
         connect("c", URLS[vendor], Path())
 
 
-@pytest.mark.parametrize("vendor", VENDORS)
 def test_a_malformed_url_is_refused_without_its_secrets(vendor: str) -> None:
     kind = URLS[vendor].partition(":")[0]
     for url in (f"{kind}://", f"{kind}://u:secret@h/d?unknown=1", f"{kind}://u:secret@[::1/d"):
@@ -402,7 +388,7 @@ def test_a_kind_of_each_value_becomes_arrow() -> None:
         next(iter(batches(cursor, columns[:1])))
 
 
-@pytest.mark.parametrize("driver", ["oracle"], indirect=True)
+@pytest.mark.parametrize("vendor", ["oracle"], indirect=True)
 async def test_the_check_of_sources_says_what_was_never_tried(driver: Driver) -> None:
     assert driver.catalogue
     findings = [each async for each in check_sources(registry(URLS["oracle"]))]

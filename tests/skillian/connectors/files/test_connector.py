@@ -98,14 +98,6 @@ async def test_csv_is_read_exactly(files: FilesConnector, folder: Path) -> None:
     ]
 
 
-async def test_a_value_of_another_type_far_down_the_file_counts(
-    files: FilesConnector, folder: Path
-) -> None:
-    lines = "".join(f"{n},{n}.5\n" for n in range(50_000))
-    (folder / "a.csv").write_text(f"id,amount\n{lines}0050,1.125\n")
-    assert await types(files, "a.csv") == {"id": "VARCHAR", "amount": "DECIMAL(38,3)"}
-
-
 async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
     files: FilesConnector, folder: Path
 ) -> None:
@@ -248,31 +240,6 @@ async def test_names_that_differ_only_in_case_are_not_confused(
     for name in ("A.csv", "a.csv"):
         with pytest.raises(QueryError, match=r"a\.csv: its name differs from A\.csv only in case"):
             await rows(files, name)
-
-
-async def test_a_missing_folder_is_messages_without_its_path(tmp_path: Path) -> None:
-    files = FilesConnector(tmp_path / "gone", "extracts")
-    with pytest.raises(QueryError) as refused:
-        await files.catalog()
-    assert str(refused.value) == (
-        "connection 'extracts': its files cannot be read; check that they exist and are readable"
-    )
-    await files.aclose()
-
-
-async def test_statements_are_described_streamed_and_nothing_else(
-    files: FilesConnector, folder: Path
-) -> None:
-    (folder / "a.csv").write_text("n\n" + "".join(f"{n}.5\n" for n in range(100_000)))
-    described = await files.describe('SELECT SUM(n) AS s FROM "a.csv"')
-    assert (described["s"].kind, described["s"].scale) == ("decimal", 1)
-    batches = files.stream('SELECT n FROM "a.csv" WHERE n > $p0', {"p0": 10})
-    assert sum([batch.num_rows async for batch in batches]) == 99_990
-    out = str(folder / "out.csv").replace("'", "''")
-    for statement in ("CREATE TABLE t (x INT)", f"COPY (SELECT 1) TO '{out}'"):
-        with pytest.raises(QueryError, match="only a single SELECT"):
-            await files.run(statement, {})
-    assert await names(files) == ["a.csv"]
 
 
 async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, folder: Path) -> None:

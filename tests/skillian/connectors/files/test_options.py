@@ -222,11 +222,6 @@ def test_an_unknown_option_is_refused(tmp_path: Path, query: str, message: str) 
     assert message in str(refused.value)
 
 
-async def test_a_name_with_a_question_mark_has_no_options(tmp_path: Path) -> None:
-    (tmp_path / "a?b=c.csv").write_text("a\n1\n", encoding="utf-8")
-    assert await rows_of(tmp_path, "a?b=c.csv") == [{"a": 1}]
-
-
 @pytest.mark.parametrize(
     "name", ["a.b", 'say ""hi""', "two\nlines", "x" * 300, "select", "ä", "a,b", "%s {0}"]
 )

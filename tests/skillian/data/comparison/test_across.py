@@ -73,14 +73,6 @@ async def services(tmp_path: Path) -> AsyncIterator[DataServices]:
         yield opened
 
 
-async def test_progress_is_reported(services: DataServices) -> None:
-    heard: list[tuple[str, int]] = []
-    await services.comparison.compare(
-        measures_asked("a", "b", ["amount"]), lambda name, rows: heard.append((name, rows))
-    )
-    assert dict(sorted(heard)) == {"a": 5, "b": 5}
-
-
 async def test_a_page_that_cannot_be_says_why(services: DataServices) -> None:
     with pytest.raises(InvalidInputError, match="the comparison 'nothing' is unknown"):
         await services.engine.rows("nothing", page_of())
@@ -130,17 +122,6 @@ async def test_fifty_at_once_ask_the_databases_once(
     results = await asyncio.gather(*(compare("a", "b", ["amount"]) for _ in range(50)))  # type: ignore[call-overload]
     assert len(asked) == 1
     assert len({id(result) for result in results}) == 1
-
-
-async def test_what_is_forgotten_leaves_the_workspace(services: DataServices) -> None:
-    engine = services.comparison
-    result = await engine.compare(measures_asked("a", "b", ["amount"]))
-    await engine.rows(result.cache_key, page_of())
-    count = "SELECT COUNT(*) AS n FROM duckdb_tables()"
-    assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 3}]
-    engine._cache.clear()
-    await engine._workspace.drop(*engine._cache.evicted())
-    assert (await engine._workspace.run(count, {})).to_pylist() == [{"n": 0}]
 
 
 async def test_a_side_that_fails_stops_the_other(services: DataServices, tmp_path: Path) -> None:

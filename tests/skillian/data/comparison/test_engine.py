@@ -12,12 +12,7 @@ from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.services import DataServices
-from skillian.errors import (
-    InvalidInputError,
-    QueryError,
-    SourceNotFoundError,
-    UnknownNameError,
-)
+from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, UnknownNameError
 
 MakeServices = Callable[[str, str], DataServices]
 

@@ -7,12 +7,7 @@ from tests.support.cost import cost_of
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.dialects import compile_sql
-from skillian.data.query.filters import (
-    MAX_VALUES,
-    check_size,
-    condition_sql,
-    parse_filter,
-)
+from skillian.data.query.filters import MAX_VALUES, check_size, condition_sql, parse_filter
 from skillian.data.sql import BoundValues, bare
 from skillian.errors import InvalidInputError
 
