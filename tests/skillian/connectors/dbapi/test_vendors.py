@@ -218,7 +218,9 @@ async def test_sides_of_two_connections_are_parts_of_the_reviewed_statement(
     assert sides.count(";\n") == 2
     reviewed = (GOLDEN / f"{vendor}_one_connection.sql").read_text(encoding="utf-8")
     own = lines_of(sides) - lines_of(reviewed)
-    assert {re.sub(r"\W", "", line) for line in own} <= {"COUNTASrow_count", "rows", "ASrows"}
+    words = {re.sub(r"\W", "", line) for line in own}
+    # How rows are counted depends on the side: nothing else is the side's own.
+    assert not {each for each in words if not re.match("$|COUNT|CASTCOUNT|(AS)?rows$", each)}
 
 
 async def written(driver: Driver, *urls: str) -> str:
