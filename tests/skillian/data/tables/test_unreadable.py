@@ -8,15 +8,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.asking import rows_asked
+from tests.skillian.data.tables.comparing import compare
 from tests.support.postgres import Database as PostgresDatabase
 
-from skillian.data.comparison.cache import Memory
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
-from skillian.data.query.relation import bare_tables
-from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.results import TableResult
 from skillian.errors import QueryError
 
@@ -24,14 +19,7 @@ from skillian.errors import QueryError
 async def compared(
     a: str, b: str, key: tuple[str, ...] = ("id",), filters: Filters | None = None
 ) -> TableResult:
-    registry, (one, other) = await bare_tables([a, b])
-    async with Connections(registry) as connections:
-        memory = Memory()
-        engine = TableEngine(Binder(registry, connections), memory)
-        try:
-            return await engine.compare(rows_asked(one, other, key=key, filters=filters or {}))
-        finally:
-            await memory.aclose()
+    return await compare(a, b, key=key, filters=filters or {})
 
 
 def duckdb_table(folder: Path, columns: str, rows: str) -> str:
