@@ -99,7 +99,7 @@ def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> N
 def test_what_python_writes_comes_back_as_it_was(
     strategy: st.SearchStrategy[Any], write: Callable[[Any], str], kind: str
 ) -> None:
-    @settings(max_examples=30)
+    @settings(max_examples=10)
     @given(st.lists(strategy, min_size=1, max_size=20))
     def check(originals: list[Any]) -> None:
         types, values = read({"a": [write(value) for value in originals]})
