@@ -25,7 +25,7 @@ def test_every_group_is_in_exactly_one_of_five_classes(pair: Pair) -> None:
         "missing_in_a": 2,
         "missing_in_b": 2,
     }
-    shown = {
+    shown: dict[Any, Any] = {
         item.key["key"]: (item.status, item.reason, item.gap) for item in result.top_differences
     }
     assert shown == {

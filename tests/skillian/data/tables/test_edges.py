@@ -92,7 +92,8 @@ def marked(pair: tuple[str, str]) -> ParameterSet:
 @pytest.mark.parametrize("pair", [marked(pair) for pair in CASES])
 def test_pairs_of_cells(put: Put, pair: tuple[str, str]) -> None:
     cases = CASES[pair]
-    a, b = (put(engine, [case[side] for case in cases]) for side, engine in enumerate(pair))
+    a = put(pair[0], [case[0] for case in cases])
+    b = put(pair[1], [case[1] for case in cases])
     rules = {f"v{n}": Rule.model_validate(case[3]) for n, case in enumerate(cases) if len(case) > 3}
     for one, other in ((a, b), (b, a)):
         result = compared(one, other, key=("k",), rules=Rules(columns=rules))
