@@ -29,15 +29,16 @@ class Server:
     def __init__(self, port: int) -> None:
         self.address = f"127.0.0.1:{port}"
 
-    def run(self, statement: str, database: str = "default") -> None:
-        """Run any statement."""
+    def run(self, statement: str, database: str = "default") -> str:
+        """Run any statement; returns what it answers, as lines of values."""
         body = statement.encode()
         login = "Basic ZGVmYXVsdDo="
         request = Request(
             f"http://{self.address}/?database={database}", body, {"Authorization": login}
         )
         try:
-            urlopen(request).close()  # noqa: S310 - our own address
+            with urlopen(request) as answer:  # noqa: S310 - our own address
+                return str(answer.read().decode())
         except HTTPError as error:
             raise AssertionError(error.read().decode()) from None
 

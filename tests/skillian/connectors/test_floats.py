@@ -30,7 +30,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
 ]
 
-COUNT = 8000
+COUNT = 500
 # What a decimal can hold; floats that take more are refused.
 DIGITS = 38
 NAMED = (

@@ -6,10 +6,6 @@ import pytest
 from skillian.connectors.threads import run_interruptible
 
 
-async def test_the_result_comes_back() -> None:
-    assert await run_interruptible(lambda: 7, lambda: None) == 7
-
-
 async def test_an_error_comes_back_as_it_is() -> None:
     def work() -> None:
         raise LookupError("gone")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import date
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -18,12 +16,6 @@ from skillian.errors import UnavailableError
 def test_a_long_text_is_cut_and_says_how_long_it_is() -> None:
     assert brief_value("x" * LONGEST_TEXT) == "x" * LONGEST_TEXT
     assert brief_value("x" * 201) == f"{'x' * 200}… (201 characters)"
-
-
-def test_other_values_are_as_json_has_them() -> None:
-    assert brief_value(Decimal("1.10")) == "1.10"
-    assert brief_value(date(2024, 1, 31)) == "2024-01-31"
-    assert brief_value(None) is None
 
 
 PLAIN = {
@@ -61,7 +53,3 @@ def test_one_hidden_source_hides_the_values_of_both(registry: SourceRegistry) ->
     refuse_hidden(registry, ["open"])
     with pytest.raises(UnavailableError, match="values of shut are hidden"):
         refuse_hidden(registry, ["open", "shut"])
-
-
-def test_an_unknown_source_is_not_refused_here(registry: SourceRegistry) -> None:
-    assert hidden_among(registry, ["nobody"]) == ()

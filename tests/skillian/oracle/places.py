@@ -107,10 +107,7 @@ class CSVPlace(_Folders):
         folder = self.renewed()
         for table in tables:
             with (folder / f"{table.name}.csv").open("w", encoding="utf-8", newline="") as file:
-                for row in (
-                    tuple(column.name for column in table.columns),
-                    *table.rows,
-                ):
+                for row in (tuple(column.name for column in table.columns), *table.rows):
                     file.write(",".join(_as_csv(value) for value in row) + "\n")
         return f"files:///{folder}"
 

@@ -7,13 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 from tests.skillian.oracle.filter_forms import filters
-from tests.skillian.oracle.limits import (
-    KEEP,
-    Move,
-    moves,
-    settings_of,
-    thresholds,
-)
+from tests.skillian.oracle.limits import KEEP, Move, moves, settings_of, thresholds
 from tests.skillian.oracle.oracle import AGGREGATIONS, limits_of
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme

@@ -19,11 +19,7 @@ PHASES = (Phase.explicit, Phase.generate, *((Phase.shrink,) if LONG else ()))
 
 
 @pytest.mark.timeout(600 + EXAMPLES * 5)
-@settings(
-    max_examples=EXAMPLES,
-    phases=PHASES,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
 @given(data=st.data())
 def test_the_engine_equals_the_oracle(any_pair: Pair, data: st.DataObject) -> None:
     any_pair.checked(data.draw(questions(any_pair.profile)))

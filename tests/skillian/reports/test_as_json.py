@@ -18,13 +18,6 @@ def read(*outcomes: Outcome) -> dict[str, Any]:
     return report
 
 
-def test_amounts_are_strings_and_counts_are_numbers(close: Outcome, hostile: Outcome) -> None:
-    [comparison, other] = read(close, hostile)["comparisons"]
-    assert comparison["summary"]["by_status"]["major_diff"] == 4
-    assert comparison["top_differences"][0]["gap"] == "192258.87"
-    assert other["rows"]["rows"][-1]["measures"]["v"]["a"] == "123456789012345678.12"
-
-
 def test_the_report_has_the_explanation_and_the_rows(close: Outcome) -> None:
     [comparison] = read(close)["comparisons"]
     assert comparison["explanation"]["interpretation"][0].startswith("98.3 %")

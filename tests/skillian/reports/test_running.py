@@ -15,7 +15,7 @@ from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_markdown import write_markdown
 from skillian.reports.formats import Depth
-from skillian.reports.outcome import Compared, Failed, Outcome
+from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.running import AT_ONCE, open_engine, run_all
 
 
@@ -28,16 +28,6 @@ def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
     assert len(close.drilled) == close.rows.total == 6
     assert [each.key for each in close.drilled] == [group.key for group in close.rows.rows]
     assert (close.drilled[1].a.row_count, close.drilled[1].b.row_count) == (40, 0)
-
-
-def test_equal_sources_are_not_explained(equal: Outcome) -> None:
-    assert isinstance(equal, Compared)
-    assert (equal.explanation, equal.rows, equal.drilled) == (None, None, ())
-
-
-def test_a_failure_has_its_reason(failed: Outcome, demo: Path) -> None:
-    assert isinstance(failed, Failed)
-    assert "has no order" in failed.reason
 
 
 def test_a_result_stands_when_its_explanation_fails(

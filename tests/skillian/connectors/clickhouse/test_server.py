@@ -1,4 +1,3 @@
-import asyncio
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -10,7 +9,6 @@ import pytest
 from tests.skillian.connectors.clickhouse.reading import rows
 from tests.support.clickhouse import Server, needs_clickhouse
 from tests.support.clickhouse_server import PASSWORD, USER
-from tests.support.waits import SECONDS
 
 from skillian.connectors import connect
 from skillian.connectors.clickhouse.connector import login_of
@@ -20,8 +18,6 @@ from skillian.connectors.clickhouse.statement import without_materialized
 from skillian.errors import QueryError, UnavailableError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
-
-ENDLESS = 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"'
 
 
 @pytest.mark.parametrize(
@@ -45,11 +41,6 @@ ENDLESS = 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"'
 async def test_nothing_but_a_single_select_of_tables_runs(connector: Any, statement: str) -> None:
     with pytest.raises(QueryError, match="only a single SELECT of tables"):
         await connector.run(statement, {})
-
-
-async def test_no_statement_changes_the_settings(connector: Any) -> None:
-    with pytest.raises(QueryError, match="only a single SELECT"):
-        await connector.run("SELECT 1 AS x SETTINGS readonly = 0", {})
 
 
 async def test_errors_hold_no_path_no_address_and_no_statement(
@@ -146,21 +137,6 @@ async def test_an_older_server_computes_a_relation_for_each_use(connector: Any) 
     assert without_materialized(text) == text.replace("MATERIALIZED ", "", 1)
 
 
-async def test_a_statement_only_reads(connector: Any) -> None:
-    assert await rows(connector, "SELECT getSetting('readonly') AS x") == [{"x": 1}]
-
-
-async def test_an_error_after_rows_is_an_error(connector: Any) -> None:
-    failing = 'SELECT throwIf("number" = 300000) AS x FROM "system"."numbers" LIMIT 400000'
-    batches = connector.stream(failing, {})
-    assert (await anext(batches)).num_rows
-    with pytest.raises(QueryError, match=r"'books': Value passed to 'throwIf' .* is non-zero$"):
-        async for _ in batches:
-            pass
-    with pytest.raises(QueryError, match=r"non-zero$"):
-        await connector.run(failing.replace("300000", "70000"), {})
-
-
 @pytest.mark.parametrize("lost", [1, 8, 20, 200])
 def test_an_answer_without_its_end_is_an_error(lost: int) -> None:
     sink = BytesIO()
@@ -174,48 +150,3 @@ def test_an_answer_without_its_end_is_an_error(lost: int) -> None:
     with pytest.raises(StatementError):
         list(iter(cut.batch, None))
     assert "the server ended the connection" in str(explained("b", StatementError(LOST), 1))
-
-
-async def test_a_cancelled_statement_stops_and_others_continue(connector: Any) -> None:
-    endless = asyncio.create_task(connector.run(ENDLESS, {}))
-    processes = """
-        SELECT COUNT(*) AS n FROM "system"."processes" WHERE "query" LIKE '%sipHash64%'
-            AND "query" NOT LIKE '%processes%'
-    """
-    async with asyncio.timeout(SECONDS):
-        while not (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110 - there is no event
-            await asyncio.sleep(0.05)
-    endless.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await endless
-    async with asyncio.timeout(SECONDS):
-        while (await rows(connector, processes))[0]["n"]:  # noqa: ASYNC110
-            await asyncio.sleep(0.05)
-
-
-async def test_time_is_limited(server: Server) -> None:
-    kind: Any = type(connect("x", f"clickhouse://{server.address}", Path()))
-    login, _ = login_of(f"clickhouse://{server.address}", Path())
-    limited = kind(login, "books", timeout=1.0)
-    try:
-        with pytest.raises(QueryError, match="longer than 1 s"):
-            await limited.run(ENDLESS, {})
-    finally:
-        await limited.aclose()
-
-
-async def test_results_have_a_budget_and_streams_have_none(connector: Any) -> None:
-    many = 'SELECT "number" AS n FROM "system"."numbers" LIMIT 200000'
-    with pytest.raises(QueryError, match="larger than 100000 rows"):
-        await connector.run(many, {})
-    assert sum([batch.num_rows async for batch in connector.stream(many, {})]) == 200_000
-
-
-async def test_a_stream_can_be_left_and_the_connector_closed_twice(connector: Any) -> None:
-    batches = connector.stream('SELECT "number" AS n FROM "system"."numbers"', {})
-    assert (await anext(batches)).num_rows
-    await batches.aclose()
-    assert await rows(connector, "SELECT 1 AS x WHERE 1 = 0") == []
-    await connector.aclose()
-    await connector.aclose()
-    assert await rows(connector, "SELECT 1 AS x") == [{"x": 1}]

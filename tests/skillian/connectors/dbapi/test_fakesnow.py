@@ -58,12 +58,7 @@ async def test_the_catalogue_has_types(connector: Any) -> None:
     [new, old] = [each for each in await connector.catalog() if each.name in ROWS]
     assert (new.name, old.name) == ("NEW", "OLD")
     kinds = {name: (kind.kind, kind.scale) for name, kind in old.columns.items()}
-    assert kinds == {
-        "K": ("text", 0),
-        "V": ("decimal", 2),
-        "D": ("date", 0),
-        "M": ("timestamp", 0),
-    }
+    assert kinds == {"K": ("text", 0), "V": ("decimal", 2), "D": ("date", 0), "M": ("timestamp", 0)}
 
 
 async def test_values_are_bound_and_rows_exact(connector: Any) -> None:

@@ -1,15 +1,12 @@
 """Rows of a DuckDB in batches: bounded memory, and an end at any time."""
 
-import asyncio
 import re
 import resource
-from contextlib import aclosing
 from pathlib import Path
 
 import duckdb
 import pytest
 from tests.skillian.connectors.duckdb.conftest import ENDLESS
-from tests.support.waits import cancelled, executing
 
 from skillian.connectors.duckdb import engine
 from skillian.connectors.duckdb.connector import DuckDBConnector
@@ -43,25 +40,6 @@ async def test_a_statement_about_hundreds_of_columns_is_planned_without_statisti
     assert found == ["", "statistics_propagation", ""]
 
 
-async def test_a_stream_may_be_left_in_the_middle(connector: DuckDBConnector) -> None:
-    async with aclosing(connector.stream("SELECT * FROM range(100000000000)", {})) as batches:
-        async for batch in batches:
-            assert batch.num_rows > 0
-            break
-    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
-
-
-async def test_cancelling_a_stream_stops_its_statement(connector: DuckDBConnector) -> None:
-    async def drain() -> None:
-        async for _ in connector.stream(ENDLESS, {}):
-            pass
-
-    task = asyncio.create_task(drain())
-    await executing(task)
-    await cancelled(task)
-    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
-
-
 async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -74,23 +52,3 @@ async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
     with pytest.raises(QueryError, match=re.escape("longer than 0.2 s")):
         await anext(connector.stream(ENDLESS, {}))
     await connector.aclose()
-
-
-async def test_an_error_in_a_stream_is_a_query_error(connector: DuckDBConnector) -> None:
-    bad = (
-        "SELECT CAST(CASE WHEN range = 900000 THEN 'x' ELSE '1' END AS INTEGER) FROM range(1000000)"
-    )
-    with pytest.raises(QueryError, match="Could not convert string 'x'"):
-        async for _ in connector.stream(bad, {}):
-            pass
-    with pytest.raises(QueryError, match="only a single SELECT"):
-        await anext(connector.stream("SELECT 1; SELECT 2", {}))
-    assert [batch async for batch in connector.stream("SELECT 1 WHERE false", {})] == []
-
-
-async def test_closing_the_connector_ends_a_stream_that_waits(connector: DuckDBConnector) -> None:
-    batches = connector.stream("SELECT * FROM range(100000000000)", {})
-    await anext(batches)
-    await connector.aclose()
-    with pytest.raises(QueryError, match="stopped"):
-        await anext(batches)

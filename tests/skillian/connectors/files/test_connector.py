@@ -13,7 +13,6 @@ import pytest
 import xlsxwriter
 from tests.support.waits import cancelled, executing
 
-from skillian.connectors import connect
 from skillian.connectors.base import ColumnType
 from skillian.connectors.files import delimited
 from skillian.connectors.files.connector import INFERRED, FilesConnector
@@ -97,14 +96,6 @@ async def test_csv_is_read_exactly(files: FilesConnector, folder: Path) -> None:
         ("002", Decimal("-0.10"), None, ""),
         ("1003", None, date(2024, 3, 1), None),
     ]
-
-
-async def test_a_value_of_another_type_far_down_the_file_counts(
-    files: FilesConnector, folder: Path
-) -> None:
-    lines = "".join(f"{n},{n}.5\n" for n in range(50_000))
-    (folder / "a.csv").write_text(f"id,amount\n{lines}0050,1.125\n")
-    assert await types(files, "a.csv") == {"id": "VARCHAR", "amount": "DECIMAL(38,3)"}
 
 
 async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
@@ -251,31 +242,6 @@ async def test_names_that_differ_only_in_case_are_not_confused(
             await rows(files, name)
 
 
-async def test_a_missing_folder_is_messages_without_its_path(tmp_path: Path) -> None:
-    files = FilesConnector(tmp_path / "gone", "extracts")
-    with pytest.raises(QueryError) as refused:
-        await files.catalog()
-    assert str(refused.value) == (
-        "connection 'extracts': its files cannot be read; check that they exist and are readable"
-    )
-    await files.aclose()
-
-
-async def test_statements_are_described_streamed_and_nothing_else(
-    files: FilesConnector, folder: Path
-) -> None:
-    (folder / "a.csv").write_text("n\n" + "".join(f"{n}.5\n" for n in range(100_000)))
-    described = await files.describe('SELECT SUM(n) AS s FROM "a.csv"')
-    assert (described["s"].kind, described["s"].scale) == ("decimal", 1)
-    batches = files.stream('SELECT n FROM "a.csv" WHERE n > $p0', {"p0": 10})
-    assert sum([batch.num_rows async for batch in batches]) == 99_990
-    out = str(folder / "out.csv").replace("'", "''")
-    for statement in ("CREATE TABLE t (x INT)", f"COPY (SELECT 1) TO '{out}'"):
-        with pytest.raises(QueryError, match="only a single SELECT"):
-            await files.run(statement, {})
-    assert await names(files) == ["a.csv"]
-
-
 async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, folder: Path) -> None:
     with (folder / "a.csv").open("w") as file:
         file.write("a,b,c\n")
@@ -287,23 +253,6 @@ async def test_cancelling_stops_the_reading_of_a_file(files: FilesConnector, fol
     await cancelled(task)
     (folder / "a.csv").write_text("a\n1\n")
     assert await rows(files, "a.csv") == [(1,)]
-
-
-async def test_after_closing_files_are_read_again(files: FilesConnector, folder: Path) -> None:
-    (folder / "a.csv").write_text("a\n1\n")
-    for _ in range(2):
-        assert await rows(files, "a.csv") == [(1,)]
-        await files.aclose()
-    assert await rows(files, "a.csv") == [(1,)]
-
-
-async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
-    (tmp_path / "data").mkdir()
-    (tmp_path / "data" / "a.csv").write_text("a\n1\n")
-    for url in ("files:///data", f"files:///{tmp_path}/data", "files:///data/a.csv"):
-        connector = connect("a", url, tmp_path)
-        assert [table.name for table in await connector.catalog()] == ["a.csv"]
-        await connector.aclose()
 
 
 async def test_a_parquet_file_can_say_that_its_types_were_guessed(

@@ -222,11 +222,6 @@ def test_an_unknown_option_is_refused(tmp_path: Path, query: str, message: str) 
     assert message in str(refused.value)
 
 
-async def test_a_name_with_a_question_mark_has_no_options(tmp_path: Path) -> None:
-    (tmp_path / "a?b=c.csv").write_text("a\n1\n", encoding="utf-8")
-    assert await rows_of(tmp_path, "a?b=c.csv") == [{"a": 1}]
-
-
 @pytest.mark.parametrize(
     "name", ["a.b", 'say ""hi""', "two\nlines", "x" * 300, "select", "ä", "a,b", "%s {0}"]
 )
@@ -235,25 +230,3 @@ async def test_any_column_name_is_read(tmp_path: Path, name: str) -> None:
     [row] = await rows_of(tmp_path, "x.csv")
     assert list(row.values()) == [1, 2]
     assert next(iter(row)) == " ".join(name.replace('""', '"').split())
-
-
-@pytest.mark.parametrize(
-    ("values", "expected"),
-    [
-        (["9223372036854775807", "-9223372036854775808"], [2**63 - 1, -(2**63)]),
-        (["9223372036854775808", "1"], [Decimal(2**63), Decimal(1)]),
-        (["1" * 39, "1"], ["1" * 39, "1"]),
-        (["2024-02-30", "2024-02-29"], ["2024-02-30", "2024-02-29"]),
-        (["NaN", "1.5"], ["NaN", "1.5"]),
-        (["-0", "0"], [Decimal(0), Decimal(0)]),
-        (["inf", "-inf"], ["inf", "-inf"]),
-        (["", '""'], [None, ""]),
-    ],
-)
-async def test_values_are_never_changed(
-    tmp_path: Path, values: list[str], expected: list[Any]
-) -> None:
-    lines = "".join(f"{place},{value}\n" for place, value in enumerate(values))
-    (tmp_path / "x.csv").write_text(f"i,v\n{lines}", encoding="utf-8")
-    rows = await rows_of(tmp_path, "x.csv")
-    assert [row["v"] for row in rows] == expected

@@ -1,4 +1,3 @@
-import time
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -7,11 +6,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import trustme
-from tests.support.mysql import MANY, Database, running_mariadb
+from tests.support.mysql import Database, running_mariadb
 from tests.support.ports import own_port
 
 from skillian.connectors import connect
-from skillian.connectors.base import ColumnType
 from skillian.connectors.mysql.connector import MySQLConnector, login_of
 from skillian.connectors.mysql.session import for_driver
 from skillian.errors import QueryError, UnavailableError
@@ -131,20 +129,6 @@ async def test_a_date_without_a_day_is_refused_and_can_be_read_as_text(
         await connector.run("SELECT d FROM t", {})
     text = await connector.run("SELECT CAST(d AS CHAR) AS d FROM t", {})
     assert text.to_pylist() == [{"d": "0000-00-00"}]
-
-
-async def test_describe_returns_types_without_running(connector: MySQLConnector) -> None:
-    columns = "SUM(m.d) AS s, 1.5 * -1 AS d, NULL AS n, 'x' AS t"
-    statement = f"SELECT {columns} FROM ({MANY}) AS m"  # noqa: S608
-    start = time.monotonic()
-    described = await connector.describe(statement)
-    assert time.monotonic() - start < 20
-    assert described == {
-        "s": ColumnType("decimal", "decimal(65,0)", 0),
-        "d": ColumnType("decimal", "decimal(65,1)", 1),
-        "n": ColumnType("other", "blob"),
-        "t": ColumnType("text", "varchar"),
-    }
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 import re
 
 import pytest
-from tests.support.postgres import FOLDER, MANY, PASSWORD, Database, rows_of
-from tests.support.waits import soon
+from tests.support.postgres import FOLDER, PASSWORD, Database, rows_of
 
-from skillian.connectors import limits
 from skillian.connectors.base import ColumnType
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.errors import QueryError, UnavailableError
@@ -21,28 +19,6 @@ async def test_describe_works_out_the_scale_that_postgresql_forgets(
         "turned": ColumnType("decimal", "numeric(38,2)", 2),
         "third": ColumnType("other", "numeric"),
     }
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "CREATE TABLE t (x INTEGER)",
-        "SELECT 1; SELECT 2",
-        "COPY (SELECT 1) TO PROGRAM 'touch /tmp/x'",
-        "SET timezone = 'UTC'",
-        "DO $$ BEGIN NULL; END $$",
-        "EXPLAIN ANALYZE SELECT 1",
-        "COMMIT",
-        "SELECT 'unfinished",
-        "",
-    ],
-)
-async def test_nothing_but_a_single_select_runs(
-    postgres_connector: PostgresConnector, statement: str
-) -> None:
-    for call in (postgres_connector.run(statement, {}), postgres_connector.describe(statement)):
-        with pytest.raises(QueryError, match="only a single SELECT"):
-            await call
 
 
 @pytest.mark.parametrize(
@@ -121,26 +97,3 @@ def test_a_url_that_is_none_is_refused_without_telling_it(url: str) -> None:
     with pytest.raises(UnavailableError, match="connection 'books': its URL") as refused:
         PostgresConnector.from_url("books", url, FOLDER)
     assert not re.search("tiger|scott|nonsense|zz", str(refused.value))
-
-
-async def test_more_rows_than_the_budget_are_refused(
-    postgres_connector: PostgresConnector,
-    postgres_database: Database,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
-    statement = "SELECT n FROM generate_series(1, {}) AS n"
-    assert (await postgres_connector.run(statement.format(10), {})).num_rows == 10
-    with pytest.raises(QueryError, match="larger than 10 rows"):
-        await postgres_connector.run(statement.format(11), {})
-    with pytest.raises(QueryError, match="larger than 10 rows"):
-        await postgres_connector.run(MANY, {})
-    await soon(lambda: postgres_database.active() == 0)
-
-
-async def test_more_bytes_than_the_budget_are_refused(
-    postgres_connector: PostgresConnector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "BYTE_BUDGET", 1000)
-    with pytest.raises(QueryError, match="narrow it with filters"):
-        await postgres_connector.run("SELECT repeat('x', 2000) AS x", {})

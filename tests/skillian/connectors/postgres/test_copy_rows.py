@@ -1,12 +1,10 @@
-from contextlib import aclosing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.postgres import MANY, Database, rows_of
+from tests.support.postgres import rows_of
 
-from skillian.connectors import limits
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.errors import QueryError
 
@@ -96,18 +94,6 @@ async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) 
     assert table.column_names == ["x", "x"]
 
 
-async def test_an_error_in_the_middle_of_the_rows_is_a_query_error(
-    postgres_connector: PostgresConnector,
-) -> None:
-    statement = (
-        "SELECT CAST(CASE WHEN n = 50000 THEN 'x' ELSE '1' END AS integer) AS n"
-        " FROM generate_series(1, 60000) AS n"
-    )
-    with pytest.raises(QueryError, match='invalid input syntax for type integer: "x"'):
-        await postgres_connector.run(statement, {})
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
 @pytest.mark.parametrize(
     ("value", "message"),
     [
@@ -138,33 +124,11 @@ async def test_no_rows_have_their_columns_all_the_same(
     assert batch.num_rows == 0
 
 
-async def test_a_stream_gives_more_rows_than_the_budget(
-    postgres_connector: PostgresConnector, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
-    seen: list[int] = []
-    statement = "SELECT n AS x FROM generate_series(1, 200000) AS n WHERE n > %(p0)s"
-    async for batch in postgres_connector.stream(statement, {"p0": 3}):
-        assert batch.num_rows <= 65_536
-        seen += [row["x"] for row in _pylist(batch)]
-    assert seen == list(range(4, 200_001))
-
-
 async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConnector) -> None:
     statement = "SELECT repeat('x', 1000000) AS x FROM generate_series(1, 40)"
     sizes = [batch.nbytes async for batch in postgres_connector.stream(statement, {})]
     assert sum(sizes) > 40_000_000
     assert max(sizes) < 6_000_000
-
-
-async def test_closing_a_stream_stops_its_statement(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    async with aclosing(postgres_connector.stream(MANY, {})) as batches:
-        assert (await anext(aiter(batches))).num_rows
-        assert postgres_database.active() == 1
-    assert postgres_database.active() == 0
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
 
 
 def _pylist(batch: Any) -> list[dict[str, Any]]:

@@ -67,64 +67,6 @@ async def both(
     await opened.aclose()
 
 
-TEXTS = [
-    "'b'",
-    "'B'",
-    "'b '",
-    "' b'",
-    "'a-b'",
-    "'ab'",
-    "'é'",
-    "'e' || chr(769)",
-    "''",
-    "NULL",
-    "chr(128512)",
-]
-MOMENTS = [
-    "'2024-01-31 10:00:00'",
-    "'2024-01-31 10:00:00.5'",
-    "'0001-01-01 23:59:59.000001'",
-    "NULL",
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "definition"),
-    [
-        ("VARCHAR", TEXTS, {}),
-        ("VARCHAR", TEXTS, {"normalise": ["trim"]}),
-        ("VARCHAR", TEXTS, {"normalise": ["upper"]}),
-        ("VARCHAR", TEXTS, {"normalise": ["nfc"]}),
-        ("VARCHAR", TEXTS, {"normalise": ["lpad(3,'0')"]}),
-        ("VARCHAR", TEXTS, {"values": {"b": "x'y", "ab": "%(p0)s"}}),
-        ("BIGINT", ["1", "-9223372036854775808", "NULL"], {"type": "text"}),
-        ("DECIMAL(17, 2)", ["0.1", "-0.00", "12345678901.10", "NULL"], {"type": "text"}),
-        ("DATE", ["'2024-02-29'", "'0033-01-02'", "NULL"], {"type": "text"}),
-        ("TIMESTAMP", MOMENTS, {"type": "text"}),
-        ("TIMESTAMP", MOMENTS, {"type": "date"}),
-        ("TIMESTAMPTZ", ["'2024-01-31 10:00:00+09'", "NULL"], {"type": "text"}),
-        ("BOOLEAN", ["true", "false", "NULL"], {"type": "text"}),
-        ("VARCHAR", ["'+1'", "'-0042'", "'9223372036854775807'"], {"type": "integer"}),
-        ("DECIMAL(9, 0)", ["12", "NULL"], {"type": "integer"}),
-        ("VARCHAR", ["'1'", "'-1.5'", "'+0012.25'", "'3.'"], {"type": "decimal(18,2)"}),
-        ("DOUBLE PRECISION", ["12345678901234.56", "-0.1", "NULL"], {"type": "decimal(18,2)"}),
-        ("VARCHAR", ["'true'", "'f'", "'1'", "'no'"], {"type": "boolean"}),
-        ("BIGINT", ["1", "0", "NULL"], {"type": "boolean"}),
-        ("VARCHAR", ["'2024-02-29'", "NULL"], {"type": "date"}),
-        ("VARCHAR", ["'2024-01-31T10:00'", "'2024-01-31 10:00:00.25'"], {"type": "timestamp"}),
-        ("DATE", ["'2024-02-29'", "NULL"], {"type": "timestamp"}),
-    ],
-    ids=str,
-)  # fmt: skip
-async def test_values_become_what_they_become_in_duckdb(
-    both: Both, kind: str, values: list[str], definition: dict[str, Any]
-) -> None:
-    both.load(kind, *values)
-    local, server = await both.values(**definition)
-    assert server == local
-    assert len(local) > 1
-
-
 @pytest.mark.parametrize(
     "pattern",
     [

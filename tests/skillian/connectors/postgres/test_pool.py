@@ -1,6 +1,5 @@
 import asyncio
 import os
-import re
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 from tests.support.postgres import FOLDER, MANY, Database, Server, rows_of, running_postgres
-from tests.support.waits import SECONDS, cancelled, soon, until
+from tests.support.waits import SECONDS, soon, until
 
 from skillian.connectors.postgres import connector as connector_module
 from skillian.connectors.postgres import pool
@@ -48,34 +47,6 @@ def mortal_server() -> Generator[Server]:
         yield server
 
 
-@pytest.mark.parametrize("streamed", [False, True])
-async def test_cancelling_stops_the_statement_in_the_server(
-    postgres_connector: PostgresConnector, postgres_database: Database, *, streamed: bool
-) -> None:
-    async def drained() -> None:
-        async for _ in postgres_connector.stream(ENDLESS, {}):
-            pass
-
-    task = asyncio.create_task(drained() if streamed else _run(postgres_connector, ENDLESS))
-    await soon(lambda: postgres_database.active() == 1)
-    await cancelled(task)
-    assert postgres_database.active() == 0
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
-async def test_cancelling_one_statement_leaves_the_others(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    endless = asyncio.create_task(_run(postgres_connector, ENDLESS))
-    await soon(lambda: postgres_database.active() == 1)
-    other = asyncio.create_task(postgres_connector.run("SELECT pg_sleep(3)", {}))
-    await soon(lambda: postgres_database.active() == 2)
-    endless.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await endless
-    assert (await other).num_rows == 1
-
-
 async def test_cancelling_at_any_moment_leaves_the_connector_working(
     postgres_connector: PostgresConnector, postgres_database: Database
 ) -> None:
@@ -89,32 +60,6 @@ async def test_cancelling_at_any_moment_leaves_the_connector_working(
         assert task.cancelled() or task.result() is None
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
     assert postgres_database.active() == 0
-
-
-async def test_a_statement_that_takes_too_long_is_stopped(postgres_database: Database) -> None:
-    connector = PostgresConnector("books", options(postgres_database), timeout=0.3)
-    with pytest.raises(QueryError, match=re.escape("longer than 0.3 s")):
-        await connector.run(ENDLESS, {})
-    assert await rows_of(connector, "SELECT 1 AS x") == [{"x": 1}]
-    await connector.aclose()
-
-
-async def test_closing_stops_what_runs_and_may_be_done_twice(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    task = asyncio.create_task(_run(postgres_connector, ENDLESS))
-    await soon(lambda: postgres_database.active() == 1)
-    waiting = postgres_connector.stream(MANY, {})
-    await anext(aiter(waiting))
-    await postgres_connector.aclose()
-    await postgres_connector.aclose()
-    with pytest.raises(QueryError):
-        await task
-    with pytest.raises(QueryError):
-        await anext(aiter(waiting))
-    connected = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-    await soon(lambda: postgres_database.value(connected) == 1)
-    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
 
 
 async def test_many_statements_at_once_share_a_few_connections(
@@ -173,24 +118,6 @@ async def test_a_server_that_dies_in_the_middle_is_a_query_error(mortal_server: 
         mortal_server.start()
         assert await rows_of(connector, "SELECT 1 AS x") == [{"x": 1}]
         await connector.aclose()
-
-
-def test_an_unfinished_statement_does_not_hold_up_the_exit(postgres_database: Database) -> None:
-    script = f"""
-import asyncio
-from pathlib import Path
-from skillian.connectors.postgres.connector import PostgresConnector
-async def main():
-    connector = PostgresConnector.from_url("x", {postgres_database.url!r}, Path())
-    task = asyncio.create_task(connector.run({ENDLESS!r}, {{}}))
-    await asyncio.wait([task], timeout=0.5)
-    print(task.done(), flush=True)
-asyncio.run(main())
-"""
-    command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert (done.stdout, done.returncode) == ("False\n", 0)
-    assert postgres_database.active() == 0
 
 
 def test_the_server_of_the_tests_ends_with_its_owner(postgres_server: Server) -> None:

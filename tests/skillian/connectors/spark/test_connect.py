@@ -3,21 +3,25 @@
 import asyncio
 import shutil
 import time
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
+import duckdb
 import pytest
 
-from skillian.connectors import connect
+from skillian.connectors import Connector, connect
 from skillian.errors import QueryError, UnavailableError
 
 pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
-from tests.skillian.connectors.spark import promises as spark
 from tests.support.spark_connect import spark_tables
 
 from skillian.connectors import limits
 from skillian.connectors.spark import connect as connect_module
 from skillian.connectors.spark.connect import SparkConnectConnector
+from skillian.connectors.spark.rows import BATCH_ROWS
 
 pytestmark = [
     pytest.mark.spark,
@@ -30,22 +34,138 @@ pytestmark = [
 ]
 
 
+ENDLESS = """
+SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000) AS a, RANGE(1000000) AS b
+WHERE a.id * b.id % 11 = 3
+"""
+TABLE = """
+SELECT * FROM (VALUES
+    ('it''s ', -0.10::DECIMAL(17, 2), 9007199254740993, DATE '2024-01-31', true,
+        TIMESTAMP '2024-01-31 10:00:00.000001', TIMESTAMPTZ '2024-07-31 10:00:00+00', 1.5::DOUBLE),
+    (NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL)
+) AS t (name, amount, "number `n`", day, flag, moment, instant, ratio)
+"""
+
+
+def write_tables(path: Path) -> None:
+    """Make a folder with the tables of these tests."""
+    path.mkdir()
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.execute(f"COPY ({TABLE}) TO '{path / 'a table.parquet'}' (FORMAT parquet)")
+        (path / "parts").mkdir()
+        for part in range(2):
+            target = path / "parts" / f"{part}.parquet"
+            connection.execute(f"COPY (FROM range(10000) AS t (n)) TO '{target}' (FORMAT parquet)")
+
+
+async def tables_have_types(connector: Connector) -> None:
+    first, parts = await connector.catalog()
+    kinds = {name: (kind.kind, kind.scale) for name, kind in first.columns.items()}
+    assert kinds == {
+        "name": ("text", 0),
+        "amount": ("decimal", 2),
+        "number `n`": ("integer", 0),
+        "day": ("date", 0),
+        "flag": ("boolean", 0),
+        "moment": ("timestamp", 0),
+        "instant": ("timestamptz", 0),
+        "ratio": ("float", 0),
+    }
+    assert list(parts.columns) == ["n"]
+    described = await connector.describe("SELECT SUM(amount * -1) AS s FROM a_table")
+    assert (described["s"].kind, described["s"].scale) == ("decimal", 2)
+
+
+async def values_come_out_exact(connector: Connector) -> None:
+    table: Any = await connector.run("SELECT * FROM a_table ORDER BY day NULLS LAST", {})
+    rows = table.to_pylist()
+    assert list(rows[0].values()) == [
+        "it's ", Decimal("-0.10"), 9007199254740993, date(2024, 1, 31), True,
+        datetime(2024, 1, 31, 10, 0, 0, 1), datetime(2024, 7, 31, 10, tzinfo=UTC), 1.5,  # noqa: DTZ001
+    ]  # fmt: skip
+    assert set(rows[1].values()) == {None}
+
+
+async def parameters_are_values(connector: Connector) -> None:
+    given: dict[str, object] = {
+        "p0": "O'Hara \\ \" :p1 ß😀",
+        "p1": Decimal("-99999999999999999999.99"),
+        "p2": 2**63,
+        "p3": date(2024, 1, 31),
+        "p4": datetime(2024, 1, 31, 10, 0, 0, 1),  # noqa: DTZ001
+        "p5": datetime(2024, 7, 31, 12, tzinfo=UTC),
+        "p6": True,
+        "p7": None,
+    }
+    columns = ", ".join(f":{name} AS {name}" for name in given)
+    assert (await connector.run(f"SELECT {columns}", given)).to_pylist() == [given]
+
+
+async def errors_name_values_and_no_path(connector: Connector, folder: Path) -> None:
+    for statement, message in {
+        "SELECT CAST('12x' AS BIGINT)": "The value '12x' of the type",
+        "SELECT CAST(name AS INT) FROM a_table": "The value 'it",
+        "SELECT nothing FROM a_table": "nothing",
+        "SELECT 1 FROM missing": "missing",
+        "SELECT SUM(n) FROM (SELECT CAST(REPEAT('9', 38) AS DECIMAL(38, 0)) AS n FROM parts)": "",
+    }.items():
+        with pytest.raises(QueryError, match="connection 'lake': ") as refused:
+            await connector.run(statement, {})
+        assert message in str(refused.value)
+        assert str(folder) not in str(refused.value)
+        assert refused.value.__cause__ is None
+        assert "\n" not in str(refused.value)
+
+
+async def nothing_but_a_select_runs(connector: Connector) -> None:
+    for statement in (
+        "DROP TABLE parts",
+        "SELECT 1; SELECT 2",
+        "SET spark.sql.ansi.enabled = false",
+        "INSERT INTO parts SELECT 1",
+        "SELECT reflect('java.lang.System', 'exit', 1)",
+        "SELECT `java_method`('java.lang.System', 'exit', 1)",
+        "",
+    ):
+        with pytest.raises(QueryError, match="only a single SELECT"):
+            await connector.run(statement, {})
+    with pytest.raises(QueryError, match="cannot be found"):
+        await connector.run("SELECT * FROM text.`/etc/passwd`", {})
+
+
+async def a_stream_gives_its_rows(connector: Connector) -> None:
+    numbers: list[int] = []
+    async for batch in connector.stream("SELECT n FROM parts WHERE n >= :p0", {"p0": 5}):
+        assert batch.num_rows <= BATCH_ROWS
+        rows: Any = batch
+        numbers += rows.column("n").to_pylist()
+    assert sorted(numbers) == sorted([*range(5, 10000)] * 2)
+
+
+async def time_is_limited(connector: Any) -> None:
+    connector._timeout = 1.0
+    with pytest.raises(QueryError, match="longer than 1 s"):
+        await connector.run(ENDLESS, {})
+    connector._timeout = 100.0
+
+
 async def test_it_reads_a_database_elsewhere(
     spark_server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spark.write_tables(tmp_path / "tables")
+    write_tables(tmp_path / "tables")
     url = spark_tables(spark_server, "finance", tmp_path / "tables")
     connector = connect("lake", url, tmp_path)
     assert isinstance(connector, SparkConnectConnector)
     try:
         assert [table.schema for table in await connector.catalog()] == ["finance", "finance"]
-        await spark.tables_have_types(connector)
-        await spark.values_come_out_exact(connector)
-        await spark.parameters_are_values(connector)
-        await spark.errors_name_values_and_no_path(connector, tmp_path)
-        await spark.nothing_but_a_select_runs(connector)
-        await spark.a_stream_gives_its_rows(connector)
-        await spark.time_is_limited(connector)
+        await tables_have_types(connector)
+        await values_come_out_exact(connector)
+        await parameters_are_values(connector)
+        await errors_name_values_and_no_path(connector, tmp_path)
+        await nothing_but_a_select_runs(connector)
+        await a_stream_gives_its_rows(connector)
+        await time_is_limited(connector)
         await _cancelling_stops_the_statement(connector)
         monkeypatch.setattr(limits, "ROW_BUDGET", 10)
         with pytest.raises(QueryError, match="larger than 10 rows"):
@@ -62,7 +182,7 @@ async def test_it_reads_a_database_elsewhere(
 
 
 async def _cancelling_stops_the_statement(connector: SparkConnectConnector) -> None:
-    task = asyncio.create_task(connector.run(spark.ENDLESS, {}))
+    task = asyncio.create_task(connector.run(ENDLESS, {}))
     await asyncio.wait([task], timeout=3)  # it never ends: before or after it begins, it stops
     assert not task.done()
     start = time.monotonic()

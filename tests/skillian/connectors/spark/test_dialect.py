@@ -138,9 +138,8 @@ async def test_floats_are_those_of_duckdb(spark_server: str, tmp_path: Path) -> 
     (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
     async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
         compare = comparing(services.comparison)
-        for table in "ab":
-            result = await compare(f"d{table}", f"s{table}", ["v", "w"], ["k"])
-            assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()
+        result = await compare("da", "sa", ["v", "w"], ["k"])
+        assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()
         own = [await compare(f"{place}a", f"{place}b", ["v", "w"], ["k"]) for place in "ds"]
     content, other = ([each.to_dict() for each in one.top_differences] for one in own)
     assert content == other

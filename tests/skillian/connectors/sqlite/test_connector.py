@@ -1,6 +1,4 @@
-import asyncio
 import sqlite3
-import time
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -8,21 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.waits import cancelled, executing
 
-from skillian.connectors import connect
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.connectors.sqlite.reader import SQLiteFile
 from skillian.connectors.sqlite.types import declared_type
 from skillian.errors import QueryError
-
-# A table, and a view whose first row takes SQLite hours to find.
-ENDLESS_VIEW = """
-CREATE TABLE t (a INT);
-INSERT INTO t VALUES (1);
-CREATE VIEW endless AS
-WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n WHERE i < 0
-"""
 
 
 @pytest.fixture
@@ -186,11 +174,6 @@ async def test_only_columns_that_are_used_are_copied(
         await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
 
 
-async def test_rows_are_counted_without_a_column(connector: SQLiteConnector, path: Path) -> None:
-    write(path, "CREATE TABLE t (a INT); INSERT INTO t VALUES (1), (NULL), (3)")
-    assert await rows(connector, "SELECT COUNT(*) FROM t") == [(3,)]
-
-
 async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: Path) -> None:
     write(
         path,
@@ -263,14 +246,6 @@ async def test_statements_continue_while_the_file_changes(
     assert total == 100_000
 
 
-async def test_many_statements_at_once_all_answer(connector: SQLiteConnector, path: Path) -> None:
-    columns = ", ".join(f"c{n} INT DEFAULT {n}" for n in range(10))
-    write(path, f"CREATE TABLE t ({columns}); INSERT INTO t DEFAULT VALUES")
-    statements = [f"SELECT c{n} FROM t" for n in range(10)]  # noqa: S608 - written here
-    results = await asyncio.gather(*(rows(connector, statement) for statement in statements))
-    assert results == [[(n,)] for n in range(10)]
-
-
 async def test_nothing_is_written_and_a_missing_file_not_made(
     connector: SQLiteConnector, path: Path
 ) -> None:
@@ -303,34 +278,3 @@ async def test_text_that_is_not_utf8_is_refused(connector: SQLiteConnector, path
     write(path, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
     with pytest.raises(QueryError, match="UTF-8"):
         await connector.run("SELECT a FROM t", {})
-
-
-async def test_cancelling_stops_what_sqlite_does(connector: SQLiteConnector, path: Path) -> None:
-    write(path, ENDLESS_VIEW)
-    task = asyncio.create_task(connector.run("SELECT i FROM endless", {}))
-    await executing(task)
-    await cancelled(task)
-    assert await rows(connector, "SELECT a FROM t") == [(1,)]
-
-
-async def test_closing_stops_what_runs_and_may_be_done_twice(
-    connector: SQLiteConnector, path: Path
-) -> None:
-    write(path, ENDLESS_VIEW)
-    task = asyncio.create_task(connector.run("SELECT i FROM endless", {}))
-    start = time.process_time()
-    while time.process_time() - start < 0.2:
-        await asyncio.wait([task], timeout=0.01)
-    await connector.aclose()
-    await connector.aclose()
-    with pytest.raises(QueryError):
-        await task
-    assert await rows(connector, "SELECT a FROM t") == [(1,)]
-
-
-async def test_the_url_is_relative_to_the_folder(tmp_path: Path) -> None:
-    write(tmp_path / "a.db", "CREATE TABLE here (x INT)")
-    for url in ("sqlite:///a.db", f"sqlite:///{tmp_path / 'a.db'}"):
-        connector = connect("a", url, tmp_path)
-        assert [table.name for table in await connector.catalog()] == ["here"]
-        await connector.aclose()

@@ -62,11 +62,3 @@ def test_one_that_is_made_again_replaces_the_first() -> None:
         assert cache.evicted() == ()  # someone may read the first
     assert cache.evicted() == ("first",)
     assert cache.get("a", Kept) is second
-
-
-def test_clearing_forgets_all() -> None:
-    cache = ComparisonCache(3600)
-    for name in "ab":
-        cache.store(name, kept(name, 1))
-    cache.clear()
-    assert sorted(cache.evicted()) == ["a", "b"]

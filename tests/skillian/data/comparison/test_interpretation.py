@@ -120,31 +120,13 @@ def test_causes_are_named_with_an_example(
     assert sentence in interpretation(Classes(1, 0, 2, 0, 0), [top], **changed)
 
 
-def test_missing_groups_are_the_other_sources_alone() -> None:
-    sentences = interpretation(
-        Classes(0, 0, 0, 1, 7), [difference("5", None, (1, 0), "missing_in_b")]
-    )
-    assert "Only bpc has 1 group." in sentences
-    assert "Only fi has 7 groups (such as company 1001, period without a value)." in sentences
-
-
-def test_groups_of_uneven_size_are_counted() -> None:
-    assert interpretation(Classes(3, 0, 0, 0, 0), [], uneven=2)[-1] == (
-        "Of the groups in both sources, 2 have a different number of rows on each side."
-    )
-
-
 def test_an_average_has_no_total() -> None:
     sentences = interpretation(Classes(1, 0, 0, 0, 0), [], total_a=None, total_b=None)
     assert "Total" not in "".join(sentences)
 
 
 @pytest.mark.parametrize(
-    ("count", "named"),
-    [
-        (3, "(k 1; k 2; k 3)"),
-        (4, "(such as k 1; k 2; k 3)"),
-    ],
+    ("count", "named"), [(3, "(k 1; k 2; k 3)"), (4, "(such as k 1; k 2; k 3)")]
 )
 def test_examples_are_not_taken_for_the_whole_list(count: int, named: str) -> None:
     top = [

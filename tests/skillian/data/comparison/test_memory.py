@@ -14,8 +14,8 @@ from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.services import DataServices
 
 BYTES = 2_000_000  # room for about a dozen
-COMPARISONS = 40
-WARM = 20
+COMPARISONS = 20
+WARM = 10
 PARTS = 60  # a comparison; its statements have hundreds
 SIDE = """
   {name}:
@@ -58,7 +58,7 @@ async def test_what_is_forgotten_leaves_nothing_behind(
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
     engine = make_services(SCRIPT, SOURCES).comparison
-    keys = [key async for key in compare(engine, 40)]
+    keys = [key async for key in compare(engine, 18)]
     kept = [key for key in keys if engine._cache.find(key, CachedComparison) is not None]
     held = sum(engine._cache.get(key, CachedComparison).size for key in kept)
     tables = {name for key in kept for name in engine._cache.get(key, CachedComparison).tables}

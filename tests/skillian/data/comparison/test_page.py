@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import AsyncIterator
-from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
 
 SOURCES = """
-connections: {one: 'engine:///one.db'}
+connections: {one: 'duckdb:///one.db'}
 sources:
   a:
     connection: one
@@ -53,17 +51,13 @@ ROWS = {
 }
 
 
-@pytest.fixture(params=["duckdb", "sqlite"])
-async def engine(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[MeasureEngine]:
-    file = tmp_path / "one.db"
-    connection: Any = duckdb.connect(file) if request.param == "duckdb" else sqlite3.connect(file)
-    with closing(connection):
+@pytest.fixture
+async def engine(tmp_path: Path) -> AsyncIterator[MeasureEngine]:
+    with duckdb.connect(tmp_path / "one.db") as connection:
         for table, rows in ROWS.items():
             connection.execute(f"CREATE TABLE {table} (k VARCHAR, d DATE, v DECIMAL(17, 2))")
             connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608
-        connection.commit()
-    sources = SOURCES.replace("engine", request.param)
-    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
+    (tmp_path / "sources.yaml").write_text(SOURCES, encoding="utf-8")
     async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
         yield services.comparison
 

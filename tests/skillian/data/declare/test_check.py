@@ -56,14 +56,6 @@ async def test_a_sound_source_is_reported_with_its_figures(folder: Path) -> None
     ]
 
 
-async def test_unique_keys_are_reported(folder: Path) -> None:
-    source = (
-        "  s: {connection: c, table: t, dimensions: {n: {column: n}},"
-        " measures: {amount: {column: amount, aggregation: sum}}}"
-    )
-    assert ("by n", "4 groups, one row each", False) in await findings(folder, source, "[n]")
-
-
 async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None:
     source = (
         "  s:\n    connection: c\n    table: t\n    dimensions:\n"
@@ -75,18 +67,12 @@ async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None
         "      typed: {expression: 'CAST(text AS DECIMAL(9,2))', aggregation: sum}\n"
     )
     found = {part: (text, fault) for part, text, fault in await findings(folder, source)}
-    assert found["dimension company"] == (
-        "2 of 4 values cannot be converted, such as 'A'",
-        True,
-    )
+    assert found["dimension company"] == ("2 of 4 values cannot be converted, such as 'A'", True)
     assert found["dimension day"] == (
         "2 of 4 values cannot be converted, such as '2024-02-30'",
         True,
     )
-    assert found["dimension month"] == (
-        "2 of 4 values cannot be converted, such as '202413'",
-        True,
-    )
+    assert found["dimension month"] == ("2 of 4 values cannot be converted, such as '202413'", True)
     assert found["dimension mapped"] == ("integer", False)
     assert found["measure typed"] == ("1 of 4 values cannot be converted, such as 'n/a'", True)
 
@@ -106,13 +92,7 @@ async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> N
     assert len(faults) == 5
     for text, said in zip(
         faults,
-        (
-            "no table 'tt'",
-            "no column 'compny'",
-            "not exact",
-            "not a number",
-            "nothing",
-        ),
+        ("no table 'tt'", "no column 'compny'", "not exact", "not a number", "nothing"),
         strict=True,
     ):
         assert said in text
@@ -217,14 +197,3 @@ async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checke
     assert text.startswith("stopped after 3 s, with these not checked: dimension n, dimension")
     assert "measure lines, by n; declare" in text
     assert found[2] == ("source", "0 rows", False)
-
-
-async def test_each_source_is_announced_before_it_is_checked(folder: Path) -> None:
-    (folder / "sources.yaml").write_text(
-        f"connections: {{c: 'duckdb:///a.duckdb'}}\nsources:\n{WIDE}\n"
-    )
-    registry = SourceRegistry.load(folder / "sources.yaml")
-    names: list[str] = []
-    async for _ in check_sources(registry, names.append):
-        assert names == ["s"]
-    assert names == ["s"]

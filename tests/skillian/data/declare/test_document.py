@@ -21,10 +21,6 @@ def test_scalars_stay_text_and_every_part_has_its_line() -> None:
     assert document.line_of(("b", 0, "deeper", "still")) == 3
 
 
-def test_an_empty_file_is_empty_data() -> None:
-    assert read_yaml("# nothing\n", "x.yaml") == YamlDocument("x.yaml")
-
-
 def test_a_key_given_twice_is_a_fault_with_both_lines() -> None:
     assert faults("a: 1\nb: 2\na: 3\n") == [(3, "the key `a` is repeated from line 1")]
 
@@ -85,10 +81,6 @@ def test_tags_are_refused_and_never_run(text: str) -> None:
     assert "is not supported" in faults(text)[0][1]
 
 
-def test_two_documents_are_refused() -> None:
-    assert faults("a: 1\n---\nb: 1\n")[0][0] == 2
-
-
 def test_a_key_that_is_not_a_name_is_refused() -> None:
     assert [message for _, message in faults("? [1, 2]\n: x\n~: y\n")] == [
         "a key must be a name",
@@ -111,13 +103,6 @@ def model_faults(text: str) -> tuple[Outer | None, list[str]]:
     document: YamlDocument = read_yaml(text, "f.yaml")
     found = validated(Outer, document, secret="secrets")  # noqa: S106 - the name of a key
     return found, [str(fault) for fault in document.faults]
-
-
-def test_what_fits_is_the_model() -> None:
-    found, messages = model_faults("inner: {x: {limit: 0.10}}")
-    assert messages == []
-    assert found is not None
-    assert found.inner["x"].limit == Decimal("0.10")
 
 
 def test_unknown_and_missing_keys_are_reported_with_the_fix() -> None:

@@ -6,14 +6,9 @@ import duckdb
 import pytest
 from tests.support.asking import measures_asked
 
-from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
-from skillian.data.declare.infer import (
-    ColumnSample,
-    connection_name,
-    infer_sources,
-    role_of,
-)
+from skillian.data.declare.infer import ColumnSample, connection_name, infer_sources, role_of
 from skillian.data.declare.sources import SourceRegistry, read_definitions
 from skillian.data.declare.sources_yaml import written
 from skillian.data.services import DataServices
@@ -121,17 +116,6 @@ def test_a_connection_is_named_by_what_it_leads_to(url: str, name: str) -> None:
 INTEGER = ColumnType("integer", "BIGINT")
 
 
-@pytest.mark.parametrize("kind", ["text", "boolean", "date", "timestamp", "timestamptz"])
-def test_what_cannot_be_summed_is_a_dimension(kind: Kind) -> None:
-    role = role_of("total amount", ColumnType(kind, kind.upper()), ColumnSample(9, 9), "duckdb")
-    assert (role.definition, role.remark) == (Dimension(column="total amount"), "")
-
-
-def test_a_decimal_is_summed() -> None:
-    role = role_of("HSL", ColumnType("decimal", "DECIMAL(17,2)", 2), ColumnSample(0, 0), "duckdb")
-    assert role.definition == Measure(column="HSL", aggregation="sum")
-
-
 @pytest.mark.parametrize(
     ("name", "is_key"),
     [
@@ -222,8 +206,3 @@ async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) 
     async with DataServices(SourceRegistry.load(path)) as services:
         result = await services.comparison.compare(measures_asked("t.csv", "t.csv_2", ["amount"]))
     assert result.summary.classes.to_dict()["match"] == 1
-
-
-def test_what_is_neither_is_left_out() -> None:
-    role = role_of("payload", ColumnType("other", "JSON"), ColumnSample(0, 0), "duckdb")
-    assert (role.definition, role.remark) == (None, "left out: payload is JSON")

@@ -66,17 +66,6 @@ compare:
     assert saved.registry.folder == tmp_path
 
 
-def test_what_is_left_out_is_the_default(tmp_path: Path) -> None:
-    saved = read(
-        tmp_path,
-        "sources: ../sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n",
-    )
-    [comparison] = saved.comparisons
-    assert comparison.align_on is None
-    assert comparison.filters == {}
-    assert comparison.fail_on == "minor"
-
-
 def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
     all_faults = faults(
         tmp_path,
@@ -92,12 +81,6 @@ def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> Non
     messages = [message for *_, message in all_faults]
     assert "`b` is missing" in messages[0]
     assert "did you mean `measures`?" in messages[1]
-
-
-def test_a_file_without_a_comparison_is_a_fault(tmp_path: Path) -> None:
-    [(_, line, messages)] = faults(tmp_path, "sources: ../sources.yaml\ncompare: []\n")
-    assert line == 2
-    assert "has no comparisons" in messages
 
 
 def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
@@ -135,9 +118,7 @@ def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
     ]
 
 
-def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(
-    tmp_path: Path,
-) -> None:
+def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(tmp_path: Path) -> None:
     text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
     [(file, line, messages)] = faults(tmp_path, text)
     assert (file, line) == ("close.yaml", 2)

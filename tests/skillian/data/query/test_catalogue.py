@@ -55,27 +55,12 @@ async def test_every_source_describes_its_names(services: DataServices) -> None:
             "day": {"type": "date", "description": "", "synonyms": [], "values": None},
         },
         "measures": {
-            "n": {
-                "aggregation": "sum",
-                "unit": "pieces",
-                "description": "",
-                "synonyms": ["number"],
-            }
+            "n": {"aggregation": "sum", "unit": "pieces", "description": "", "synonyms": ["number"]}
         },
         "row_count": 60,
         "freshness": "2024-02-29",
     }
     assert (empty.row_count, empty.freshness, empty.dimensions["group"].values) == (0, None, ())
-
-
-async def test_a_description_is_kept(services: DataServices) -> None:
-    assert await services.catalogue.source("full") is await services.catalogue.source("full")
-
-
-async def test_an_unknown_source_is_reported_with_the_nearest(services: DataServices) -> None:
-    with pytest.raises(SourceNotFoundError) as refused:
-        await services.catalogue.source("ful")
-    assert refused.value.available_sources == ("full", "empty")
 
 
 @pytest.mark.parametrize("freshness", ["    freshness: day\n", ""])

@@ -7,12 +7,7 @@ from tests.support.cost import cost_of
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.dialects import compile_sql
-from skillian.data.query.filters import (
-    MAX_VALUES,
-    check_size,
-    condition_sql,
-    parse_filter,
-)
+from skillian.data.query.filters import MAX_VALUES, check_size, condition_sql, parse_filter
 from skillian.data.sql import BoundValues, bare
 from skillian.errors import InvalidInputError
 
@@ -103,9 +98,15 @@ def test_as_many_values_as_there_may_be_are_taken() -> None:
     check_size([None] * MAX_VALUES)
 
 
-@pytest.mark.parametrize("dialect", ["duckdb", "postgres", "mysql", "sqlite", "spark"])
-@pytest.mark.parametrize("kind", [TEXT, MONEY])
-@pytest.mark.parametrize("operator", ["in", "ne"])
+@pytest.mark.parametrize(
+    ("dialect", "kind", "operator"),
+    [
+        ("duckdb", TEXT, "in"),
+        ("postgres", TEXT, "in"),
+        ("mysql", TEXT, "ne"),
+        ("spark", MONEY, "in"),
+    ],
+)
 def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str) -> None:
     def work(values: int) -> float:
         given: Any = list(range(values))

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from contextlib import suppress
 from typing import Any
 
 
@@ -12,25 +13,28 @@ def main() -> None:
     connection: Any = chdb.connect(":memory:")
     for line in sys.stdin:
         text, is_binary, values = json.loads(line)
-        answer = [_back(connection, text, value, is_binary) for value in values]
+        answer = _back(connection, text, values, is_binary)
         sys.stdout.write(json.dumps(answer) + "\n")
         sys.stdout.flush()
 
 
-def _back(connection: Any, text: str, value: str, is_binary: bool) -> str | None:  # noqa: FBT001
+def _back(connection: Any, text: str, values: list[str], is_binary: bool) -> list[str | None]:  # noqa: FBT001
     kind = text if text.startswith(("Array", "Tuple", "Map")) else f"Nullable({text})"
-    written = value.replace("\\", "\\\\").replace("'", "\\'")
-    literal = f"unhex('{value}')" if is_binary else f"'{written}'"
     form = "lower(hex(x))" if is_binary else "toString(x)"
+    connection.query("DROP TABLE IF EXISTS held")
     try:
-        connection.query("DROP TABLE IF EXISTS held")
-        connection.query(f"CREATE TABLE held (x {kind}) ENGINE = Memory")
-        connection.query(f"INSERT INTO held VALUES ({literal})")  # noqa: S608 - our values
-        answer = connection.query(f"SELECT {form} FROM held", "JSONCompactEachRow")  # noqa: S608
+        connection.query(f"CREATE TABLE held (n UInt32, x {kind}) ENGINE = Memory")
     except RuntimeError:
-        return None
-    [back] = json.loads(answer.bytes())
-    return None if back is None else str(back)
+        return [None for _ in values]
+    for number, value in enumerate(values):
+        written = value.replace("\\", "\\\\").replace("'", "\\'")
+        literal = f"unhex('{value}')" if is_binary else f"'{written}'"
+        with suppress(RuntimeError):
+            connection.query(f"INSERT INTO held VALUES ({number}, {literal})")  # noqa: S608 - ours
+    answer = connection.query(f"SELECT n, {form} FROM held", "JSONCompactEachRow")  # noqa: S608
+    rows = [json.loads(line) for line in answer.bytes().splitlines()]
+    back = {number: None if value is None else str(value) for number, value in rows}
+    return [back.get(number) for number in range(len(values))]
 
 
 if __name__ == "__main__":

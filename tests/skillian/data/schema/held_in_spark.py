@@ -45,22 +45,37 @@ def _cast(session: Any, text: str, values: list[str]) -> list[str | None]:
 
 
 def _stored(session: Any, text: str, values: list[str]) -> list[str | None]:
-    """Return the values of a table, since a cast enforces no length."""
-    from pyspark.errors import PySparkException
+    """Return the values of a table, since a cast enforces no length.
 
-    back: list[str | None] = []
+    They are inserted by length, since each insert takes long: all of one length that is refused,
+    and of those that are longer, the longest alone.
+    """
     session.sql("DROP TABLE IF EXISTS held")
     session.sql(f"CREATE TABLE held (n INT, x {text}) USING parquet")
-    for number, value in enumerate(values):
-        frame = session.createDataFrame([(number, value)], "n int, x string")
-        try:
-            frame.write.insertInto("held")
-        except PySparkException:
-            back.append(None)
-            continue
-        [row] = session.sql(f"SELECT x FROM held WHERE n = {number}").collect()  # noqa: S608 - ours
-        back.append(row["x"].rstrip(" ") if text.startswith("char") else row["x"])  # it pads
-    return back
+    by_length: dict[int, list[tuple[int, str]]] = {}
+    for number, value in sorted(enumerate(values), key=lambda each: len(each[1])):
+        by_length.setdefault(len(value), []).append((number, value))
+    groups = list(by_length.values())
+    for group in groups:
+        if not _inserted(session, group):
+            single = [_inserted(session, [each]) for each in group]
+            if not any(single) and not _inserted(session, groups[-1][-1:]):
+                break
+    back = {row["n"]: row["x"] for row in session.sql("SELECT n, x FROM held").collect()}
+    stored = [back.get(number) for number in range(len(values))]
+    if text.startswith("char"):  # it pads
+        return [value and value.rstrip(" ") for value in stored]
+    return stored
+
+
+def _inserted(session: Any, rows: list[tuple[int, str]]) -> bool:
+    from pyspark.errors import PySparkException
+
+    try:
+        session.createDataFrame(rows, "n int, x string").write.insertInto("held")
+    except PySparkException:
+        return False
+    return True
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ async def test_postgres(postgres_database: PostgresDatabase) -> None:
     assert (table.engine, table.primary_key) == ("postgres", ("d", "a"))
     assert lacking(table, "abcde") == [False, False, True, False, True]
     assert [table.declared[name].type for name in "abcd"] == [
-        *("integer", "numeric(10,2)", "enum('y', 'it''s')", "character varying(5)"),
+        *("integer", "numeric(10,2)", "enum('y', 'it''s')", "character varying(5)")
     ]
     assert table.declared["d"].collation == "C"
     assert table.declared["a"].collation == ""

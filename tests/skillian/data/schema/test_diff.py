@@ -111,7 +111,7 @@ def test_null_order_collation_and_key_are_differences_but_not_findings() -> None
     )
     diff = compare_schemas(a, b, names=("one", "two"))
     assert [each.aspect for each in diff.differences] == [
-        *("collation", "nullability", "order", "primary key"),
+        *("collation", "nullability", "order", "primary key")
     ]
     assert diff.sentences == (
         "column 'v' has the collation utf8mb4_general_ci in one, utf8mb4_bin in two",
@@ -127,7 +127,7 @@ def test_collations_of_two_engines_differ_only_if_one_ignores_case() -> None:
     exact = table("mysql", ("v", "text"), v=Declaration(collation="utf8mb4_bin"))
     postgres = table("postgres", ("v", "character varying(16383)"), v=Declaration(collation="C"))
     assert [d.aspect for d in compare_schemas(ignoring, postgres).differences] == [
-        *("type", "collation"),
+        *("type", "collation")
     ]
     assert [d.aspect for d in compare_schemas(exact, postgres).differences] == ["type"]
 

@@ -39,16 +39,20 @@ from skillian.data.schema.types import parse_type
 Values = frozenset[Any]
 _NUMBERS = frozenset({"boolean", "integer", "decimal", "float"})
 _MOMENTS = frozenset({"date", "timestamp"})
-# The pool of values for a family; the others have no values that tell types apart.
 _POOLS: Mapping[str, Sequence[Any]] = {
-    **dict.fromkeys(_NUMBERS, type_cases.NUMBERS),
-    **dict.fromkeys(_MOMENTS, type_cases.MOMENTS),
-    "timestamptz": type_cases.MOMENTS,
+    "number": type_cases.NUMBERS,
+    "moment": type_cases.MOMENTS,
     "time": type_cases.TIMES,
     "text": type_cases.TEXTS,
     "binary": type_cases.BINARIES,
     "uuid": type_cases.UUIDS,
     "json": type_cases.JSONS,
+}
+# The pool of values for a family; the others have no values that tell types apart.
+_POOL_OF = {
+    **dict.fromkeys(_NUMBERS, "number"),
+    **dict.fromkeys((*_MOMENTS, "timestamptz"), "moment"),
+    **{family: family for family in ("time", "text", "binary", "uuid", "json")},
 }
 # By convention, though one of them could hold more.
 _CONVENTIONS = frozenset({("boolean", "boolean")})
@@ -104,18 +108,18 @@ def holds(
         }
 
         @cache
-        def held(engine: str, text: str, family: str) -> Values:
+        def held(engine: str, text: str, name: str) -> Values:
             kind = parse_type(engine, text)
-            pool = _POOLS[family]
+            pool = _POOLS[name]
             fits = _declared(engine, kind)
             read = readers[engine](text, pool)
             return frozenset(
                 value
                 for value, back in zip(pool, read, strict=True)
-                if fits(value) and _same(value, back, kind, family)
+                if fits(value) and _same(value, back, kind, name)
             )
 
-        yield held
+        yield lambda engine, text, family: held(engine, text, _POOL_OF[family])
 
 
 PAIRS = tuple((one, other) for one in ENGINES for other in ENGINES)
@@ -153,7 +157,7 @@ def _allowed(mine: Values, theirs: Values, a: LogicalType, b: LogicalType) -> se
 
 def _is_checked(a: LogicalType, b: LogicalType) -> bool:
     """Whether the values of both types are in a pool, and what is lost is not a zone."""
-    if not {a.family, b.family} <= _POOLS.keys():
+    if not {a.family, b.family} <= _POOL_OF.keys():
         return False
     how = relation(a, b)
     if how.kind == "differs" or "zone" in how.losses:
@@ -166,7 +170,7 @@ def _few(values: Values) -> list[str]:
     return [f"{value!r}"[:40] for value in sorted(values, key=repr)][:4]
 
 
-def _same(value: Any, back: Any, kind: LogicalType, family: str) -> bool:
+def _same(value: Any, back: Any, kind: LogicalType, pool: str) -> bool:
     if back is None:
         return False
     if kind.family in _NUMBERS:
@@ -176,7 +180,7 @@ def _same(value: Any, back: Any, kind: LogicalType, family: str) -> bool:
         return bool(_moment(back) == _moment(value))
     if kind.family == "time":
         return bool(_fraction(str(back)) == str(value))
-    if family == "json":
+    if pool == "json":
         return bool(json.loads(back) == json.loads(value))
     return bool(back == value)
 
@@ -295,39 +299,21 @@ def _in_postgres(postgres: Any, text: str, pool: Sequence[Any]) -> list[Any]:
 
 
 def _in_mysql(mysql: Any, text: str, pool: Sequence[Any]) -> list[Any]:
-    back: list[Any] = []
     with mysql.cursor() as cursor:
         cursor.execute("SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES'")
         cursor.execute("DROP TABLE IF EXISTS held")
         cursor.execute(
-            f"CREATE TABLE held (n INT AUTO_INCREMENT PRIMARY KEY, x {text})"
-            " CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
+            f"CREATE TABLE held (n INT, x {text}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
         )
         form = "x" if isinstance(pool[0], bytes) else "CAST(x AS CHAR)"
         if text == "float":
             form = "CAST(x + 0E0 AS CHAR)"  # otherwise it writes six digits
-        for value in pool:
-            answer = None
+        for number, value in enumerate(pool):
             with suppress(pymysql.MySQLError):
-                cursor.execute("INSERT INTO held (x) VALUES (%s)", [value])
-                query = f"SELECT {form} FROM held WHERE n = LAST_INSERT_ID()"  # noqa: S608 - ours
-                cursor.execute(query)
-                answer = cursor.fetchone()[0]
-            back.append(answer)
-    return back
-
-
-def _always(_: Any) -> bool:
-    return True
-
-
-def _between(low: int, high: int) -> Callable[[Any], bool]:
-    return lambda value: low <= int(value[:4]) <= high
-
-
-def _whole(bits: int, *, signed: bool) -> Callable[[Any], bool]:
-    low, high = (-(2 ** (bits - 1)), 2 ** (bits - 1)) if signed else (0, 2**bits)
-    return lambda value: Fraction(value).denominator == 1 and low <= Fraction(value) < high
+                cursor.execute("INSERT INTO held VALUES (%s, %s)", [number, value])
+        cursor.execute(f"SELECT n, {form} FROM held")  # noqa: S608 - ours
+        back = dict(cursor.fetchall())
+    return [back.get(number) for number in range(len(pool))]
 
 
 def _declared(engine: str, kind: LogicalType) -> Callable[[Any], bool]:

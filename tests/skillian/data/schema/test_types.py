@@ -3,7 +3,7 @@
 import pytest
 
 from skillian.connectors.base import ColumnType, Declaration, Table
-from skillian.data.schema.engines import FAMILIES, TYPES, LogicalType
+from skillian.data.schema.engines import LogicalType
 from skillian.data.schema.types import logical_type, parse_type
 
 # Engine, text in the catalogue, and the facts that count.
@@ -87,10 +87,3 @@ def test_an_engine_that_is_not_known_here_has_types_by_their_kind() -> None:
     table = Table("", "t", kinds, engine="hana")
     assert logical_type(table, "n") == LogicalType("decimal", digits=38, scale=4)
     assert logical_type(table, "x") == LogicalType("other", name="GEO")
-
-
-def test_each_name_of_each_engine_is_parsed_as_itself() -> None:
-    for engine, names in TYPES.items():
-        for name, kind in names.items():
-            assert parse_type(engine, name).family == kind.family, (engine, name)
-            assert kind.family in FAMILIES

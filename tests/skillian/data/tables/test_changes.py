@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 import duckdb
 import pytest
-from tests.support.asking import measures_asked, rows_asked
+from tests.skillian.data.tables.comparing import compare
+from tests.support.asking import measures_asked
 from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
@@ -22,13 +23,9 @@ from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
 from skillian.connectors.postgres import copy_rows
-from skillian.data.comparison.cache import Memory
-from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.query.binding import Binder
-from skillian.data.query.relation import bare_tables
+from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
-from skillian.data.tables.engine import TableEngine
 from skillian.errors import QueryError
 
 ROWS = 600
@@ -174,14 +171,7 @@ def in_sqlite(path: Path, script: tuple[str, ...]) -> None:
 
 
 async def compared(names: list[str]) -> dict[str, int]:
-    registry, (one, other) = await bare_tables(names)
-    async with Connections(registry) as connections:
-        memory = Memory()
-        engine = TableEngine(Binder(registry, connections), memory)
-        try:
-            rows = (await engine.compare(rows_asked(one, other, key=("id",)))).rows.to_dict()
-        finally:
-            await memory.aclose()
+    rows = (await compare(*names, key=("id",))).rows.to_dict()
     return {name: rows[name] for name in BEFORE}
 
 

@@ -1,9 +1,12 @@
-"""Cells at the edges of types, in every pair of engines: equal, different, or not compared."""
+"""Cells at the edges of types, in every pair of engines: equal, different, or not compared.
+
+All cells of a pair of engines are columns of one row, which is compared both ways.
+"""
 
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -11,13 +14,16 @@ from pathlib import Path
 import duckdb
 import pytest
 from _pytest.mark import ParameterSet
-from tests.skillian.data.tables.edge_cases import CASES, Case
-from tests.skillian.data.tables.test_types import compared
+from tests.skillian.data.tables.comparing import compared
+from tests.skillian.data.tables.edge_cases import CASES
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.mysql import Server as MySQLServer
+from tests.support.postgres import Database as PostgresDatabase
 from tests.support.postgres import Server as PostgresServer
 
-Put = Callable[[str, str], str]
+from skillian.data.declare.rules import Rule, Rules
+
+Put = Callable[[str, Sequence[str]], str]
 
 
 @pytest.fixture(scope="module")
@@ -26,64 +32,87 @@ def put(
     postgres_server: PostgresServer,
     mysql_server: MySQLServer,
 ) -> Iterator[Put]:
-    """Store a cell in a table of its own; returns the table's address."""
+    """Store a row of cells in a table of its own; returns the table's address."""
     folder, numbers = tmp_path_factory.mktemp("edges"), count()
     with postgres_server.database() as postgres, mysql_server.database() as mysql:
 
-        def stored(engine: str, cell: str) -> str:
+        def stored(engine: str, cells: Sequence[str]) -> str:
             path = folder / f"t{next(numbers)}"
-            kind, _, value = cell.partition(" | ")
-            columns, row = f"(k INT, v {kind})", f"VALUES (1, {value})"
+            typed = [cell.partition(" | ") for cell in cells]
+            kinds = ", ".join(f"v{n} {kind}" for n, (kind, *_) in enumerate(typed))
+            row = f"VALUES (1, {', '.join(value for *_, value in typed)})"
+            select = "SELECT 1 AS k, " + ", ".join(
+                f"{cell} AS v{n}" for n, cell in enumerate(cells)
+            )
             match engine:
                 case "postgres":
-                    postgres.execute(f"CREATE TABLE {path.name} AS SELECT 1 AS k, {cell} AS v")
+                    postgres.execute(f"CREATE TABLE {path.name} AS {select}")
                     return f"{postgres.url}#{path.name}"
                 case "mysql":
-                    mysql.execute(
-                        f"CREATE TABLE {path.name} {columns}; INSERT INTO {path.name} {row}"
-                    )
+                    mysql.execute(f"CREATE TABLE {path.name} (k INT, {kinds})")
+                    mysql.execute(f"INSERT INTO {path.name} {row}")
                     return f"{mysql.url}#{path.name}"
+                case "csv":
+                    names = ",".join(["k", *(f"v{n}" for n in range(len(cells)))])
+                    content = f"{names}\n1,{','.join(cells)}\n"
+                    path.with_suffix(".csv").write_text(content, encoding="utf-8")
+                    return f"{path}.csv"
+                case "duckdb" | "parquet":
+                    return _in_duckdb(engine, path, select)
                 case _:
-                    return _in_file(engine, cell, path, columns, row)
+                    return _in_others(engine, path, f"t (k INT, {kinds})", f"INSERT INTO t {row}")
 
         yield stored
 
 
-def _in_file(engine: str, cell: str, path: Path, columns: str, row: str) -> str:
-    match engine:
-        case "duckdb":
-            with duckdb.connect(path) as database:
-                database.execute("SET TimeZone = 'UTC'")
-                database.execute(f"CREATE TABLE t AS SELECT 1 AS k, {cell} AS v")
-            return f"duckdb:///{path}#t"
-        case "parquet":
-            with duckdb.connect() as database:
-                database.execute(f"COPY (SELECT 1 AS k, {cell} AS v) TO '{path}.parquet'")
-            return f"{path}.parquet"
-        case "sqlite":
-            with closing(sqlite3.connect(path)) as connection:
-                connection.executescript(f"CREATE TABLE t {columns}; INSERT INTO t {row}")
-            return f"sqlite:///{path}#t"
-        case "csv":
-            path.with_suffix(".csv").write_text(f"k,v\n1,{cell}\n", encoding="utf-8")
-            return f"{path}.csv"
-        case _:
-            table = f"CREATE TABLE t {columns} ENGINE = MergeTree ORDER BY tuple()"
-            return f"{in_clickhouse(table, f'INSERT INTO t {row}')}#t"
+def _in_duckdb(engine: str, path: Path, select: str) -> str:
+    if engine == "parquet":
+        duckdb.execute(f"COPY ({select}) TO '{path}.parquet'")
+        return f"{path}.parquet"
+    with duckdb.connect(path) as database:
+        database.execute("SET TimeZone = 'UTC'")
+        database.execute(f"CREATE TABLE t AS {select}")
+    return f"duckdb:///{path}#t"
 
 
-def marked(case: Case) -> ParameterSet:
-    """A case; those with ClickHouse run where it is installed."""
-    marks = [needs_clickhouse] if "clickhouse" in case else []
-    return pytest.param(case, marks=marks, id=f"{case[0]} {case[1]}, {case[2]} {case[3]}"[:90])
+def _in_others(engine: str, path: Path, table: str, insert: str) -> str:
+    if engine == "sqlite":
+        with closing(sqlite3.connect(path)) as connection:
+            connection.executescript(f"CREATE TABLE {table}; {insert}")
+        return f"sqlite:///{path}#t"
+    return in_clickhouse(f"CREATE TABLE {table} ENGINE = MergeTree ORDER BY tuple()", insert) + "#t"
 
 
-@pytest.mark.parametrize("case", [marked(case) for case in CASES])
-def test_a_pair_of_cells(put: Put, case: Case) -> None:
-    engine_a, cell_a, engine_b, cell_b, equal = case
-    a, b = put(engine_a, cell_a), put(engine_b, cell_b)
-    for result in (compared(a, b, {}), compared(b, a, {})):
-        assert bool(result.not_compared) == (equal is None), result.not_compared
-        assert [column.mismatches for column in result.columns] == (
-            [] if equal is None else [int(not equal)]
-        )
+def marked(pair: tuple[str, str]) -> ParameterSet:
+    """A pair of engines; those with ClickHouse run where it is installed."""
+    marks = [needs_clickhouse] if "clickhouse" in pair else []
+    return pytest.param(pair, marks=marks, id="-".join(pair))
+
+
+@pytest.mark.parametrize("pair", [marked(pair) for pair in CASES])
+def test_pairs_of_cells(put: Put, pair: tuple[str, str]) -> None:
+    cases = CASES[pair]
+    a = put(pair[0], [case[0] for case in cases])
+    b = put(pair[1], [case[1] for case in cases])
+    rules = {f"v{n}": Rule.model_validate(case[3]) for n, case in enumerate(cases) if len(case) > 3}
+    for one, other in ((a, b), (b, a)):
+        result = compared(one, other, key=("k",), rules=Rules(columns=rules))
+        mismatches = {column.a: column.mismatches for column in result.columns}
+        refused = {each.column for each in result.not_compared}
+        wrong = [
+            case
+            for n, case in enumerate(cases)
+            if (mismatches.get(f"v{n}"), f"v{n}" in refused)
+            != ((None, True) if case[2] is None else (int(not case[2]), False))
+        ]
+        assert not wrong
+
+
+def test_a_number_without_a_limit_is_filtered(postgres_database: PostgresDatabase) -> None:
+    postgres_database.execute(
+        "CREATE TABLE a AS SELECT n AS k, 1e-40::numeric + n AS v FROM generate_series(1, 3) AS n;"
+        "CREATE TABLE b AS SELECT k, v * 2 AS v FROM a"
+    )
+    url = postgres_database.url
+    rows = compared(f"{url}#a", f"{url}#b", key=("k",), filters={"v": {"gt": "2"}}).rows.to_dict()
+    assert (rows["a"], rows["b"]) == (2, 3)

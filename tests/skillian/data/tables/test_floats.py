@@ -9,7 +9,6 @@ from typing import Any
 import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
-from tests.skillian.data.tables.test_types import stored
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.connectors.base import ColumnType
@@ -65,8 +64,10 @@ def test_a_decimal_without_whole_digits_meets_every_number(
     assert {row.key["v"] for row in shown} <= {"-0.25", "0.00", f"-0.25{'0' * 36}", f"0.{'0' * 38}"}
 
 
-@pytest.mark.parametrize("other", ["DECIMAL(38, 10)", "BIGINT", "DECIMAL(20, 2)"])
-@pytest.mark.parametrize("kind", ["FLOAT", "DOUBLE"])
+@pytest.mark.parametrize(
+    ("kind", "other"),
+    [("FLOAT", "DECIMAL(38, 10)"), ("DOUBLE", "BIGINT"), ("DOUBLE", "DECIMAL(20, 2)")],
+)
 def test_a_float_meets_a_number_of_duckdb(tmp_path: Path, kind: str, other: str) -> None:
     numbers = ("2.5", "-0.1", "0", "16777216", "429870.12") if other[0] == "D" else ("-2", "100")
     a = in_duckdb(tmp_path / "t", "a", kind, numbers)
@@ -75,52 +76,32 @@ def test_a_float_meets_a_number_of_duckdb(tmp_path: Path, kind: str, other: str)
         assert compared(a, b, **question).rows.matched == len(numbers)
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "texts", "gap"),
-    [
-        ("0.1::FLOAT", "0.2::FLOAT", ("0.1", "0.2"), "0.1"),
-        ("1e-7::FLOAT", "100::FLOAT", ("1e-07", "100.0"), "99.9999999"),
-        ("16777216::FLOAT", "0::FLOAT", ("16777216.0", "0.0"), "16777216"),
-        # The same digits, and still another number.
-        ("0.1::FLOAT", "0.1::DOUBLE", ("0.10000000149011612", "0.1"), "0.00000000149011612"),
-        ("0.1::DOUBLE", "0.1::FLOAT", ("0.1", "0.10000000149011612"), "0.00000000149011612"),
-        ("0.1::FLOAT", "0.2::DECIMAL(4, 2)", ("0.1", "0.20"), "0.1"),
-    ],
+# The cells, what is shown of them, their gap, and a limit that it is within.
+SHOWN = (
+    ("0.1::FLOAT", "0.2::FLOAT", ("0.1", "0.2"), "0.1", "0.1"),
+    ("1e-7::FLOAT", "100::FLOAT", ("1e-07", "100.0"), "99.9999999", "100"),
+    ("16777216::FLOAT", "0::FLOAT", ("16777216.0", "0.0"), "16777216", "16777216"),
+    # The same digits, and still another number.
+    ("0.1::FLOAT", "0.1::DOUBLE", ("0.10000000149011612", "0.1"), "0.00000000149011612", "2e-9"),
+    ("0.1::DOUBLE", "0.1::FLOAT", ("0.1", "0.10000000149011612"), "0.00000000149011612", "2e-9"),
+    ("0.1::FLOAT", "0.2::DECIMAL(4, 2)", ("0.1", "0.20"), "0.1", "0.1"),
 )
-def test_what_is_shown_of_floats(
-    tmp_path: Path, a: str, b: str, texts: tuple[str, str], gap: str
-) -> None:
-    one, other = (stored(tmp_path / "t", name, cell) for name, cell in (("a", a), ("b", b)))
-    [column] = compared(one, other, key=("k",)).columns
-    assert [(pair.a, pair.b) for pair in column.pairs] == [texts]
-    assert column.largest_gap == Decimal(gap)
 
 
-def test_what_is_shown_of_floats_in_postgres(postgres_database: PostgresDatabase) -> None:
-    postgres_database.execute(
-        "CREATE TABLE a AS SELECT 1 AS k, 0.1::real AS v;"
-        "CREATE TABLE b AS SELECT 1 AS k, 0.1::float8 AS v"
-    )
-    url = postgres_database.url
-    [column] = compared(f"{url}#a", f"{url}#b", key=("k",)).columns
-    assert [(pair.a, pair.b) for pair in column.pairs] == [("0.10000000149011612", "0.1")]
-    assert column.largest_gap == Decimal("0.00000000149011612")
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "absolute", "equal"),
-    [
-        ("0.1::FLOAT", "0.1::DOUBLE", "0", False),
-        ("0.1::FLOAT", "0.1::DOUBLE", "0.000000001", False),
-        ("0.1::FLOAT", "0.1::DOUBLE", "0.000000002", True),
-        ("429870.12::FLOAT", "429870.12::DECIMAL(10, 2)", "0.001", True),
-    ],
-)
-def test_limits_of_floats(tmp_path: Path, a: str, b: str, absolute: str, *, equal: bool) -> None:
-    one, other = (stored(tmp_path / "t", name, cell) for name, cell in (("a", a), ("b", b)))
-    rules = Rules(all=Rule(absolute=Decimal(absolute)))
-    [column] = compared(one, other, key=("k",), rules=rules).columns
-    assert column.mismatches == int(not equal)
+def test_what_is_shown_of_floats_and_their_limits(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "t") as database:
+        for side, name in enumerate("ab"):
+            cells = ", ".join(f"{case[side]} AS v{n}" for n, case in enumerate(SHOWN))
+            database.execute(f"CREATE TABLE {name} AS SELECT 1 AS k, {cells}")
+    a, b = (f"duckdb:///{tmp_path / 't'}#{name}" for name in "ab")
+    for column, case in zip(compared(a, b, key=("k",)).columns, SHOWN, strict=True):
+        assert [(pair.a, pair.b) for pair in column.pairs] == [case[2]]
+        assert column.largest_gap == Decimal(case[3])
+    limits = {
+        f"v{n}": Rule(absolute=Decimal(case[4]) / (1 + n % 2)) for n, case in enumerate(SHOWN)
+    }
+    columns = compared(a, b, key=("k",), rules=Rules(columns=limits)).columns
+    assert [column.mismatches for column in columns] == [n % 2 for n in range(len(SHOWN))]
 
 
 @pytest.mark.parametrize(

@@ -11,8 +11,6 @@ from tests.skillian.data.tables.comparing import compare
 from tests.support.mysql import Database
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.tables import place
-from skillian.data.tables.results import TableResult
 
 COLUMNS = {
     "whole": ("BIGINT UNSIGNED", "0", "7", "18446744073709551615"),
@@ -45,28 +43,6 @@ def names(mysql_database: Database) -> list[str]:
             rows.append(f"({number}, '2024-01-{number % 2 + 1:02}', {', '.join(cells)})")
         mysql_database.execute(f"INSERT INTO {side} VALUES {', '.join(rows)}")  # noqa: S608 - ours
     return [f"{mysql_database.url}#{side}" for side in "ab"]
-
-
-def answers(result: TableResult) -> dict[str, object]:
-    body = result.to_dict()
-    del body["proof"]
-    return body
-
-
-async def test_one_statement_gives_what_staged_sides_give(
-    names: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result = await compare(*names)
-    assert (result.proof.place, result.proof.dialect) == ("database", "mysql")
-    assert result.rows.only_in_a
-    assert result.rows.only_in_b
-    assert all(column.mismatches for column in result.columns)
-    monkeypatch.setattr(place, "exact_in_mysql", lambda *_, **__: False)
-    staged = await compare(*names)
-    assert staged.proof.place == "workspace"
-    for column, other in zip(result.columns, staged.columns, strict=True):
-        assert column == other
-    assert answers(result) == answers(staged)
 
 
 async def test_the_tables_are_joined_by_their_primary_keys(

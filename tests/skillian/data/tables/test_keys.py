@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.support.asking import rows_asked
-from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
 from skillian.connectors.snapshots import StateConnector
@@ -67,13 +65,6 @@ def test_the_likeliest_unique_columns(
     assert "No key was given" in key.reason
 
 
-def test_keys_with_a_null_meet(tmp_path: Path) -> None:
-    rows = "SELECT * FROM (VALUES (NULL, 'x', 1), (1, NULL, 2), (NULL, NULL, 3), (1, 'x', 4))"
-    a, b = f"{rows} t (k, name, v)", f"{rows} t (k, name, v) WHERE v < 4"
-    result = result_of(tmp_path, a, b, key=("k", "name")).rows
-    assert (result.matched, result.only_in_a, result.only_in_b) == (3, 1, 0)
-
-
 def test_the_primary_key_precedes_other_unique_columns(tmp_path: Path) -> None:
     key = key_of(
         tmp_path,
@@ -91,8 +82,7 @@ def test_a_key_that_is_repeated_on_one_side_is_used_and_named(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    "select",
-    ["SELECT 1 AS a, 2 AS b FROM range(5)", "SELECT i % 2 + 0.5 AS v FROM range(5) t (i)"],
+    "select", ["SELECT 1 AS a, 2 AS b FROM range(5)", "SELECT i % 2 + 0.5 AS v FROM range(5) t (i)"]
 )
 def test_without_unique_columns_it_refuses(tmp_path: Path, select: str) -> None:
     with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
@@ -107,21 +97,20 @@ CREATE TABLE {name} AS SELECT i % 5 AS company, i / 4 AS order_no, i % 4 AS line
 NUMBERS = {
     "duckdb": "(SELECT CAST(i AS INTEGER) AS i FROM range(12000) t (i)) AS n",
     "postgres": "generate_series(0, 11999) AS n (i)",
-    "mysql": "(SELECT seq AS i FROM seq_0_to_11999) AS n",
 }
 
 
 @pytest.fixture(params=NUMBERS)
 def orders(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
-    script = ORDERS.replace("/", "DIV" if request.param == "mysql" else "/")
+    script = ORDERS
     if request.param == "duckdb":
         script = script.replace("/", "//")
         for name in "ab":
             with duckdb.connect(tmp_path / f"{name}.duckdb") as connection:
                 connection.execute(script.format(name=name, numbers=NUMBERS["duckdb"]))
         return [f"duckdb:///{tmp_path}/{name}.duckdb#{name}" for name in "ab"]
-    database: MySQLDatabase | Database = request.getfixturevalue(f"{request.param}_database")
+    database: Database = request.getfixturevalue("postgres_database")
     for name in "ab":
         database.execute(script.format(name=name, numbers=NUMBERS[request.param]))
     return [f"{database.url}#{name}" for name in "ab"]
@@ -167,6 +156,7 @@ async def test_after_a_sample_one_scan_of_each_side_counts_all_candidates(
     assert not [each for each in statements[4:] if "LIMIT 5000" in each or "keys_0" in each]
 
 
+@pytest.mark.parametrize("orders", ["duckdb"], indirect=True)
 async def test_the_comparison_is_the_proof_of_a_proposed_key(
     orders: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -176,21 +166,6 @@ async def test_the_comparison_is_the_proof_of_a_proposed_key(
     assert result.key.columns == ("order_no", "line_no")
     assert result.rows.are_equal
     assert len([each for each in statements if "keys_0" in each]) == 2
-
-
-async def test_a_key_of_many_rows_that_is_repeated_on_one_side_is_used_and_named(
-    tmp_path: Path,
-) -> None:
-    rows = "SELECT i AS id, 1 AS v FROM range(9000) t (i)"
-    key = await asyncio.to_thread(key_of, tmp_path, f"{rows} UNION ALL SELECT 8000, 1", rows)
-    assert key.columns == ("id",)
-    assert "no two rows of b#t have the same value" in key.reason
-
-
-async def test_many_rows_without_unique_columns_are_refused(tmp_path: Path) -> None:
-    rows = "SELECT i % 6000 AS id, i % 6000 % 7 AS v FROM range(12000) t (i)"
-    with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
-        await asyncio.to_thread(key_of, tmp_path, rows)
 
 
 PAYMENTS = """
@@ -219,18 +194,12 @@ def test_columns_that_are_repeated_in_most_rows_of_the_other_side_are_no_key(
     assert (result.rows.matched, result.rows.only_in_a) == (100, 300)
 
 
-@pytest.mark.parametrize("rows", [300, 9000])
-def test_a_key_by_which_most_rows_meet_is_preferred(tmp_path: Path, rows: int) -> None:
+def test_a_key_by_which_most_rows_meet_is_preferred(tmp_path: Path) -> None:
+    rows = 300
     row = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range({}) t (i)"
     result = result_of(tmp_path, row.format(0, rows), row.format(1_000_000, rows))
     assert result.key.columns == ("code",)
     assert result.rows.differing == rows
-
-
-def test_a_column_by_which_half_of_the_rows_meet_is_not_replaced(tmp_path: Path) -> None:
-    row = "SELECT i + {} AS id, 'C' || i AS city FROM range(30) t (i)"
-    result = result_of(tmp_path, row.format(0), row.format(10))
-    assert (result.key.columns, result.rows.only_in_a) == (("id",), 10)
 
 
 def test_a_renamed_key_is_proposed_instead_of_a_column_that_has_its_name_in_both(

@@ -5,13 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.support.asking import rows_asked
+from tests.skillian.data.tables.comparing import compare
 
-from skillian.data.comparison.cache import Memory
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.query.relation import bare_tables
-from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.findings import MAX_SHOWN
 
 LONG = "x" * 5000
@@ -24,13 +19,8 @@ async def test_long_cells_are_compared_whole_and_shown_cut(
 ) -> None:
     for name, end in (("a", "1"), ("b", "2")):
         (tmp_path / f"{name}.csv").write_text(f"id,note\n1,{LONG}{end}\n2,{'y' * MAX_SHOWN}\n")
-    registry, (a, b) = await bare_tables([f"{tmp_path}/{name}.csv" for name in "ab"])
-    async with Connections(registry) as connections:
-        memory = Memory()
-        engine = TableEngine(Binder(registry, connections), memory)
-        question = rows_asked(a, b, key=() if multiset else ("id",), multiset=multiset)
-        result = await engine.compare(question)
-        await memory.aclose()
+    files = [f"{tmp_path}/{name}.csv" for name in "ab"]
+    result = await compare(*files, key=() if multiset else ("id",), multiset=multiset)
     shown = f"{LONG[:MAX_SHOWN]}… (4001 more characters)"
     assert result.rows.matched == 1
     if multiset:

@@ -8,17 +8,10 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.asking import rows_asked
-from tests.support.clickhouse import in_clickhouse, needs_clickhouse
-from tests.support.mysql import Database as MySQLDatabase
+from tests.skillian.data.tables.comparing import compare
 from tests.support.postgres import Database as PostgresDatabase
 
-from skillian.data.comparison.cache import Memory
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
 from skillian.data.query.filters import Filters
-from skillian.data.query.relation import bare_tables
-from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.results import TableResult
 from skillian.errors import QueryError
 
@@ -26,14 +19,7 @@ from skillian.errors import QueryError
 async def compared(
     a: str, b: str, key: tuple[str, ...] = ("id",), filters: Filters | None = None
 ) -> TableResult:
-    registry, (one, other) = await bare_tables([a, b])
-    async with Connections(registry) as connections:
-        memory = Memory()
-        engine = TableEngine(Binder(registry, connections), memory)
-        try:
-            return await engine.compare(rows_asked(one, other, key=key, filters=filters or {}))
-        finally:
-            await memory.aclose()
+    return await compare(a, b, key=key, filters=filters or {})
 
 
 def duckdb_table(folder: Path, columns: str, rows: str) -> str:
@@ -76,17 +62,6 @@ async def test_sqlite(tmp_path: Path) -> None:
         await compared(good, bad, ("v",))
 
 
-async def test_two_tables_of_one_sqlite_file(tmp_path: Path) -> None:
-    a = sqlite_table(
-        tmp_path,
-        "CREATE TABLE t (id INTEGER, v INTEGER, w TEXT);"
-        "CREATE TABLE u (id INTEGER, v INTEGER, w TEXT);"
-        "INSERT INTO t VALUES (1, 1, 'x'), (2, 1, 'y');"
-        "INSERT INTO u VALUES (1, 1, 'x'), (2, 1.5, 'z')",
-    )
-    check(await compared(a, a.replace("#t", "#u")), {"v": "bad#u holds 1.5"})
-
-
 async def test_a_column_without_counterpart_that_cannot_be_read(tmp_path: Path) -> None:
     bad = sqlite_table(
         tmp_path,
@@ -97,22 +72,6 @@ async def test_a_column_without_counterpart_that_cannot_be_read(tmp_path: Path) 
     result = await compared(bad, good)
     check(result, {})
     assert not result.proposals
-
-
-async def test_mysql(mysql_database: MySQLDatabase, tmp_path: Path) -> None:
-    mysql_database.execute(
-        "SET sql_mode = ''; CREATE TABLE t (id INT, d DATE, m DATETIME, w TEXT);"
-        "INSERT INTO t VALUES (1, '0000-00-00', '2024-01-01', 'x'), (2, '2024-01-01',"
-        " '0000-00-00 00:00:00', 'y')"
-    )
-    good = duckdb_table(
-        tmp_path,
-        "id INT, d DATE, m TIMESTAMP, w VARCHAR",
-        "(1, NULL, NULL, 'x'), (2, NULL, NULL, 'z')",
-    )
-    reasons = {"d": "not a valid date", "m": "not a valid datetime"}
-    check(await compared(f"{mysql_database.url}#t", good), reasons)
-    check(await compared(good, f"{mysql_database.url}#t", ()), reasons)
 
 
 async def test_postgres(postgres_database: PostgresDatabase, tmp_path: Path) -> None:
@@ -147,13 +106,3 @@ async def test_an_infinite_date_in_the_key_can_be_left_out_with_a_filter(
         result = await compared(good, f"{postgres_database.url}#t", ("day",), {"day": days})
         assert result.equal
         assert result.rows.matched == 1
-
-
-@needs_clickhouse
-async def test_clickhouse(tmp_path: Path) -> None:
-    url = in_clickhouse(
-        "CREATE TABLE t (id Int32, v String, w String) ENGINE = MergeTree ORDER BY tuple()",
-        "INSERT INTO t VALUES (1, unhex('FF'), 'x'), (2, 'a', 'y')",
-    )
-    good = duckdb_table(tmp_path, "id INT, v VARCHAR, w VARCHAR", "(1, 'a', 'x'), (2, 'a', 'z')")
-    check(await compared(f"{url}#t", good), {"v": "UTF8"})

@@ -21,7 +21,7 @@ WITH `both` AS (
       REPLACE(UPPER(TRIM((
         CAST(`source`.`company` AS STRING)
       ), ' ')), 'ẞ', 'ß') IN ((
-          CAST(%(p4)s AS STRING)
+          CAST(%(p0)s AS STRING)
       ))
       OR REPLACE(UPPER(TRIM((
         CAST(`source`.`company` AS STRING)
@@ -30,7 +30,7 @@ WITH `both` AS (
     AND (
       RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
     ) >= (
-      CAST(%(p5)s AS STRING)
+      CAST(%(p1)s AS STRING)
     )
   UNION ALL
   SELECT
@@ -55,7 +55,7 @@ WITH `both` AS (
       REPLACE(UPPER(TRIM((
         CAST(`source`.`company` AS STRING)
       ), ' ')), 'ẞ', 'ß') IN ((
-          CAST(%(p6)s AS STRING)
+          CAST(%(p2)s AS STRING)
       ))
       OR REPLACE(UPPER(TRIM((
         CAST(`source`.`company` AS STRING)
@@ -64,7 +64,7 @@ WITH `both` AS (
     AND (
       RTRIM(RTRIM(FORMAT_DATETIME('%%F %%H:%%M:%%E6S', `source`.`moment`), '0'), '.')
     ) >= (
-      CAST(%(p7)s AS STRING)
+      CAST(%(p3)s AS STRING)
     )
 ), `groups` AS (
   SELECT

@@ -22,14 +22,14 @@ WITH `both` AS (
         UPPER(REPLACE(TRIM(' ' FROM CAST(`source`.`company` AS STRING)), 'ß', 'ẞ')),
         'ẞ',
         'ß'
-      ) IN (CAST(:p4 AS STRING))
+      ) IN (CAST(:p0 AS STRING))
       OR REPLACE(
         UPPER(REPLACE(TRIM(' ' FROM CAST(`source`.`company` AS STRING)), 'ß', 'ẞ')),
         'ẞ',
         'ß'
       ) IS NULL
     )
-    AND CAST(`source`.`moment` AS STRING) >= CAST(:p5 AS STRING)
+    AND CAST(`source`.`moment` AS STRING) >= CAST(:p1 AS STRING)
   UNION ALL
   SELECT
     REPLACE(
@@ -54,14 +54,14 @@ WITH `both` AS (
         UPPER(REPLACE(TRIM(' ' FROM CAST(`source`.`company` AS STRING)), 'ß', 'ẞ')),
         'ẞ',
         'ß'
-      ) IN (CAST(:p6 AS STRING))
+      ) IN (CAST(:p2 AS STRING))
       OR REPLACE(
         UPPER(REPLACE(TRIM(' ' FROM CAST(`source`.`company` AS STRING)), 'ß', 'ẞ')),
         'ẞ',
         'ß'
       ) IS NULL
     )
-    AND CAST(`source`.`moment` AS STRING) >= CAST(:p7 AS STRING)
+    AND CAST(`source`.`moment` AS STRING) >= CAST(:p3 AS STRING)
 ), `groups` AS (
   SELECT
     `key_0`,

@@ -24,7 +24,7 @@ WITH "both" AS (
       REPLACE(UPPER(TRIM(' ' FROM (
         CAST("source"."company" AS VARCHAR2(4000))
       ))), 'ẞ', 'ß') IN ((
-          CAST(:p4 AS VARCHAR2(4000))
+          CAST(:p0 AS VARCHAR2(4000))
       ))
       OR REPLACE(UPPER(TRIM(' ' FROM (
         CAST("source"."company" AS VARCHAR2(4000))
@@ -36,7 +36,7 @@ WITH "both" AS (
         '.'
       )
     ) >= (
-      CAST(:p5 AS VARCHAR2(4000))
+      CAST(:p1 AS VARCHAR2(4000))
     )
   UNION ALL
   SELECT
@@ -64,7 +64,7 @@ WITH "both" AS (
       REPLACE(UPPER(TRIM(' ' FROM (
         CAST("source"."company" AS VARCHAR2(4000))
       ))), 'ẞ', 'ß') IN ((
-          CAST(:p6 AS VARCHAR2(4000))
+          CAST(:p2 AS VARCHAR2(4000))
       ))
       OR REPLACE(UPPER(TRIM(' ' FROM (
         CAST("source"."company" AS VARCHAR2(4000))
@@ -76,7 +76,7 @@ WITH "both" AS (
         '.'
       )
     ) >= (
-      CAST(:p7 AS VARCHAR2(4000))
+      CAST(:p3 AS VARCHAR2(4000))
     )
 ), "groups" AS (
   SELECT

@@ -82,13 +82,6 @@ async def test_the_largest_members_are_kept_and_the_others_counted(
     assert (heat_map.more_rows, heat_map.more_columns) == (100 - SIDE, 1)
 
 
-async def test_nothing_that_differs_is_an_empty_map(make_services: MakeServices) -> None:
-    engine = make_services(TABLES, SOURCES).comparison
-    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
-    heat_map = await engine.heat_map(key, ("company", "period"), "amount")
-    assert (heat_map.rows, heat_map.columns, heat_map.cells, heat_map.more_rows) == ((), (), (), 0)
-
-
 async def test_unknown_names_are_reported(make_services: MakeServices) -> None:
     engine = make_services(TABLES + FEW, SOURCES).comparison
     key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key

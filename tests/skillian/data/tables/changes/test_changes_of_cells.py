@@ -107,47 +107,49 @@ NANOSECONDS = Case("shift=1s", ("TIMESTAMP_NS", "TIMESTAMP_NS"),
                    ["2024-01-01 10:00:01.000000001", "infinity", WINTER])  # fmt: skip
 
 
-def statements(name: str, kind: str, values: Sequence[str | None]) -> list[str]:
-    rows = (
-        f"({number}, CAST({'NULL' if value is None else repr(value)} AS {kind}))"
-        for number, value in enumerate(values)
-    )
-    return [
-        f"CREATE TABLE {name} (id INTEGER, v {kind})",
-        f"INSERT INTO {name} VALUES {', '.join(rows)}",  # noqa: S608 - our own
-    ]
+def statements(cases: Sequence[Case]) -> list[str]:
+    """What makes tables a and b, with a column for each case, and NULL below its cells."""
+    made: list[str] = []
+    for side, name in enumerate("ab"):
+        kinds = ", ".join(f"v{n} {case.types[side]}" for n, case in enumerate(cases))
+        rows: list[str] = []
+        for row in range(max(len(case.a) for case in cases)):
+            cells = [
+                f"CAST({'NULL' if value is None else repr(value)} AS {case.types[side]})"
+                for case in cases
+                for value in [dict(enumerate((case.a, case.b)[side])).get(row)]
+            ]
+            rows.append(f"({row}, {', '.join(cells)})")
+        made += [
+            f"CREATE TABLE {name} (id INTEGER, {kinds})",
+            f"INSERT INTO {name} VALUES {', '.join(rows)}",  # noqa: S608 - our own
+        ]
+    return made
 
 
-def check(case: Case, a: str, b: str) -> None:
-    rules = Rules.model_validate({"columns": dict([read_rule(f"v:{case.rule}")])})
-    rows = compared(a, b, key=("id",), rules=rules).rows
-    assert (rows.matched, rows.differing) == (len(case.a) - 1, 1)
+def check(cases: Sequence[Case], a: str, b: str) -> None:
+    stated = dict(read_rule(f"v{n}:{case.rule}") for n, case in enumerate(cases))
+    result = compared(a, b, key=("id",), rules=Rules.model_validate({"columns": stated}))
+    differing = {column.a: column.mismatches for column in result.columns}
+    assert differing == {f"v{n}": 1 for n in range(len(cases))}
+    for column, case in zip(result.columns, cases, strict=True):
+        [pair] = column.pairs
+        assert [pair.a is None, pair.b is None] == [case.a[-1] is None, case.b[-1] is None]
 
 
-@pytest.mark.parametrize(
-    "case", [*CASES, NANOSECONDS], ids=lambda case: f"{case.rule} {case.types[0]}"
-)
-def test_in_duckdb(case: Case, tmp_path: Path) -> None:
-    with duckdb.connect(tmp_path / "t.duckdb") as database:
-        for name, kind, values in zip("ab", case.types, (case.a, case.b), strict=True):
-            for statement in statements(name, kind, values):
+def test_in_duckdb_in_postgres_and_across(postgres_database: Database, tmp_path: Path) -> None:
+    local = [*CASES, NANOSECONDS]
+    for name, cases in (("own", local), ("other", CASES)):
+        with duckdb.connect(tmp_path / name) as database:
+            for statement in statements(cases):
                 database.execute(statement)
-    url = f"duckdb:///{tmp_path / 't.duckdb'}"
-    check(case, f"{url}#a", f"{url}#b")
-
-
-def test_in_postgres_and_across(postgres_database: Database, tmp_path: Path) -> None:
-    for number, case in enumerate(CASES):
-        file = tmp_path / f"{number}.duckdb"
-        with duckdb.connect(file) as database:
-            for name, kind, values in zip("ab", case.types, (case.a, case.b), strict=True):
-                made = statements(f"{name}{number}", kind, values)
-                for statement in made:
-                    postgres_database.execute(statement)
-                    database.execute(statement)
-        a, b = (f"{postgres_database.url}#{name}{number}" for name in "ab")
-        check(case, a, b)
-        check(case, a, f"duckdb:///{file}#b{number}")
+    for statement in statements(CASES):
+        postgres_database.execute(statement)
+    own, other = (f"duckdb:///{tmp_path / name}" for name in ("own", "other"))
+    url = postgres_database.url
+    check(local, f"{own}#a", f"{own}#b")
+    check(CASES, f"{url}#a", f"{url}#b")
+    check(CASES, f"{url}#a", f"{other}#b")
 
 
 @pytest.mark.parametrize(

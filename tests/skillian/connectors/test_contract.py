@@ -1,0 +1,272 @@
+"""What every connector keeps: one SELECT, within bounds, stopped wherever it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import aclosing, closing
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import duckdb
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from tests.skillian.connectors.duckdb.conftest import ENDLESS
+from tests.support.clickhouse import clickhouse_server, needs_clickhouse
+from tests.support.mysql import DIGITS, MANY
+from tests.support.waits import SECONDS, cancelled, executing, soon
+
+from skillian.connectors import connect, limits
+from skillian.connectors.clickhouse.connector import login_of as clickhouse_login
+from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.connectors.files.connector import FilesConnector
+from skillian.connectors.mysql.connector import MySQLConnector, login_of
+from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.connectors.sqlite.connector import SQLiteConnector
+from skillian.errors import QueryError
+
+NUMBERS = {
+    "duckdb": "SELECT range AS n FROM range({})",
+    "postgres": "SELECT generate_series(1, {}) AS n",
+    "mysql": "SELECT seq AS n FROM seq_1_to_{}",
+    "clickhouse": 'SELECT "number" AS n FROM "system"."numbers" LIMIT {}',
+}
+# A value in the middle of the rows that cannot be read.
+LATE = {
+    "duckdb": "SELECT CAST(CASE WHEN range = {0} THEN 'x' ELSE '1' END AS INT) AS n"
+    " FROM range({0} + 9999)",
+    "postgres": "SELECT CAST(CASE WHEN n = {0} THEN 'x' ELSE '1' END AS int) AS n"
+    " FROM generate_series(1, {0} + 9999) AS n",
+    "mysql": "SELECT CAST(CASE WHEN seq = {0} THEN 'x' ELSE '1' END AS SIGNED) AS n"
+    " FROM seq_1_to_{0}",
+    "clickhouse": 'SELECT throwIf("number" = {0}) AS n FROM "system"."numbers" LIMIT 400000',
+}
+NEVER = {
+    "duckdb": ENDLESS,
+    "postgres": "SELECT pg_sleep(3600)",
+    "mysql": f"{MANY} WHERE {' + '.join(f'd{n}.d' for n in range(12))} < 0",
+    "clickhouse": 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"',
+}
+MANY_ROWS = 10**9
+
+
+class Opened(NamedTuple):
+    """A database: its dialect, a new connector to it, and how many statements run in its server."""
+
+    url: str
+    dialect: str
+    make: Callable[[float], Any]
+    running: Callable[[], int] | None = None
+
+    async def begun(self, task: asyncio.Task[Any], count: int = 1) -> None:
+        """Wait until a statement runs."""
+        if self.running is None:
+            await executing(task)
+        else:
+            running = self.running
+            await soon(lambda: running() >= count)
+
+    async def stopped(self) -> None:
+        """Wait until none does; those of this process have ended with their task."""
+        if self.running is not None:
+            running = self.running
+            await soon(lambda: not running())
+
+
+def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> Opened:
+    path = folder / "x.duckdb"
+    duckdb.connect(path).close()
+    return Opened(f"duckdb:///{path}", "duckdb", lambda limit: DuckDBConnector(path, "x", limit))
+
+
+def in_files(_: pytest.FixtureRequest, folder: Path) -> Opened:
+    (folder / "a.csv").write_text("a\n1\n")
+    url = f"files:///{folder}"
+    return Opened(url, "duckdb", lambda limit: FilesConnector(folder, "x", timeout=limit))
+
+
+def in_sqlite(_: pytest.FixtureRequest, folder: Path) -> Opened:
+    path = folder / "x.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE t (a INT)")
+    return Opened(f"sqlite:///{path}", "duckdb", lambda limit: SQLiteConnector(path, "x", limit))
+
+
+def in_postgres(request: pytest.FixtureRequest, _: Path) -> Opened:
+    database = request.getfixturevalue("postgres_database")
+    options = {key: str(value) for key, value in conninfo_to_dict(database.url).items()}
+    return Opened(
+        database.url,
+        "postgres",
+        lambda limit: PostgresConnector("x", options, timeout=limit),
+        lambda: int(database.active()),
+    )
+
+
+def in_mysql(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    database = request.getfixturevalue("mysql_database")
+    database.execute(DIGITS)
+    others = "id <> CONNECTION_ID() AND info IS NOT NULL AND info NOT LIKE 'KILL%'"
+    statement = f"SELECT id FROM information_schema.processlist WHERE db = '{database.name}'"  # noqa: S608
+    return Opened(
+        database.url,
+        "mysql",
+        lambda limit: MySQLConnector(login_of(database.url, folder), "x", timeout=limit),
+        lambda: len(database.execute(f"{statement} AND {others}")),
+    )
+
+
+def in_a_clickhouse(request: pytest.FixtureRequest, folder: Path) -> Opened:
+    server = request.getfixturevalue("clickhouse")
+    url = f"clickhouse://{server.address}"
+    kind: Any = type(connect("x", url, folder))
+    login, _ = clickhouse_login(url, folder)
+    like = "query LIKE '%sipHash64%' AND query NOT LIKE '%processes%'"
+    counted = f"SELECT count() FROM system.processes WHERE {like}"  # noqa: S608
+    return Opened(
+        url,
+        "clickhouse",
+        lambda limit: kind(login, "x", timeout=limit),
+        lambda: int(server.run(counted)),
+    )
+
+
+@pytest.fixture(scope="module")
+def clickhouse(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    with clickhouse_server(tmp_path_factory.mktemp("clickhouse") / "data") as running:
+        yield running
+
+
+LOCAL = (in_duckdb, in_files, in_sqlite)
+SERVERS = (in_postgres, in_mysql)
+
+
+@pytest.fixture(params=[*LOCAL, *SERVERS, pytest.param(in_a_clickhouse, marks=needs_clickhouse)])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    found: Opened = request.param(request, tmp_path)
+    return found
+
+
+async def works(connector: Any) -> None:
+    assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
+
+
+async def drained(connector: Any, statement: str) -> None:
+    async for _ in connector.stream(statement, {}):
+        pass
+
+
+async def test_nothing_but_a_single_select_runs(opened: Opened) -> None:
+    connector = opened.make(60)
+    for statement in ("DROP TABLE t", "SELECT 1; SELECT 2", "SET x = 1", "COMMIT", "CALL x()", ""):
+        for call in (connector.run(statement, {}), drained(connector, statement)):
+            with pytest.raises(QueryError, match="only a single SELECT"):
+                await call
+        with pytest.raises(QueryError):
+            await connector.describe(statement)
+    with pytest.raises(QueryError):
+        await connector.run("SELECT '", {})
+    await works(connector)
+    await connector.aclose()
+
+
+async def test_a_result_has_a_budget_and_a_stream_has_batches(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
+    connector, numbers = opened.make(60), NUMBERS[opened.dialect]
+    assert (await connector.run(numbers.format(10), {})).num_rows == 10
+    for count in (11, 10**6):
+        with pytest.raises(QueryError, match="larger than 10 rows"):
+            await connector.run(numbers.format(count), {})
+    await opened.stopped()
+    sizes = [batch.num_rows async for batch in connector.stream(numbers.format(200_000), {})]
+    assert (sum(sizes), max(sizes) <= 65_536) == (200_000, True)
+    monkeypatch.setattr(limits, "BYTE_BUDGET", 1000)
+    with pytest.raises(QueryError, match="narrow it with filters"):
+        await connector.run("SELECT repeat('x', 2000) AS x", {})
+    await connector.aclose()
+
+
+async def test_an_error_after_rows_is_an_error(opened: Opened) -> None:
+    connector = opened.make(60)
+    with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
+        await drained(connector, LATE[opened.dialect].format(300_000))
+    with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
+        await connector.run(LATE[opened.dialect].format(50_000), {})
+    await works(connector)
+    await connector.aclose()
+
+
+async def test_cancelling_stops_one_statement_and_no_other(opened: Opened) -> None:
+    connector, never = opened.make(60), NEVER[opened.dialect]
+    starts: tuple[Awaitable[Any], ...] = (connector.run(never, {}), drained(connector, never))
+    for start in starts:
+        task = asyncio.ensure_future(start)
+        await opened.begun(task)
+        others = [asyncio.create_task(works(connector)) for _ in range(20)]
+        await cancelled(task)
+        await asyncio.gather(*others)
+        await opened.stopped()
+    await connector.aclose()
+
+
+async def test_a_statement_that_takes_too_long_is_stopped(opened: Opened) -> None:
+    connector = opened.make(0.3)
+    with pytest.raises(QueryError, match=r"longer than 0\.3 s"):
+        await connector.run(NEVER[opened.dialect], {})
+    await opened.stopped()
+    await connector.aclose()
+
+
+async def test_closing_stops_what_runs_and_may_be_done_twice(opened: Opened) -> None:
+    connector = opened.make(60)
+    many = NUMBERS[opened.dialect].format(MANY_ROWS)
+    async with aclosing(connector.stream(many, {})) as batches:  # which may be left
+        assert (await anext(batches)).num_rows
+    await opened.stopped()
+    task = asyncio.create_task(connector.run(NEVER[opened.dialect], {}))
+    await opened.begun(task)
+    waiting = connector.stream(many, {})
+    await anext(waiting)
+    await connector.aclose()
+    await connector.aclose()
+    for left in (task, anext(waiting)):
+        with pytest.raises(QueryError):
+            await left
+    await opened.stopped()
+    await works(connector)
+    await connector.aclose()
+
+
+@pytest.mark.parametrize("opened", [in_duckdb, *SERVERS], indirect=True)
+def test_an_endless_statement_does_not_hold_up_the_exit(opened: Opened) -> None:
+    script = f"""
+import asyncio
+from pathlib import Path
+from skillian.connectors import connect
+connector = connect("x", {opened.url!r}, Path())
+loop = asyncio.new_event_loop()
+task = loop.create_task(connector.run({NEVER[opened.dialect]!r}, {{}}))
+loop.run_until_complete(asyncio.wait([task], timeout=0.5))
+print(task.done(), flush=True)
+"""
+    command = [sys.executable, "-W", "ignore", "-c", script]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
+    assert done.stdout == "False\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "written"),
+    [("duckdb", "x.duckdb"), ("sqlite", "x.sqlite"), ("files", "."), ("files", "a.csv")],
+)
+async def test_a_url_is_relative_to_the_folder(tmp_path: Path, kind: str, written: str) -> None:
+    for make in LOCAL:
+        make(None, tmp_path)  # type: ignore[arg-type]
+    for url in (f"{kind}:///{written}", f"{kind}:///{tmp_path / written}"):
+        connector: Any = connect("a", url, tmp_path)
+        assert {table.name for table in await connector.catalog()} <= {"t", "a.csv"}
+        await connector.aclose()
