@@ -64,7 +64,7 @@ _ANCHORED = frozenset({"match", "fullmatch"})
 _MOST_TEXT = 1 << 15
 _CLEAR_SECONDS = 0.004
 _STEP_BY_STEP = 32  # one letter more may double the work
-_TRIES = 3
+_TRIES, _ROUNDS = 3, 5  # a busy machine makes one round slow, and not each of them
 _TIMES = 4
 _MORE_THAN_LINEAR = 8
 
@@ -91,11 +91,14 @@ def _grows(pattern: re.Pattern[Any], word: Word, end: str, *, is_search: bool) -
         count += 1 if count < _STEP_BY_STEP else count // 2
         if count > most:
             return False
-    few, many = (
-        min(_cost(pattern, word, end, each, is_search=is_search) for _ in range(_TRIES))
-        for each in (max(1, count // _TIMES), count)
-    )
-    return many > _MORE_THAN_LINEAR * few
+    for _ in range(_ROUNDS):
+        few, many = (
+            min(_cost(pattern, word, end, each, is_search=is_search) for _ in range(_TRIES))
+            for each in (max(1, count // _TIMES), count)
+        )
+        if many <= _MORE_THAN_LINEAR * few:
+            return False
+    return True
 
 
 def _cost(pattern: re.Pattern[Any], word: Word, end: str, count: int, *, is_search: bool) -> float:

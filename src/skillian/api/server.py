@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import signal
 import socket
 from collections.abc import Callable, Generator
@@ -52,8 +53,16 @@ class Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start the application, then accept connections."""
         await super().startup(sockets)
+        # What is imported by now stays. A full collection that looks at it holds up all requests.
+        gc.collect()
+        gc.freeze()
         if self.started and self._on_started is not None:
             self._on_started()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Finish the open requests, and stop the application."""
+        await super().shutdown(sockets)
+        gc.unfreeze()  # the libraries clean up at the end of the process
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

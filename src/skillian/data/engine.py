@@ -147,8 +147,8 @@ class ComparisonEngine:
         if not isinstance(kept, KeptRows):
             return await self.measures.rows(cache_key, page)
         rows, page = _rows_of(kept), page.of_classes(tuple(ROW_CLASSES))
-        found = await rows.page(page)
-        return ComparisonRows(cache_key, page.statuses, page.offset, await rows.count(page), found)
+        total, found = await rows.page(page, kept.orders)
+        return ComparisonRows(cache_key, page.statuses, page.offset, total, found)
 
     async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.

@@ -85,6 +85,7 @@ def test_all_rows_come_once_in_the_order_of_classes_and_keys(tmp_path: Path) -> 
             "amount": {"a": "0.25", "b": "1.25", "differs": True},
             "code": {"a": 1, "b": 1, "differs": False},
         },
+        "own": {},
     }
 
 

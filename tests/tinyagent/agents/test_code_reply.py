@@ -181,14 +181,14 @@ def test_a_hostile_text_takes_linear_time(unit: str, frame: str) -> None:
     started = time.process_time()
     _read(text)
     # Seconds of a busy machine; what is quadratic takes minutes.
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 60
 
 
 def test_fences_of_every_length_take_linear_time() -> None:
     falling = "\n".join("`" * length for length in range(400, 2, -1))
     started = time.process_time()
     _read(falling + "\n```json" * 14_000)
-    assert time.process_time() - started < 10
+    assert time.process_time() - started < 60
 
 
 # Any text, any code

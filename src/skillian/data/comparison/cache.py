@@ -12,6 +12,7 @@ from cachetools import TTLCache
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.page_order import PageOrders
 from skillian.errors import InvalidInputError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -50,7 +51,8 @@ class Kept:
         private: bool = False,
     ) -> None:
         self.question = question
-        self.tables = tables
+        self.tables = [*tables]
+        self.orders = PageOrders(self.tables)
         self.private = private
         own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.

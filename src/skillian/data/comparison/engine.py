@@ -152,6 +152,9 @@ class MeasureEngine:
         page = page.of_classes(STATUSES, DIFFERENT)
         comparison = self._get(cache_key)
         groups = self._groups(comparison, page)
+        if page.offset and "match" not in page.statuses:
+            total, rows = await groups.far_page(page, comparison.orders)
+            return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
         rows = await groups.page(page)
         if page.where or page.search:
             total = await groups.count(page)

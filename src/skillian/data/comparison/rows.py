@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
@@ -22,6 +22,7 @@ from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference, Status
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
+from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
 from skillian.data.query.shared import StatementEngine
@@ -167,6 +168,27 @@ class Groups:
             async for batch in batches:
                 groups += batch
         return tuple(groups)
+
+    async def far_page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
+        """How many groups all pages of this kind have, and those of a page far down.
+
+        Only groups that differ have such pages. Raises as `page`.
+        """
+        if self._differences is None:
+            raise AssertionError("pages of all groups are read from where they are")
+        table, whole = sql.table(self._differences), replace(page, offset=0, limit=None)
+        columns = [exp.Star(), sql.named(sql.bare("rowid"), ROW_ID)]
+
+        def select() -> tuple[exp.Select, Mapping[str, object]]:
+            rows = exp.Select(expressions=columns).from_(table)
+            tree = exp.Select(expressions=[exp.Star()]).from_(rows.subquery("page"))
+            parameters = sql.BoundValues()
+            first = largest_first(self._plan, 0)
+            return whole.of(tree, _columns(self._plan), parameters, first), parameters.values
+
+        ordered = Ordered(repr(whole), select)
+        total, found = await orders.read(self._workspace, ordered, page.offset, page.limit)
+        return total, tuple(_group(row, self._plan) for row in found)
 
     async def batches(self, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield the groups of a page in batches, as they arrive; raises as `page`."""

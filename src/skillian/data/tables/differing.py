@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, NamedTuple, cast
 
@@ -15,6 +15,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
+from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.templates import filled
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.columns import ColumnPair
@@ -153,25 +154,25 @@ class DifferingRows:
         ]
         self._unfit: frozenset[str] | None = None
 
-    async def page(self, page: Page) -> tuple[DifferingRow, ...]:
-        """The rows of a page; without an order, that of their classes and keys.
+    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[DifferingRow, ...]]:
+        """How many rows all pages of this kind have, and those of a page.
+
+        Without an order, it is that of their classes and keys.
 
         Raises:
             InvalidInputError: An order or a condition of the page is invalid.
             UnknownNameError: It names a column that was not compared.
         """
-        columns = await self.columns()
-        parameters = sql.BoundValues()
-        select = page.of(await self._rows(), columns, parameters, self._order())
-        rows = await fetch(self.workspace, select, parameters.values)
-        return tuple(self._row(row) for row in rows)
+        columns, every = await self.columns(), await self._rows()
+        whole = replace(page, offset=0, limit=None)
 
-    async def count(self, page: Page) -> int:
-        """The number of rows on all pages of this kind; raises as `page`."""
-        parameters = sql.BoundValues()
-        select = page.counted(await self._rows(), await self.columns(), parameters)
-        [row] = await fetch(self.workspace, select, parameters.values)
-        return int(row["total"])
+        def select() -> tuple[exp.Select, Mapping[str, object]]:
+            values = sql.BoundValues()
+            return whole.of(every.copy(), columns, values, self._order()), values.values
+
+        ordered = Ordered(repr(whole), select)
+        total, found = await orders.read(self.workspace, ordered, page.offset, page.limit)
+        return total, tuple(self._row(row) for row in found)
 
     async def total(self) -> int:
         """The number of rows, without reading their cells."""
@@ -220,7 +221,7 @@ class DifferingRows:
     async def _rows(self) -> exp.Select:
         """All rows with the columns that pages are read from, and `d_0` …, whether cells differ."""
         unfit = await self._misfits()
-        columns = [sql.named(self._class(), "status")]
+        columns = [sql.named(self._class(), "status"), sql.named(sql.bare("rowid"), ROW_ID)]
         for side, missing in (("a", ONLY_B), ("b", ONLY_A)):
             one = exp.case().when(sql.equals(self._cell("class"), missing), sql.zero(), copy=False)
             rows = exp.Coalesce(

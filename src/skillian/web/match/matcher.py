@@ -13,6 +13,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.tables.engine import TablePreview
 from skillian.display import printable
 from skillian.errors import ToolError
+from skillian.uploads.tables import upload_ids
 from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.comparison.form.job import JobControls
 from skillian.web.match.lines import MatchLines
@@ -20,7 +21,8 @@ from skillian.web.match.matching import Matching
 from skillian.web.shell.activity import loading, start_task
 from skillian.web.shell.frame import Visit
 
-_MOST_TRIED = 200_000
+_MOST_TRIED, _MOST_OF_FILES = 200_000, 1_000_000
+"""How many rows are compared again at each choice: of databases, and of files of this server."""
 
 
 class Matcher:
@@ -39,7 +41,8 @@ class Matcher:
         self._visit = visit
         self._names = names
         self._question = question
-        self._is_tried = rows <= _MOST_TRIED
+        are_files = len(upload_ids((question.a, question.b))) == len(names)
+        self._is_tried = rows <= (_MOST_OF_FILES if are_files else _MOST_TRIED)
         self._matching: Matching | None = None
         self._lines: MatchLines | None = None
         self._working: asyncio.Task[object] | None = None

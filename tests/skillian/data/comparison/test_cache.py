@@ -9,7 +9,7 @@ class Sized(Kept):
     """What the cache looks at of a comparison."""
 
     def __init__(self, name: str, size: int) -> None:
-        self.tables = (name,)
+        self.tables = [name]
         self.size = size
 
 

@@ -27,7 +27,7 @@ MakeExecutor = Callable[..., ProcessExecutor]
 
 _MEGA = 2**20
 _MAX_GROWTH_KILOBYTES = 400 * 1024  # of the host: what the largest frames may take for a moment
-_LIBRARY_SECONDS = 2.0
+_LIBRARY_SECONDS = 8.0  # to load them, and to draw, on a busy machine
 _SECONDS = 1.0
 _HANG_SECONDS = 0.5
 _READY_SECONDS = 30.0

@@ -221,8 +221,12 @@ class _FilterLine:
 
     def follow(self, on_change: Callable[[], object]) -> None:
         """Call a function when the condition is changed."""
+
+        def changed(_: object) -> None:
+            on_change()
+
         for field in self._fields:
-            field.on_value_change(lambda _: on_change())
+            field.on_value_change(changed)
 
     def read(self, *, is_final: bool = True) -> object:
         """The filter; `_INVALID` if it has no value, which a field shows if it is final."""

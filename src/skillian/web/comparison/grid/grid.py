@@ -231,8 +231,10 @@ def _options(content: GridContent) -> dict[str, Any]:
         "rowModelType": "infinite",
         "cacheBlockSize": _BLOCK,
         "maxBlocksInCache": 30,
-        "blockLoadDebounceMillis": 150,
+        "blockLoadDebounceMillis": 40,
         "infiniteInitialRowCount": 1,
+        "rowBuffer": 2,  # more rows out of sight cost time at each scroll
+        "animateRows": False,
         "context": {"statuses": list(content.statuses), "search": ""},
         "enableCellTextSelection": True,
         "rowHeight": _ROW,

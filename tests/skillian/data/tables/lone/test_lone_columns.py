@@ -15,6 +15,7 @@ from tests.support.asking import rows_asked
 from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.page import Page
 from skillian.data.declare.sources import Connections
+from skillian.data.page_order import PageOrders
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.sql.values import python_rows
@@ -54,7 +55,8 @@ async def compared(
         async for batch in found.batches():
             rows.extend(python_rows(batch))
         if own is not None:
-            own.extend([{*row.own} for row in await found.page(Page(tuple(ROW_CLASSES)))])
+            _, page = await found.page(Page(tuple(ROW_CLASSES)), PageOrders([]))
+            own.extend({*row.own} for row in page)
 
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
