@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Annotated, Any, NamedTuple
 
-from fastapi import APIRouter, Path, Query, Request
+from fastapi import APIRouter, Depends, Path, Query, Request
 from pydantic import BaseModel
 from starlette.requests import ClientDisconnect
 
@@ -41,6 +41,18 @@ FileOptions = Annotated[
     ),
 ]
 
+
+class _File(NamedTuple):
+    name: str
+    options: str
+
+
+def _file(name: FileName, options: FileOptions = "") -> _File:
+    return _File(name, options)
+
+
+TheFile = Annotated[_File, Depends(_file)]
+
 router = APIRouter(tags=["uploads"])
 
 
@@ -67,45 +79,32 @@ class UploadInfo(BaseModel):
 
 @router.post(UPLOADS, status_code=201, response_model=UploadInfo, openapi_extra=_BODY)
 async def send(
-    name: FileName,
-    request: Request,
-    service: TheService,
-    owner: TheOwner,
-    options: FileOptions = "",
+    file: TheFile, request: Request, service: TheService, owner: TheOwner
 ) -> dict[str, Any]:
     """Upload a CSV, Excel, Parquet or JSON lines file; the body is its content.
 
     The answer comes when the file is read. A client that disconnects leaves nothing behind.
     """
-    return await _received(request, service, owner, _Named(name, options))
+    return await _received(request, service, owner, file)
 
 
 @router.put(f"{UPLOADS}/{{upload_id}}", response_model=UploadInfo, openapi_extra=_BODY)
-async def replace(  # noqa: PLR0917 - the parts of a request
-    upload_id: UploadId,
-    name: FileName,
-    request: Request,
-    service: TheService,
-    owner: TheOwner,
-    options: FileOptions = "",
+async def replace(
+    upload_id: UploadId, file: TheFile, request: Request, service: TheService, owner: TheOwner
 ) -> dict[str, Any]:
     """Replace the content of a file; saved comparisons with it read the new content.
 
     Results of comparisons with the old content are deleted. If the new file cannot be read, the old
     one stays.
     """
-    info = await _received(request, service, owner, _Named(name, options, upload_id))
+    info = await _received(request, service, owner, file, replaces=upload_id)
     await service.comparisons.forget_results(upload_id)
     return info
 
 
-class _Named(NamedTuple):
-    name: str
-    options: str
-    replaces: str = ""
-
-
-async def _received(request: Request, service: Service, owner: str, file: _Named) -> dict[str, Any]:
+async def _received(
+    request: Request, service: Service, owner: str, file: _File, *, replaces: str = ""
+) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
         detail = f"The body must be the file itself; send Content-Type: {MEDIA_TYPE}."
@@ -115,7 +114,7 @@ async def _received(request: Request, service: Service, owner: str, file: _Named
     arrived = asyncio.Event()
     async with aclosing(_chunks(request, arrived)) as chunks:
         work = service.uploads.receive(
-            owner, file.name, chunks, announced, file.options, replaces=file.replaces
+            owner, file.name, chunks, announced, file.options, replaces=replaces
         )
         return _info(await while_connected(request, work, arrived))
 

@@ -30,7 +30,7 @@
     }
     const close = document.createElement("button");
     close.textContent = "Close";
-    close.className = "drop-cancel";
+    close.className = "plain-button";
     close.autofocus = true;
     close.addEventListener("click", () => dialog.close());
     dialog.addEventListener("close", () => dialog.remove());

@@ -3,13 +3,13 @@ export default {
   template: `
     <div class="drop-zone" :class="{ over }" @dragover.prevent="over = true" @dragleave="over = false" @drop.prevent="drop">
       <p class="drop-title">{{ replaces ? "Drop the new " + replaced + " here, or" : "Drop two files here, or" }}</p>
-      <button type="button" :class="replaces ? 'drop-cancel' : 'drop-choose'" :aria-label="replaces ? 'Choose the new ' + replaced : null" @click="$refs.input.click()">{{ replaces ? "Choose a file" : "Choose files" }}</button>
+      <button type="button" :class="replaces ? 'plain-button' : 'drop-choose'" :aria-label="replaces ? 'Choose the new ' + replaced : null" @click="$refs.input.click()">{{ replaces ? "Choose a file" : "Choose files" }}</button>
       <input ref="input" type="file" :multiple="!replaces" hidden :accept="suffixes.join(',')" @change="choose">
       <p class="soft small">{{ hint }}</p>
       <ul v-if="items.length" class="sending" aria-label="Files on their way">
         <li v-for="each in items" :key="each.number">
           <span class="sending-name">{{ each.name }}</span>
-          <button type="button" class="drop-cancel" :aria-label="(each.fault ? 'Remove ' : 'Cancel ') + each.name" @click="cancel(each)">{{ each.fault ? "Remove" : "Cancel" }}</button>
+          <button type="button" class="plain-button" :aria-label="(each.fault ? 'Remove ' : 'Cancel ') + each.name" @click="cancel(each)">{{ each.fault ? "Remove" : "Cancel" }}</button>
           <progress v-if="!each.fault" :max="each.size || 1" :value="each.sent" :aria-label="'Progress of ' + each.name"></progress>
           <span class="sending-state small" :class="each.fault ? 'fault' : 'soft'" :role="each.fault ? 'alert' : 'status'">{{ state(each) }}</span>
         </li>
