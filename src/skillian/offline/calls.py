@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skillian.offline.reading import Reading
-from skillian.offline.vocabulary import Vocabulary
+if TYPE_CHECKING:
+    from skillian.offline.reading import Reading
+    from skillian.offline.vocabulary import Vocabulary
+
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from skillian.offline.periods import Period, dated, period_of, values_in
+from skillian.offline.periods import Period, are_years, dated, period_of, values_in
+from skillian.offline.calls import UnclearError
 from skillian.offline.tokens import Token
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.vocabulary import Vocabulary, plain
+
+if TYPE_CHECKING:
+    from skillian.offline.reading import Reading
 
 Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
+_DIRECTIONS = {
+    "from": {"origin", "from", "departure", "sender", "start"},
+    "to": {"destination", "to", "arrival", "receiver", "end"},
+}
+_PART_OF_YEAR = re.compile(r"[qh]?[1-4]|0?[5-9]|1[0-2]|[a-z]{3,9}")
 _ENDS = ({"gte", "gt"}, {"lte", "lt"})
 
 
@@ -30,12 +40,17 @@ class Values:
         self._vocabulary = vocabulary
         self._years = years
 
-    def dimension_of(self, tokens: Sequence[Token], named: str | None) -> str:
-        """The one dimension that these values belong to."""
+    def dimension_of(
+        self, tokens: Sequence[Token], named: str | None, toward: str = ""
+    ) -> str:
+        """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
         if named is not None:
             return named
         possible = [self._possible(token) for token in tokens]
         common = [name for name in possible[0] if all(name in each for each in possible)]
+        if len(common) > 1 and toward:
+            meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
+            common = meant if len(meant) == 1 else common
         if len(common) == 1 or (common and self._are_one(common)):
             return common[0]
         text = " and ".join(token.text for token in tokens)
@@ -66,6 +81,14 @@ class Values:
     def is_timed(self, dimension: str) -> bool:
         """Whether the dimension's values are days or months."""
         return dimension in self._vocabulary.timed
+
+    def is_part_of_year(self, dimension: str) -> bool:
+        """Whether the dimension has quarters or months, beside another one for the years."""
+        known = self._vocabulary.values.get(dimension, {})
+        parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
+        return parts and any(
+            are_years(values) for values in self._vocabulary.values.values() if values
+        )
 
     def is_run(self, values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods of the data, in this order."""
@@ -128,6 +151,8 @@ class Conditions:
         known = self._conditions.setdefault(dimension, {})
         if known.get(operator) == list(values):
             return True
+        if operator == "eq" and set(known) == {"eq"}:
+            return False
         if operator == "ne" and set(known) == {"ne"}:
             known["ne"] += [value for value in values if value not in known["ne"]]
             return True
@@ -161,3 +186,53 @@ def _argument(conditions: dict[Operator, list[str]]) -> Any:
 
 def _one_or_all(values: list[str]) -> Any:
     return values[0] if len(values) == 1 else list(values)
+
+
+def changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
+    """The conditions of the last question, changed as the question says.
+
+    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
+    condition replaces the one on its dimension.
+    """
+    filters = {name: value for name, value in before.items() if name not in reading.cleared}
+    for name, value in reading.filters.items():
+        old = filters.get(name)
+        if "also" in reading.says and not isinstance(value, Mapping):
+            filters[name] = _with_more(name, old, _listed(value))
+        elif isinstance(value, Mapping) and set(value) == {"ne"} and old is not None:
+            filters[name] = _without(name, old, _listed(value["ne"]))
+        elif isinstance(value, Mapping) and isinstance(old, Mapping) and _are_sides(old, value):
+            filters[name] = _argument({k: _listed(v) for k, v in {**old, **value}.items()})
+        else:
+            filters[name] = value
+    return filters
+
+
+def _with_more(name: str, old: Any, values: list[str]) -> Any:
+    if isinstance(old, Mapping) and set(old) == {"ne"}:
+        left = [value for value in _listed(old["ne"]) if value not in values]
+        return {"ne": _one_or_all(left)} if left else None
+    if old is None or isinstance(old, Mapping):
+        raise UnclearError(f"The last question has no {name} to add {' and '.join(values)} to.")
+    return _one_or_all(list(dict.fromkeys((*_listed(old), *values))))
+
+
+def _without(name: str, old: Any, values: list[str]) -> Any:
+    if isinstance(old, Mapping):
+        if set(old) == {"ne"}:
+            return {"ne": _one_or_all(list(dict.fromkeys((*_listed(old["ne"]), *values))))}
+        return {**old, "ne": _one_or_all(values)}
+    left = [value for value in _listed(old) if value not in values]
+    if not left or len(left) + len(values) > len(_listed(old)):
+        raise UnclearError(f"The last question was for {name} {' and '.join(_listed(old))}.")
+    return _one_or_all(left)
+
+
+def _are_sides(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether two bounds are half open, one from below and one from above."""
+    sides = [next((i for i, ends in enumerate(_ENDS) if set(x) <= ends), None) for x in (old, new)]
+    return sorted(side for side in sides if side is not None) == [0, 1]
+
+
+def _listed(value: Any) -> list[str]:
+    return [str(each) for each in value] if isinstance(value, list) else [str(value)]

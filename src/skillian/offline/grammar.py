@@ -1,43 +1,68 @@
-"""The grammar of questions: its clauses are patterns over kinds of tokens.
-
-A kind is a name of the catalogue (`source`, `measure`, `dimension`, `value`), a `period`, a number,
-or a kind of English phrases, which `lexicon.toml` lists. `grammar.toml` has the clauses, and
-`docs/asking.md` explains them.
-"""
+"""Parses the tokens of a question by `grammar.lark`, in one pass and without backtracking."""
 
 from __future__ import annotations
 
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.resources import files
+from typing import Any, cast
 
-from skillian.offline.lexicon import LEXICON
+from lark import Lark, UnexpectedToken
+from lark.lexer import Lexer
+from lark.lexer import Token as Terminal
 
-_KINDS = (
-    *("source", "measure", "dimension", "value", "number_value", "period", "name", "number"),
-    *("unknown", "unit", "periodic", "dont", *LEXICON),
-)
-LETTERS: Mapping[str, str] = {kind: chr(0x4E00 + at) for at, kind in enumerate(_KINDS)}
-"""A letter for each kind: a question is the text of its tokens' letters."""
-_MOST_SMALL = 5
-"""The most small words in a row that a clause skips, so that no text takes long to read."""
-_SMALL = re.compile(r"([a-z]|\([a-z_| ]+\))\*")
+from skillian.offline.tokens import Token
+
+Clause = tuple[str, list[Token]]
 
 
-def _clauses() -> dict[str, re.Pattern[str]]:
-    text = files("skillian.offline").joinpath("grammar.toml").read_text("utf-8")
-    grammar: dict[str, dict[str, str]] = tomllib.loads(text)
-    return {name: _pattern(rule, grammar["parts"]) for name, rule in grammar["clauses"].items()}
+class UnreadError(Exception):
+    """The grammar has no place for a token, or for the end of the question (None)."""
+
+    def __init__(self, token: Token | None) -> None:
+        super().__init__(token.text if token else "the end of the question")
+        self.token = token
 
 
-def _pattern(rule: str, parts: Mapping[str, str]) -> re.Pattern[str]:
-    while "<" in rule:
-        rule = re.sub(r"<(\w+)>", lambda part: parts[part[1]], rule)
-    bounded = _SMALL.sub(rf"\1{{0,{_MOST_SMALL}}}", rule)
-    letters = re.sub(r"[a-z_]+", lambda kind: LETTERS[kind[0]], bounded)
-    return re.compile(re.sub(r"\s", "", letters))
+class _Tokens(Lexer):
+    """Passes on tokens that are already made."""
+
+    def __init__(self, _: Any) -> None:
+        pass
+
+    def lex(self, lexer_state: Any, parser_state: Any = None) -> Iterator[Terminal]:  # noqa: ARG002
+        """Yield the terminals."""
+        for token in cast("Sequence[Token]", lexer_state):
+            terminal = Terminal(token.kind.upper(), token.text)
+            terminal.value = token
+            yield terminal
 
 
-CLAUSES: Mapping[str, re.Pattern[str]] = _clauses()
-"""The clauses by name; the longest that matches at a token is read, of equals the first."""
+@cache
+def _parser() -> tuple[Lark, frozenset[str]]:
+    text = files("skillian.offline").joinpath("grammar.lark").read_text("utf-8")
+    names = set(re.findall(r"\b[A-Z][A-Z_]+\b", re.sub("//.*", "", text)))
+    declared = f"{text}\n%declare {' '.join(sorted(names))}\n"
+    return Lark(declared, parser="lalr", lexer=_Tokens), frozenset(names)
+
+
+def clauses_of(tokens: Sequence[Token]) -> list[Clause]:
+    """The clauses of a question with their tokens, from left to right.
+
+    Raises:
+        UnreadError: The grammar does not have the tokens in this order.
+    """
+    parser, names = _parser()
+    for token in tokens:
+        if token.kind.upper() not in names:
+            raise UnreadError(token)
+    try:
+        tree = parser.parse(cast("Any", tokens))
+    except UnexpectedToken as error:
+        at = error.token
+        raise UnreadError(None if at.type == "$END" else cast("Token", at.value)) from None
+    return [
+        (str(cast("Any", clause).data), [each.value for each in cast("Any", clause).children])
+        for clause in tree.children
+    ]

@@ -10,7 +10,7 @@ from skillian.offline.conditions import NotReadError
 from skillian.offline.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.vocabulary import Vocabulary
 
-NUMBERS = {"number", "number_value"}
+NUMBERS = {"number"}
 _UNITS = {
     **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
     **dict.fromkeys(("dollar", "usd", "$"), "usd"),
@@ -37,10 +37,10 @@ class StatedLimits:
         """Add one limit, or an absolute and a relative one that must both be met."""
         text, kinds = text_of(part), {token.kind for token in part}
         numbers = [at for at, token in enumerate(part) if token.kind in NUMBERS]
-        is_either = any(token.text.lower() == "or" for token in part[numbers[0] :])
+        is_either = any(token.name == "or" for token in part)
         if is_either or (kinds & {"over"} and kinds & {"under"}):
             raise NotReadError(text)
-        status = "minor_diff" if "minor" in kinds and "forgive" not in kinds else "match"
+        status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
         limits = self._thresholds.setdefault(status, {})
         for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
             amount = part[max(at - 1, 0) : end]
@@ -54,7 +54,7 @@ class StatedLimits:
     def other_units(self, measures: Sequence[str], vocabulary: Vocabulary) -> Iterator[str]:
         """Yield the units of the question that the measures do not have.
 
-        A limit may have a unit that no measure declares; an answer in a unit may not.
+        Without any declared unit, a limit may have one.
         """
         units = vocabulary.units_of(measures or list(vocabulary.measures.values()))
         declared = {_UNITS.get(unit, unit) for unit in units}
@@ -63,7 +63,7 @@ class StatedLimits:
                 yield token.text
         for token in self._stated:
             unit = _UNITS.get(token.name, token.name)
-            if not declared <= {unit} and (measures or unit not in declared):
+            if declared != {unit} and vocabulary.units and (measures or unit not in declared):
                 yield token.text
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
@@ -34,10 +35,12 @@ class OfflinePlanner:
 
     Args:
         vocabulary: The names that questions can use.
+        today: What "last month" is before; the date of the question by default.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, today: date | None = None) -> None:
         self._vocabulary = vocabulary
+        self._today = today
 
     @property
     def name(self) -> str:
@@ -71,7 +74,7 @@ class OfflinePlanner:
 
         A tool's phrase has precedence unless the question names a source.
         """
-        reading = read(question, self._vocabulary, earlier.sources)
+        reading = read(question, self._vocabulary, earlier.sources, self._today)
         planned = plan(reading, earlier, self._vocabulary)
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned
@@ -93,7 +96,7 @@ class OfflinePlanner:
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
         """The second call of a question such as "why do … and … differ?"."""
-        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources)
+        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources, self._today)
         earlier = read_earlier([*before, *turn])
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None

@@ -8,6 +8,7 @@ from typing import Any
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import NotUnderstood, Plan, PlannedCall, UnclearError, check_names
+from skillian.offline.conditions import changed_filters
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.reading import Reading
@@ -17,7 +18,8 @@ _PAIR = 2
 _REQUESTS = {"why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"}
 
 
-_ONLY_A_SOURCE = {"source", "prep", "article", "from"}
+_ONLY_A_SOURCE = {"source", "prep", "from", "show"}
+_EDITS = {"and", "also", "same_again", "instead", "those"}
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -123,17 +125,17 @@ def _check_requests(reading: Reading, usable: set[str]) -> None:
 def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     source, last = reading.sources[0], earlier.last
     if last is not None and last.name == QUERY and source != last.arguments["source"]:
-        is_same = (
-            bool({"same", "too"} & reading.says.keys()) or reading.says.keys() <= _ONLY_A_SOURCE
-        )
-        is_new = reading.measures or reading.members or not is_same
         if "compare" in reading.says:
             return _compared_with(reading, last.arguments, source)
-        if not is_new or (reading.says.keys() & {"and"} and not reading.measures):
+        is_bare = reading.says.keys() <= _ONLY_A_SOURCE | _EDITS
+        if is_bare or (reading.says.keys() & _EDITS and not reading.measures):
             is_changed = reading.names_data or reading.members
             same = (
                 _changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
             )
+            for name in (*same.get("dimensions", ()), *same.get("filters", ())):
+                if name not in vocabulary.sources[source].dimensions:
+                    raise UnclearError(f"{source} has no {name}.")
             return PlannedCall(QUERY, {**same, "source": source})
     if "describe" in reading.says and not (reading.names_data or reading.members):
         return PlannedCall("describe_source", {"source": source})
@@ -198,25 +200,28 @@ def _order(reading: Reading, measures: Sequence[str]) -> list[str]:
 
 
 def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """The last call with the parts replaced that the question names."""
+    """The last call with the parts changed that the question names."""
     last = earlier.last
-    if last is None or not (
-        reading.names_data or reading.members or reading.says.keys() & {"same", "swap"}
-    ):
+    if last is None:
+        return _of_the_only_source(reading, vocabulary)
+    if not (reading.names_data or reading.members or reading.says.keys() & {*_EDITS, "swap"}):
         raise UnclearError
     _check_requests(reading, {"swap"})
     arguments = dict(last.arguments)
+    period = reading.says.get("period", "")
+    if period.lower().startswith("previous") and {*reading.filters} & {*arguments.get("filters", ())}:
+        raise UnclearError(f"I did not understand: {period} (before which one?).")
     for argument in ("source", "source_a", "source_b"):
         check_names(reading, arguments.get(argument, ""), vocabulary)
     _check_replaced(reading, arguments)
+    before: list[str] = arguments.get("measures") or []
     if reading.measures:
-        before: list[str] = (arguments.get("measures") or []) if "too" in reading.says else []
-        arguments["measures"] = list(dict.fromkeys((*before, *reading.measures)))
-    filters = {**arguments.pop("filters", {}), **reading.filters}
-    arguments["filters"] = {n: value for n, value in filters.items() if n not in reading.cleared}
+        added = before if "also" in reading.says else []
+        arguments["measures"] = list(dict.fromkeys((*added, *reading.measures)))
+    arguments["filters"] = changed_filters(reading, arguments.get("filters") or {})
     _change_groups(arguments, reading, "align_on" if last.name == COMPARE else "dimensions")
     if last.name != COMPARE:
-        return _changed_query(arguments, reading)
+        return _changed_query(arguments, reading, before)
     if reading.direction or reading.count or reading.ordered_by:
         raise UnclearError("The largest what? A comparison ranks differences.")
     if "swap" in reading.says:
@@ -227,11 +232,29 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     return PlannedCall(COMPARE, _without_empty(arguments))
 
 
+def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    """The query of the only source that has the measures of a question that names none."""
+    having = [
+        name
+        for name, words in vocabulary.sources.items()
+        if reading.measures and {*reading.measures} <= words.measures.keys()
+    ]
+    if len(having) != 1:
+        raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
+    check_names(reading, having[0], vocabulary)
+    if reading.says.keys() & {"compare", "gap"}:
+        raise UnclearError("Which other source should it be compared with?")
+    return _query(reading, having[0], (), vocabulary)
+
+
 def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
     """Refuse "rail instead of road" if the last call was not for road, and rail alone."""
     for name, values in reading.replaced.items():
+        groups = arguments.get("align_on") or arguments.get("dimensions")
         before = arguments.get("filters", {}).get(name) if name else arguments.get("measures")
         is_named = reading.filters.get(name) if name else reading.measures
+        if not name and reading.breakdown and groups == values:
+            continue
         if not is_named or before not in (values, values[0]):
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
 
@@ -241,18 +264,28 @@ def _change_groups(arguments: dict[str, Any], reading: Reading, argument: str) -
     if groups:
         before: list[str] = arguments.get(argument) or []
         added = [name for name in groups if name not in before]
-        arguments[argument] = [*before, *added] if "too" in reading.says else groups
+        arguments[argument] = [*before, *added] if "also" in reading.says else groups
 
 
-def _changed_query(arguments: dict[str, Any], reading: Reading) -> PlannedCall:
+def _changed_query(
+    arguments: dict[str, Any], reading: Reading, before: Sequence[str]
+) -> PlannedCall:
+    """The last query, whose order and number of rows change together."""
     if reading.thresholds or "swap" in reading.says:
         raise UnclearError("A tolerance is for comparing two sources.")
     measures: list[str] = arguments.get("measures") or []
     dimensions: list[str] = arguments.get("dimensions") or []
-    if reading.direction and not (measures and dimensions):
+    if (reading.direction or reading.count) and not (measures and dimensions):
         raise UnclearError("The largest what? Name a measure and a dimension.")
-    order = _order(reading, measures) or arguments.get("order") or []
     known = {*measures, *dimensions}
+    was_ordered: list[str] = arguments.get("order") or []
+    order = _order(reading, [n for n in measures if f"-{n}" in was_ordered] or measures)
+    if not order and was_ordered:
+        gone = {name.removeprefix("-") for name in was_ordered} - known
+        if gone and arguments.get("limit") and not (gone <= {*before} and len(measures) == 1):
+            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
+        sign = "-" if was_ordered[0].startswith("-") else ""
+        order = [f"{sign}{measures[0]}"] if gone <= {*before} and gone else was_ordered
     arguments["order"] = [name for name in order if name.removeprefix("-") in known]
     if reading.ordered_by and not arguments["order"]:
         raise UnclearError("The last answer has no such measure to order by.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from skillian.offline.calls import NotUnderstood, PlannedCall
-from skillian.offline.lexicon import LEXICON
+from skillian.offline.lexicon import ARTICLES, LEXICON
 from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(
@@ -18,8 +18,8 @@ _BEFORE_VALUES = frozenset(
         "and",
         "with",
         "from",
-        *LEXICON["article"],
-        *LEXICON["link"],
+        *ARTICLES,
+        *LEXICON["aux"],
         *LEXICON["prep"],
     )
 )

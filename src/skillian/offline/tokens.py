@@ -1,28 +1,38 @@
-"""From a question to tokens: each is a name of the catalogue, a period, a number or a known word.
+"""From a question to tokens: names of the catalogue, periods, numbers and phrases of English.
 
-At each position the longest reading counts; of equally long ones, the catalogue precedes English.
+At each position the longest phrase counts; of equally long ones, the catalogue precedes English.
+A word that is English and also a value ("us" and US) has a second reading, `Token.other`.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from itertools import pairwise
 
-from rapidfuzz.distance import OSA
-
-from skillian.offline.lexicon import COURTESIES, KINDS, NUMBERS, PERIODIC
+from skillian.offline.lexicon import ARTICLES, KIND_NAMES, KINDS, NUMBERS, PERIODIC
 from skillian.offline.periods import Period, period_at
 from skillian.offline.vocabulary import Vocabulary, Word, split
 
-_LONGEST = 6
-_MISSPELT_FROM = 6
-_SHORT = 4
-_CONTRACTED = re.compile(r"n['\u2019]t$")
-_BEFORE_NOUN = {"", "prep", "within", "from", "only", "not", "by", "and", "every", "value"}
-_AFTER_NOUN = {*_BEFORE_NOUN, "between", "to", "with", "since", "until", "before", "after", "link"}
-_BEFORE_DIMENSION = {"by", "every", "which"}
+_LONGEST = 7
+_MOST_FILLER = 40
+_VALUES = {"value", "period", "name"}
+_FAMILIES = {kind: "value" for kind in (*_VALUES, "label")} | {
+    "source": "source",
+    "measure": "measure",
+    "dimension": "dimension",
+    **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
+}
+_GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
+_COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
+_JOINS = {"and", "or", "nor"}
+_BEFORE_NUMBER = {
+    *("most", "least", "first", "tolerance", "under", "over", "within", "ignore", "currency"),
+    *("until", "to", "which", "join"),
+}
+_AFTER_NUMBER = {"percent", "currency", "cents", "unit", "most", "least", "tolerance"}
+_BEFORE_DIMENSION = {"by", "which", "all", "most", "least", "rank", "how_many"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +40,14 @@ class Token:
     """A part of a question.
 
     Attributes:
-        kind: A kind of the grammar.
+        kind: A terminal of the grammar in lower case, or `unknown`.
         text: The part as it is written.
         name: The source, measure or dimension; of other kinds the plain form.
         values: Of a value: the dimensions that have it, each with the value as in the data.
         period: Of a period.
         at: The position in the question.
+        is_after_comma: Whether a comma or another mark is before it.
+        other: The second reading of a word that is also English.
     """
 
     kind: str
@@ -44,9 +56,42 @@ class Token:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     period: Period | None = None
     at: int = 0
+    is_after_comma: bool = False
+    other: Token | None = None
 
 
-def of_kinds(part: Sequence[Token], kinds: set[str]) -> list[Token]:
+_END = Token("", "", "")
+
+
+def tokens_of(
+    question: str,
+    whole: Vocabulary,
+    part: Vocabulary | None = None,
+    relative: Callable[[str, int], tuple[int, Period] | None] | None = None,
+) -> list[Token]:
+    """The names, periods, numbers and phrases of a question, from left to right.
+
+    Args:
+        question: The question.
+        whole: All sources that it may name.
+        part: The sources whose measures, dimensions and values it may name; all by default.
+        relative: Reads "last month" and the like; without it they are not understood.
+    """
+    words = split(question)
+    tokens: list[Token] = []
+    at, is_after_comma = 0, False
+    while at < len(words):
+        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
+        start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
+        is_after_comma |= any(mark in ",;:.?!" for mark in before)
+        if token is not None:
+            tokens.append(replace(token, at=start, is_after_comma=is_after_comma))
+            is_after_comma = False
+        at += length
+    return tokens
+
+
+def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
     """The tokens of these kinds."""
     return [token for token in part if token.kind in kinds]
 
@@ -54,30 +99,6 @@ def of_kinds(part: Sequence[Token], kinds: set[str]) -> list[Token]:
 def text_of(part: Sequence[Token]) -> str:
     """The words of tokens as they are written."""
     return " ".join(token.text for token in part)
-
-
-def tokens_of(question: str, whole: Vocabulary, part: Vocabulary | None = None) -> list[Token]:
-    """The tokens of a question, from left to right.
-
-    Args:
-        question: The question.
-        whole: All sources that it may name.
-        part: The sources whose measures, dimensions and values it may name; all by default.
-    """
-    lower = question.lower()
-    courtesies = [match.span() for form in COURTESIES for match in form.finditer(lower)]
-    words = split(question)
-    tokens: list[Token] = []
-    at = 0
-    while at < len(words):
-        inside = [end for start, end in courtesies if start <= words[at].start < end]
-        if inside:
-            at = next((i for i in range(at, len(words)) if words[i].start >= inside[0]), len(words))
-            continue
-        length, token = _Place(question, words, at, whole, part or whole, tokens).longest()
-        tokens.append(token)
-        at += length
-    return tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,121 +112,105 @@ class _Place:
     part: Vocabulary
     before: list[Token]
 
-    def longest(self) -> tuple[int, Token]:
-        """The number of words and the token of the longest reading."""
+    def longest(
+        self, relative: Callable[[str, int], tuple[int, Period] | None] | None
+    ) -> tuple[int, Token | None]:
+        """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
-        dated = None if first.is_quoted else period_at(self.question, first.start)
+        dated = None if first.is_quoted else self._dated(first.start, relative)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
             end = self.words[self.at + length - 1].end
             text = first.text if first.is_quoted else self.question[first.start : end]
-            phrase = " ".join(word.plain for word in self.words[self.at : self.at + length])
-            named = self._named(phrase, text)
-            if named is not None:
-                return length, replace(named, at=first.start)
-            if dated is not None and first.start < dated[0] <= end and dated[0] > end - 2:
-                return length, Token("period", text, phrase, period=dated[1], at=first.start)
-            kind = None if first.is_quoted else KINDS.get(phrase)
-            if kind == "not" and _CONTRACTED.search(text):
-                kind = "dont"
-            if kind is not None and not (self._is_code(text) and kind in {"filler", "article"}):
-                return length, Token(kind, text, phrase, at=first.start)
-        return 1, _other(first, self.part, is_first=self.at == 0)
+            words = [word.plain for word in self.words[self.at : self.at + length]]
+            is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
+            period = (
+                Token("period", text, text, period=dated[1]) if dated and is_dated else None
+            )
+            bare = [word for word in words if word not in ARTICLES]
+            is_article = words[0] in ARTICLES or words[-1] in ARTICLES
+            for phrase in dict.fromkeys((" ".join(words), *(() if is_article else (" ".join(bare),)))):
+                named = self._named(phrase, text, period)
+                if named is not None and not (is_article and named.kind in KIND_NAMES):
+                    return length, named
+        if first.plain in ARTICLES and not first.is_quoted:
+            return 1, None
+        return 1, _other(first, is_first=self.at == 0)
 
-    def _is_code(self, text: str) -> bool:
-        """Whether it is written as a code: "US" is not "us", unless all words are in capitals."""
-        return 1 < len(text) <= _SHORT and text.isupper() and not self.question.isupper()
+    def _dated(
+        self, start: int, relative: Callable[[str, int], tuple[int, Period] | None] | None
+    ) -> tuple[int, Period] | None:
+        """The period at this position; only a year where the data has columns of years."""
+        found = relative(self.question, start) if relative else None
+        found = found or period_at(self.question, start)
+        if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
+            return None
+        return found
 
-    def _named(self, phrase: str, text: str) -> Token | None:
-        """A name of the catalogue: a dimension after "by", otherwise a value before it."""
-        previous = next((t.kind for t in reversed(self.before) if t.kind != "article"), "")
-        values = self._values(phrase, text, previous)
-        if values is None:
-            return Token("unknown", text, phrase)
-        is_measure = phrase in self.part.measures
-        is_grouped = previous in _BEFORE_DIMENSION
-        dimension = self.part.dimensions.get(phrase)
-        if dimension is not None and (is_grouped or not (values or is_measure)):
+    def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
+        """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
+        previous = self.before[-1].kind if self.before else ""
+        is_quoted = self.words[self.at].is_quoted
+        values = self.part.plain_values.get(phrase, {})
+        if phrase in ARTICLES and text not in values.values() and previous != "dimension":
+            return None
+        value = Token("value", text, phrase, values) if values else None
+        measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
+        if is_quoted and (value or not (measure or dimension)):
+            return value
+        if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
             return Token("dimension", text, dimension)
-        if values:
-            kind = "number_value" if as_number(text) is not None else "value"
-            return Token(kind, text, phrase, values)
-        if is_measure:
-            return Token("measure", text, self.part.measures[phrase])
-        return self._other_name(phrase, text)
+        named = Token("measure", text, measure) if measure else None
+        english = named or period or self._other_name(phrase, text)
+        if value is None or (previous == "dimension" and self.before[-1].name in values):
+            return value or english
+        return self._either(value, english) if english else value
+
+    def _either(self, value: Token, english: Token) -> Token:
+        """A value that is also English or a measure: as the letters are written, or both."""
+        following = self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+        named = self.part.dimensions.get(following)
+        is_exact = value.text in value.values.values()
+        if english.kind == "number" or (is_exact and named in value.values):
+            return value
+        if english.kind == "period":
+            return replace(english, other=value) if value.text.isalpha() else value
+        is_capital = value.text != value.text.lower() and not self.question.isupper()
+        is_start = self.at == 0 and not value.text.isupper()
+        if is_capital and is_exact and not is_start:
+            return value
+        previous = self.before[-1].kind if self.before else ""
+        is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
+        is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
+        return replace(english, other=value) if is_pronoun or is_noun else english
 
     def _other_name(self, phrase: str, text: str) -> Token | None:
         if phrase in self.whole.whole_names or (phrase in self.whole.names and phrase not in KINDS):
             return Token("source", text, self.whole.names[phrase])
+        if self.words[self.at].is_quoted:
+            return None
         if phrase in PERIODIC:
             return Token("periodic", text, phrase)
         if phrase in self.part.units and phrase not in KINDS:
             return Token("unit", text, phrase)
-        return None
-
-    def _values(self, phrase: str, text: str, previous: str) -> Mapping[str, str] | None:
-        """The dimensions that have this value; None if it may be a value or English.
-
-        A word that is also English or a measure ("it" and IT, "sales" and the department Sales) is
-        a value after its dimension, in quotes, written as in the data, or where a noun stands.
-        """
-        values = self.part.plain_values.get(phrase, {})
-        is_measure = phrase in self.part.measures
-        is_certain = previous == "dimension" or self.words[self.at].is_quoted
-        if not values or is_certain or not (is_measure or phrase in KINDS):
-            return values
-        is_exact = text in values.values()
-        is_noun = previous in _BEFORE_NOUN and self._ends_phrase()
-        is_name = text != text.lower() and self.at > 0 and not self.question.isupper()
-        is_long = len(text) > _SHORT and not is_measure
-        if (is_exact and (is_name or is_noun)) or is_long:
-            return values
-        is_unclear = is_noun or (is_exact and KINDS.get(phrase) == "filler")
-        return None if is_unclear and not is_measure else {}
-
-    def _ends_phrase(self) -> bool:
-        """Whether a phrase of the question ends with this word."""
-        if self.at + 1 == len(self.words):
-            return True
-        following = self.words[self.at + 1]
-        is_marked = self.question[self.words[self.at].end : following.start].strip()
-        is_named = following.plain in self.part.dimensions
-        return bool(is_marked) or is_named or KINDS.get(following.plain) in _AFTER_NOUN
+        number = as_number(text)
+        if number is not None and phrase not in KINDS:
+            return Token("number", text, phrase)
+        kind = KINDS.get(phrase)
+        is_code = 1 < len(text) <= 4 and text.isupper() and not self.question.isupper()  # noqa: PLR2004
+        if kind is None or (is_code and kind in {"filler", "aux", "prep"}):
+            return None
+        return Token(kind, text, phrase)
 
 
-def _other(word: Word, vocabulary: Vocabulary, *, is_first: bool) -> Token:
-    """The token of a word that no list has: a number, a misspelt name, or a new name."""
-    near = None if word.is_quoted else _misspelt(word.plain, vocabulary)
-    if near is not None:
-        return Token(near[0], word.text, near[1], at=word.start)
-    if not word.is_quoted and as_number(word.text) is not None:
-        return Token("number", word.text, word.text, at=word.start)
+def _other(word: Word, *, is_first: bool) -> Token:
+    """The token of a word that no list has: a new name, or unknown."""
     is_name = (
         word.is_quoted
         or word.has_digit
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )
-    return Token("name" if is_name else "unknown", word.text, word.plain, at=word.start)
-
-
-def _misspelt(word: str, vocabulary: Vocabulary) -> tuple[str, str] | None:
-    """The only name that differs by a swap of two letters, or by one letter doubled."""
-    if len(word) < _MISSPELT_FROM or not word.isalpha():
-        return None
-    known = [("measure", p, n) for p, n in vocabulary.measures.items()]
-    known += [("dimension", p, n) for p, n in vocabulary.dimensions.items()]
-    near = {(kind, name) for kind, phrase, name in known if _is_slip(word, phrase)}
-    return near.pop() if len(near) == 1 else None
-
-
-def _is_slip(word: str, phrase: str) -> bool:
-    if OSA.distance(word, phrase, score_cutoff=1) != 1:
-        return False
-    shorter, longer = sorted((word, phrase), key=len)
-    doubled = {
-        longer[:i] + longer[i + 1 :] for i in range(1, len(longer)) if longer[i] == longer[i - 1]
-    }
-    return sorted(word) == sorted(phrase) or shorter in doubled
+    return Token("name" if is_name else "unknown", word.text, word.plain)
 
 
 def as_number(text: str) -> Decimal | None:
@@ -218,3 +223,114 @@ def as_number(text: str) -> Decimal | None:
     if is_ambiguous or not digits.replace(".", "", 1).isdecimal():
         return None
     return Decimal(digits)
+
+
+def arranged(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """The tokens as the grammar reads them: labels, joins and numbers by what is beside them.
+
+    Args:
+        tokens: The tokens of a question.
+        timed: The dimensions that periods belong to.
+    """
+    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)), timed)
+    return _joined(_numbers(_labels(kept, timed)))
+
+
+def _without_filler(tokens: Sequence[Token]) -> list[Token]:
+    """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
+    names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
+    first = min(names, default=len(tokens))
+    lead = [at for at, token in enumerate(tokens[:first]) if token.kind in {"filler", "show"}]
+    dropped = set(lead[:_MOST_FILLER])
+    return [
+        token for at, token in enumerate(tokens) if at not in dropped and token.kind != "aux"
+    ]
+
+
+def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
+    """Drop prepositions before a name, and marks that only separate."""
+    kept: list[Token] = []
+    for token, after in pairwise([*tokens, _END]):
+        is_unit = after.kind in {"currency", "unit", ""}
+        is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
+        is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
+        is_question = token.text.endswith(("n't", "n\u2019t")) and after.kind == "source"
+        is_both = token.kind == "both" and after.kind in _FAMILIES
+        if not (is_dash or is_both or is_question or (token.kind == "prep" and not is_unit)):
+            kept.append(token)
+        elif token.kind == "prep" and is_bound:
+            kept.append(token)
+    return kept
+
+
+def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """Mark dimensions that are before a value of theirs."""
+    labelled: list[Token] = []
+    for token, after in pairwise([*tokens, _END]):
+        before = labelled[-1].kind if labelled else ""
+        is_grouped = before in {"by", "every", "which", "all"} and after.is_after_comma
+        is_label = _is_of(token, after, timed) and not is_grouped
+        labelled.append(replace(token, kind="label") if is_label else token)
+    return labelled
+
+
+def _is_of(token: Token, value: Token, timed: Collection[str]) -> bool:
+    """Whether a token is a dimension that may have this value."""
+    if token.kind != "dimension" or value.kind not in {*_VALUES, "number"}:
+        return False
+    return token.name in (timed if value.kind == "period" else value.values or {token.name})
+
+
+def _with_labels_inside(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """Move a dimension behind the word that compares it: "months since March", "wards other than"."""
+    kept = list(tokens)
+    for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
+        before = kept[at - 1].kind if at else ""
+        if (
+            operator.kind in _COMPARING
+            and _is_of(token, value, timed)
+            and before not in {*_BEFORE_DIMENSION - {"all"}, "and", "or", "number", "dimension"}
+        ):
+            kept[at : at + 2] = [operator, token]
+    return kept
+
+
+def _numbers(tokens: Sequence[Token]) -> list[Token]:
+    """Numbers that are values, and values that are numbers."""
+    kept: list[Token] = []
+    for token, after in pairwise([*tokens, _END]):
+        before = kept[-1].kind if kept else ""
+        is_number = token.kind == "value" and as_number(token.text) is not None
+        if is_number and (before in _BEFORE_NUMBER - {"until", "to", "join"} or after.kind in _AFTER_NUMBER):
+            kept.append(replace(token, kind="number"))
+        elif token.kind == "number" and (
+            before == "label" or (before in _JOINS and len(kept) > 1 and kept[-2].kind == "name")
+        ):
+            kept.append(replace(token, kind="name"))
+        else:
+            kept.append(token)
+    return kept
+
+
+def _joined(tokens: Sequence[Token]) -> list[Token]:
+    """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
+    kept: list[Token] = []
+    following = [*tokens[1:], _END, _END]
+    for token, after, second in zip(tokens, following, following[1:], strict=False):
+        before = kept[-1] if kept else _END
+        family = _FAMILIES.get(before.kind, "")
+        if token.kind in _JOINS:
+            is_by = after.kind == "by" and family == "value"  # "by road or by sea"
+            if family and family == _FAMILIES.get((second if is_by else after).kind, ""):
+                kept.append(replace(token, kind="join"))
+            elif token.kind != "and":
+                kept.append(token)
+            continue
+        is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
+        if before.kind == token.kind == "value":
+            is_list = bool(before.values.keys() & token.values.keys())
+        if token.is_after_comma and is_list:
+            kept.append(Token("join", ",", ","))
+        if not (token.kind == "by" and before.kind == "join"):
+            kept.append(token)
+    return kept
