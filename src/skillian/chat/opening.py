@@ -77,6 +77,7 @@ def _dimension(info: DimensionInfo) -> DimensionWords:
         _texts(info.values),
         is_open=info.values is None,
         is_date=info.type == "date",
+        last="" if info.last is None else str(info.last),
     )
 
 

@@ -25,7 +25,15 @@ _ENDS = ({"gte", "gt"}, {"lte", "lt"})
 
 
 class NotReadError(Exception):
-    """Tokens that the catalogue gives no meaning; the text names them."""
+    """Tokens that the catalogue gives no meaning; the text names them.
+
+    Attributes:
+        instead: Words of the question with other words that have a meaning.
+    """
+
+    def __init__(self, text: str, instead: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(text)
+        self.instead = instead
 
 
 class Values:
@@ -55,7 +63,9 @@ class Values:
             return common[0]
         text = " and ".join(token.text for token in tokens)
         if common:
-            raise NotReadError(f"{text} ({' or '.join(common)}?)")
+            words = [token.text for token in tokens]
+            instead = [(words[0], f"{name} {words[0]}") for name in common]
+            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
         raise NotReadError(text)
 
     def of(self, token: Token, dimension: str) -> list[str]:
@@ -114,7 +124,8 @@ class Values:
         }
         known = dated(period, years)
         if known is None:
-            raise NotReadError(f"{token.text} (of which year?)")
+            instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
+            raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
             first, last = known.iso()
             return [first] if first == last else [first, last]
@@ -211,6 +222,8 @@ def changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, An
 def _with_more(name: str, old: Any, values: list[str]) -> Any:
     if isinstance(old, Mapping) and set(old) == {"ne"}:
         left = [value for value in _listed(old["ne"]) if value not in values]
+        if len(left) + len(values) > len(_listed(old["ne"])):
+            raise UnclearError(f"With {' and '.join(values)}, or also without?")
         return {"ne": _one_or_all(left)} if left else None
     if old is None or isinstance(old, Mapping):
         raise UnclearError(f"The last question has no {name} to add {' and '.join(values)} to.")

@@ -9,8 +9,10 @@ from importlib.resources import files
 from skillian.offline.vocabulary import plain
 
 _TEXT = files("skillian.offline").joinpath("lexicon.toml").read_text("utf-8")
-ARTICLES = frozenset("a an any my our please kindly that the these this thank thanks".split())
+ARTICLES = frozenset("a an any my our please kindly that the this".split())
 """Words that carry nothing, unless the catalogue has them as values."""
+POINTING = frozenset(("this", "that"))
+"""Articles that point to the last answer if they are before a dimension."""
 LEXICON: Mapping[str, tuple[str, ...]] = {
     kind.lower(): tuple(" ".join(phrase.split()) for phrase in phrases.split(","))
     for kind, phrases in tomllib.loads(_TEXT).items()

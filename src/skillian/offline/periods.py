@@ -93,6 +93,13 @@ class Period:
         """Whether it is one or more whole years."""
         return (self.first, self.last) == ((1, 1), (_MONTHS_OF_YEAR, _LAST))
 
+    @property
+    def length(self) -> int:
+        """The number of months; 0 for a day."""
+        is_day = self.first == self.last
+        years = (self.last_year or self.year or 0) - (self.year or 0)
+        return 0 if is_day else self.last[0] - self.first[0] + 1 + years * _MONTHS_OF_YEAR
+
     def days(self) -> tuple[Day, Day]:
         """The first and the last day."""
         year = self.last_year or self.year or 0

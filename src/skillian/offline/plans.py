@@ -214,6 +214,7 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     for argument in ("source", "source_a", "source_b"):
         check_names(reading, arguments.get(argument, ""), vocabulary)
     _check_replaced(reading, arguments)
+    _check_those(reading, arguments)
     before: list[str] = arguments.get("measures") or []
     if reading.measures:
         added = before if "also" in reading.says else []
@@ -245,6 +246,16 @@ def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
     if reading.says.keys() & {"compare", "gap"}:
         raise UnclearError("Which other source should it be compared with?")
     return _query(reading, having[0], (), vocabulary)
+
+
+def _check_those(reading: Reading, arguments: Mapping[str, Any]) -> None:
+    """Refuse "those wards" if the last question did not name them."""
+    if "those" not in reading.says:
+        return
+    filters: Mapping[str, Any] = arguments.get("filters") or {}
+    listed = [name for name, value in filters.items() if not isinstance(value, Mapping)]
+    if arguments.get("limit") or not listed or not {*reading.those} <= {*listed}:
+        raise UnclearError("Which ones? Name them.")
 
 
 def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:

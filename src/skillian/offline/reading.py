@@ -34,7 +34,6 @@ class Reading:
         sources, measures, breakdown, members: Names; `members` are dimensions whose members are
             asked for.
         filters: In the filter language of the tools.
-        removed: Values that a condition of the last question no longer has ("without Germany").
         cleared: Dimensions with all values ("for all companies").
         thresholds: Limits of the classes.
         count, direction, ordered_by: Number of rows, and their order.
@@ -43,8 +42,9 @@ class Reading:
         lacking, only_in: The source that lacks groups, or that alone has them.
         ordinal: The position of a group, from 0.
         replaced: Values by dimension, and measures by "", that the last question had.
+        those: Dimensions whose members are those of the last question.
         unread: What was not understood: a call without it would answer another question.
-        readings: Questions that mean each of several readings.
+        instead: Words of the question that may be written otherwise, with the other words.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -63,8 +63,9 @@ class Reading:
     only_in: str = ""
     ordinal: int = 0
     replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    those: list[str] = field(default_factory=list[str])
     unread: list[str] = field(default_factory=list[str])
-    readings: list[str] = field(default_factory=list[str])
+    instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     @property
     def names_data(self) -> set[str]:
@@ -114,7 +115,14 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary) -> Reading:
     others = [_Reader(each, vocabulary).read() for each in variants[1:]]
     found = [each for each in (first, *others) if not each.unread]
     if found and (doubtful or len(found) > 1):
-        return Reading(unread=[f"{token.text} (a value, or not?)" for token in doubtful])
+        doubts = [f"{token.text} (a value, or not?)" for token in doubtful]
+        instead = [
+            (token.text, words)
+            for token in doubtful
+            for name, value in (token.other.values if token.other else {}).items()
+            for words in (f"{name} {value}", "")
+        ]
+        return Reading(unread=doubts, instead=instead)
     return (found or [first])[0]
 
 
@@ -183,6 +191,7 @@ class _Reader:
                     handler(self, part)
             except NotReadError as error:
                 reading.unread.append(str(error))
+                reading.instead += error.instead
             self._before = name
         reading.unread += self._limits.other_units(reading.measures, self._vocabulary)
         reading.filters = self._conditions.arguments()
@@ -229,6 +238,10 @@ class _Reader:
     def exclusion(self, part: Sequence[Token]) -> None:
         self._add(part, "ne")
 
+    def edit(self, part: Sequence[Token]) -> None:
+        """Note what "those wards" are: members that the last question named."""
+        self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
+
     def forgiven(self, part: Sequence[Token]) -> None:
         if not self._reading.thresholds:
             raise NotReadError(text_of(part))
@@ -269,6 +282,9 @@ class _Reader:
         each = [value for token in tokens for value in self._values.of(token, dimension)]
         values = list(dict.fromkeys(each))
         if operator in {"eq", "ne"}:
+            lengths = {token.period.length for token in tokens if token.period is not None}
+            if len(lengths) > 1:  # "December 2023 and 2024"
+                raise NotReadError(text)
             spans = len(each) > len(tokens) or (len(tokens) > 1 and tokens[0].period is not None)
             if spans:
                 is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
@@ -432,7 +448,7 @@ _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
         for name in (
             *("source", "measures", "groups", "periodic", "cleared", "members", "condition"),
             *("exclusion", "bound", "onwards", "range", "ranked", "by_measure", "order", "rank"),
-            *("direction", "forgiven", "limit", "over", "in_unit", "missing", "only_in", "status", "place", "replaced"),
+            *("direction", "edit", "forgiven", "limit", "over", "in_unit", "missing", "only_in", "status", "place", "replaced"),
         )
     },
 }

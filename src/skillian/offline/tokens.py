@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 
-from skillian.offline.lexicon import ARTICLES, KIND_NAMES, KINDS, NUMBERS, PERIODIC
+from skillian.offline.lexicon import ARTICLES, KIND_NAMES, KINDS, NUMBERS, PERIODIC, POINTING
 from skillian.offline.periods import Period, period_at
 from skillian.offline.vocabulary import Vocabulary, Word, split
 
@@ -25,6 +25,7 @@ _FAMILIES = {kind: "value" for kind in (*_VALUES, "label")} | {
     **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
 }
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
+_GROUPING = {"by", "every", "which"}
 _COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
 _JOINS = {"and", "or", "nor"}
 _BEFORE_NUMBER = {
@@ -47,6 +48,7 @@ class Token:
         period: Of a period.
         at: The position in the question.
         is_after_comma: Whether a comma or another mark is before it.
+        is_apart: Whether a comma or a preposition is before it.
         other: The second reading of a word that is also English.
     """
 
@@ -57,6 +59,7 @@ class Token:
     period: Period | None = None
     at: int = 0
     is_after_comma: bool = False
+    is_apart: bool = False
     other: Token | None = None
 
 
@@ -133,7 +136,9 @@ class _Place:
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
         if first.plain in ARTICLES and not first.is_quoted:
-            return 1, None
+            following = self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+            points = first.plain in POINTING and following in self.part.dimensions
+            return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
 
     def _dated(
@@ -184,7 +189,8 @@ class _Place:
         return replace(english, other=value) if is_pronoun or is_noun else english
 
     def _other_name(self, phrase: str, text: str) -> Token | None:
-        if phrase in self.whole.whole_names or (phrase in self.whole.names and phrase not in KINDS):
+        is_part = phrase in self.whole.names and phrase not in self.part.plain_values
+        if phrase in self.whole.whole_names or (is_part and phrase not in KINDS):
             return Token("source", text, self.whole.names[phrase])
         if self.words[self.at].is_quoted:
             return None
@@ -242,21 +248,30 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     first = min(names, default=len(tokens))
     lead = [at for at, token in enumerate(tokens[:first]) if token.kind in {"filler", "show"}]
     dropped = set(lead[:_MOST_FILLER])
-    return [
-        token for at, token in enumerate(tokens) if at not in dropped and token.kind != "aux"
-    ]
+    kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
+    for at, token in enumerate(kept):
+        if token.kind == "not" and token.text.lower() == "no" and "measure" in {each.kind for each in kept[at + 1 : at + 3]}:
+            kept[at] = replace(token, kind="unknown")  # "which countries had no web revenue"
+    return kept
 
 
 def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
-    for token, after in pairwise([*tokens, _END]):
+    apart = [
+        replace(token, is_apart=token.is_after_comma or before.kind == "prep")
+        for before, token in pairwise([_END, *tokens])
+    ]
+    for token, after in pairwise([*apart, _END]):
         is_unit = after.kind in {"currency", "unit", ""}
         is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
         is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
         is_question = token.text.endswith(("n't", "n\u2019t")) and after.kind == "source"
         is_both = token.kind == "both" and after.kind in _FAMILIES
-        if not (is_dash or is_both or is_question or (token.kind == "prep" and not is_unit)):
+        is_open = bool(kept) and kept[-1].kind in _VALUES and after.kind not in _FAMILIES
+        if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
+            kept.append(replace(token, kind="onwards"))
+        elif not (is_dash or is_both or is_question or (token.kind == "prep" and not is_unit)):
             kept.append(token)
         elif token.kind == "prep" and is_bound:
             kept.append(token)
@@ -266,10 +281,10 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
 def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
     """Mark dimensions that are before a value of theirs."""
     labelled: list[Token] = []
+    is_grouped = False
     for token, after in pairwise([*tokens, _END]):
-        before = labelled[-1].kind if labelled else ""
-        is_grouped = before in {"by", "every", "which", "all"} and after.is_after_comma
-        is_label = _is_of(token, after, timed) and not is_grouped
+        is_grouped = token.kind in _GROUPING or (is_grouped and token.kind in {"dimension", *_JOINS})
+        is_label = _is_of(token, after, timed) and not (is_grouped and after.is_apart)
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled
 
@@ -327,8 +342,10 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
                 kept.append(token)
             continue
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
-        if before.kind == token.kind == "value":
-            is_list = bool(before.values.keys() & token.values.keys())
+        if {before.kind, token.kind} <= {"value", "period"}:
+            is_list &= before.kind == token.kind == "period" or bool(
+                before.values.keys() & token.values.keys()
+            )
         if token.is_after_comma and is_list:
             kept.append(Token("join", ",", ","))
         if not (token.kind == "by" and before.kind == "join"):

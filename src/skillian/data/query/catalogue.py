@@ -24,13 +24,17 @@ _CACHE_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class DimensionInfo:
-    """A dimension; `values` are all of its values, or None if there are more than 50."""
+    """A dimension; `values` are all of its values, or None if there are more than 50.
+
+    `last` is the latest of the values of such a dimension of dates.
+    """
 
     name: str
     type: str
     description: str
     synonyms: tuple[str, ...]
     values: tuple[object, ...] | None
+    last: object = None
 
     def to_dict(self) -> dict[str, object]:
         """The dimension for JSON."""
@@ -145,13 +149,25 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     table = await source.connector.run(statement, parameters.values)
     values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
     few = len(values) <= MAX_VALUES
+    is_open_date = term.type.kind == "date" and not few
     return DimensionInfo(
         name=name,
         type=term.type.kind,
         description=definition.description,
         synonyms=definition.synonyms,
         values=tuple(sorted(values, key=_none_last)) if few else None,
+        last=await _last(source, name) if is_open_date else None,
     )
+
+
+async def _last(source: BoundSource, name: str) -> object:
+    """The latest value of a dimension."""
+    parameters = sql.BoundValues()
+    term = source.dimension(name, parameters)
+    newest = exp.Select(expressions=[sql.named(exp.Max(this=term.value), "value")])
+    statement = compile_sql(source.rows(newest), source.connector.dialect)
+    rows = python_rows(await source.connector.run(statement, parameters.values))
+    return python_value(rows[0]["value"], term.type.kind)
 
 
 def _measure(measure: Measure) -> dict[str, object]:
