@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from skillian.offline.vocabulary import Vocabulary
 
 
-
 @dataclass(frozen=True, slots=True)
 class PlannedCall:
     """A tool call to make."""
@@ -22,9 +21,13 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """Why there is no call, as a sentence; empty if nothing was understood."""
+    """Why there is no call, as a sentence; empty if nothing was understood.
+
+    `offers` are sentences near the question that are understood.
+    """
 
     reason: str = ""
+    offers: tuple[str, ...] = ()
 
 
 Plan = PlannedCall | NotUnderstood

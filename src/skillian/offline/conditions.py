@@ -48,9 +48,7 @@ class Values:
         self._vocabulary = vocabulary
         self._years = years
 
-    def dimension_of(
-        self, tokens: Sequence[Token], named: str | None, toward: str = ""
-    ) -> str:
+    def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
         """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
         if named is not None:
             return named

@@ -15,6 +15,7 @@ from typing import Any
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
 from skillian.offline.looks import wanted_look
+from skillian.offline.offers import offers
 from skillian.offline.plans import plan
 from skillian.offline.reading import Reading, read
 from skillian.offline.spoken import plan_spoken
@@ -58,7 +59,8 @@ class OfflinePlanner:
         planned = self.plan(turn[0].text, earlier)
         if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
-        return _say(word_help(self._vocabulary, planned.reason), NOT_UNDERSTOOD)
+        offered = self.offers(turn[0].text, earlier)
+        return _say(word_help(self._vocabulary, planned.reason, offered), NOT_UNDERSTOOD)
 
     async def stream(
         self, request: ModelRequest
@@ -79,6 +81,13 @@ class OfflinePlanner:
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
+
+    def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
+        """At most three sentences near a question that was not understood; each is understood."""
+        reading = read(question, self._vocabulary, earlier.sources, self._today)
+        return offers(
+            question, reading, self._vocabulary, lambda sentence: self.plan(sentence, earlier)
+        )
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or look into the comparison."""

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rapidfuzz import fuzz, process, utils
-
 from skillian.offline.calls import NotUnderstood, Plan, PlannedCall, UnclearError, check_names
 from skillian.offline.conditions import changed_filters
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.looks import look_into, wanted_look
+from skillian.offline.offers import near_name
 from skillian.offline.reading import Reading
-from skillian.offline.vocabulary import Vocabulary, plain
+from skillian.offline.vocabulary import Vocabulary
 
 _PAIR = 2
 _REQUESTS = {"why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"}
@@ -63,14 +62,8 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
 
 def _with_guess(text: str, vocabulary: Vocabulary) -> str:
     """A text that was not understood, with the name that it may mean."""
-    names = [*vocabulary.sources, *vocabulary.measures, *vocabulary.dimensions]
-    process_of = utils.default_process
-    near = process.extractOne(text, names, scorer=fuzz.ratio, processor=process_of, score_cutoff=75)
-    return f"{text} (do you mean {near[0]}?)" if near and not _is_same(near[0], text) else text
-
-
-def _is_same(name: str, text: str) -> bool:
-    return "(" in text or plain(name) in plain(text)
+    near = near_name(text, vocabulary)
+    return f"{text} (do you mean {near}?)" if near else text
 
 
 def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -209,7 +202,9 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     _check_requests(reading, {"swap"})
     arguments = dict(last.arguments)
     period = reading.says.get("period", "")
-    if period.lower().startswith("previous") and {*reading.filters} & {*arguments.get("filters", ())}:
+    if period.lower().startswith("previous") and {*reading.filters} & {
+        *arguments.get("filters", ())
+    }:
         raise UnclearError(f"I did not understand: {period} (before which one?).")
     for argument in ("source", "source_a", "source_b"):
         check_names(reading, arguments.get(argument, ""), vocabulary)

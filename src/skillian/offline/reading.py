@@ -285,7 +285,8 @@ class _Reader:
             lengths = {token.period.length for token in tokens if token.period is not None}
             if len(lengths) > 1:  # "December 2023 and 2024"
                 raise NotReadError(text)
-            spans = len(each) > len(tokens) or (len(tokens) > 1 and tokens[0].period is not None)
+            is_list = len(tokens) > 1 and tokens[0].period is not None and not lengths == {12}
+            spans = len(each) > len(tokens) or is_list
             if spans:
                 is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
                 if is_run and operator == "eq":
@@ -448,7 +449,19 @@ _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
         for name in (
             *("source", "measures", "groups", "periodic", "cleared", "members", "condition"),
             *("exclusion", "bound", "onwards", "range", "ranked", "by_measure", "order", "rank"),
-            *("direction", "edit", "forgiven", "limit", "over", "in_unit", "missing", "only_in", "status", "place", "replaced"),
+            *(
+                "direction",
+                "edit",
+                "forgiven",
+                "limit",
+                "over",
+                "in_unit",
+                "missing",
+                "only_in",
+                "status",
+                "place",
+                "replaced",
+            ),
         )
     },
 }

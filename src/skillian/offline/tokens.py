@@ -123,15 +123,17 @@ class _Place:
         dated = None if first.is_quoted else self._dated(first.start, relative)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
             end = self.words[self.at + length - 1].end
+            if length > 1 and _is_apart(self.question, self.words[self.at : self.at + length]):
+                continue
             text = first.text if first.is_quoted else self.question[first.start : end]
             words = [word.plain for word in self.words[self.at : self.at + length]]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            period = (
-                Token("period", text, text, period=dated[1]) if dated and is_dated else None
-            )
+            period = Token("period", text, text, period=dated[1]) if dated and is_dated else None
             bare = [word for word in words if word not in ARTICLES]
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            for phrase in dict.fromkeys((" ".join(words), *(() if is_article else (" ".join(bare),)))):
+            for phrase in dict.fromkeys(
+                (" ".join(words), *(() if is_article else (" ".join(bare),)))
+            ):
                 named = self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
@@ -208,6 +210,13 @@ class _Place:
         return Token(kind, text, phrase)
 
 
+def _is_apart(question: str, words: Sequence[Word]) -> bool:
+    """Whether a mark other than a point is between words."""
+    return any(
+        mark in question[a.end : b.start] for a, b in pairwise(words) for mark in ",;:?!"
+    )
+
+
 def _other(word: Word, *, is_first: bool) -> Token:
     """The token of a word that no list has: a new name, or unknown."""
     is_name = (
@@ -250,7 +259,11 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     dropped = set(lead[:_MOST_FILLER])
     kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
     for at, token in enumerate(kept):
-        if token.kind == "not" and token.text.lower() == "no" and "measure" in {each.kind for each in kept[at + 1 : at + 3]}:
+        if (
+            token.kind == "not"
+            and token.text.lower() == "no"
+            and "measure" in {each.kind for each in kept[at + 1 : at + 3]}
+        ):
             kept[at] = replace(token, kind="unknown")  # "which countries had no web revenue"
     return kept
 
@@ -283,7 +296,9 @@ def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
     labelled: list[Token] = []
     is_grouped = False
     for token, after in pairwise([*tokens, _END]):
-        is_grouped = token.kind in _GROUPING or (is_grouped and token.kind in {"dimension", *_JOINS})
+        is_grouped = token.kind in _GROUPING or (
+            is_grouped and token.kind in {"dimension", *_JOINS}
+        )
         is_label = _is_of(token, after, timed) and not (is_grouped and after.is_apart)
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled
@@ -316,7 +331,10 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     for token, after in pairwise([*tokens, _END]):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
-        if is_number and (before in _BEFORE_NUMBER - {"until", "to", "join"} or after.kind in _AFTER_NUMBER):
+        is_number &= before != "label"
+        if is_number and (
+            before in _BEFORE_NUMBER - {"until", "to", "join"} or after.kind in _AFTER_NUMBER
+        ):
             kept.append(replace(token, kind="number"))
         elif token.kind == "number" and (
             before == "label" or (before in _JOINS and len(kept) > 1 and kept[-2].kind == "name")

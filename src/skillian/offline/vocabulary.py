@@ -50,8 +50,8 @@ def _word(match: re.Match[str]) -> Word:
     is_quoted = match[0][0] in _QUOTES
     text = match[0].strip(_QUOTES) if is_quoted else match[0]
     bare = "not" if re.search(r"n['\u2019]t$", text) else re.sub(r"['\u2019]\w{0,2}$", "", text)
-    parts = re.split(r"[\s_-]+" if is_quoted else "_+", bare.lower())
-    form = " ".join(_singular(part) for part in parts if part)
+    parts = re.split("_+", bare.lower())
+    form = plain(text) if is_quoted else " ".join(_singular(part) for part in parts if part)
     return Word(text, form, match.start(), match.end(), is_quoted)
 
 

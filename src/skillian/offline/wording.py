@@ -50,8 +50,10 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
     return wordings.get(tool, word_plainly)(result)
 
 
-def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
-    """Why there is no answer, and examples of questions."""
+def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = ()) -> str:
+    """Why there is no answer, and sentences near the question; without any, examples."""
+    if offers:
+        return _with_list(f"{reason or _LOST} You can ask:", offers)
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
