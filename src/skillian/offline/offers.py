@@ -84,6 +84,8 @@ def _rebuilt(tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[str]:
             yield from (f'{start} for {name} "{each}"' for name, each in token.values.items())
     by = f" by {' and '.join(groups)}" if groups else ""
     yield f"{start}{by}"
+    if len(sources) > 1:
+        yield f"Compare {sources[0]} and {sources[1]}"
     yield f"Show {measure} of {sources[0]}{by}"
 
 

@@ -114,7 +114,7 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary) -> Reading:
         return first
     others = [_Reader(each, vocabulary).read() for each in variants[1:]]
     found = [each for each in (first, *others) if not each.unread]
-    if found and (doubtful or len(found) > 1):
+    if len(found) > 1 or (found and any(token.kind != "noun" for token in doubtful)):
         doubts = [f"{token.text} (a value, or not?)" for token in doubtful]
         instead = [
             (token.text, words)
@@ -130,7 +130,7 @@ def _is_doubtful(token: Token, tokens: Sequence[Token]) -> bool:
     """Whether a word that is also a value may carry nothing: "give us", but not "in"."""
     at = tokens.index(token)
     is_after_preposition = at > 0 and tokens[at - 1].kind in {"prep", "not", "only"}
-    return token.kind in {"filler", "period"} or (token.kind == "aux" and is_after_preposition)
+    return token.kind in {"filler", "noun", "period"} or (token.kind == "aux" and is_after_preposition)
 
 
 def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -152,6 +152,8 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
+_WORDS = {"unknown", "name", "number", "unit", "currency"}
+_BESIDE = _WORDS | {"prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent"}
 _OF_CONDITIONS = {"value", "period", "name"}
 
 
@@ -172,16 +174,15 @@ class _Reader:
         """The reading."""
         reading = self._reading
         reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
-        unknown = [token.text for token in self._tokens if token.kind == "unknown"]
-        if unknown:
-            reading.unread += unknown
+        reading.unread += _unknown(self._tokens)
+        if reading.unread:
             return reading
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
         try:
             clauses = clauses_of(arranged(self._tokens, self._vocabulary.timed))
         except UnreadError as error:
-            reading.unread.append(str(error))
+            reading.unread.append(_beside(error.token, self._tokens) or str(error))
             return reading
         for name, part in clauses:
             reading.says |= {token.kind: token.text for token in part}
@@ -411,7 +412,7 @@ class _Reader:
     def only_in(self, part: Sequence[Token]) -> None:
         self.source(part)
         self._reading.says.setdefault("missing", text_of(part))
-        self._reading.only_in = part[-1].name
+        self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def status(self, part: Sequence[Token]) -> None:
         self.count(part)
@@ -431,6 +432,34 @@ class _Reader:
 
     def unread(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
+
+
+def _unknown(tokens: Sequence[Token]) -> list[str]:
+    """The unknown words, with the small words, names and numbers beside them."""
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.kind not in _BESIDE or token.is_after_comma:
+            found.append([])
+        if token.kind in _BESIDE:
+            found[-1].append(token)
+    texts: list[str] = []
+    for part in found:
+        while part and part[-1].kind not in _WORDS:
+            part.pop()
+        if of_kinds(part, {"unknown"}):
+            texts.append(text_of(part))
+    return texts
+
+
+def _beside(token: Token | None, tokens: Sequence[Token]) -> str:
+    """The words of a token, with the small words before it."""
+    places = [at for at, each in enumerate(tokens) if token is not None and each.at == token.at]
+    if not places or token is None or token.kind == "join":
+        return ""
+    first = last = places[0]
+    while first and tokens[first - 1].kind in _BESIDE - _WORDS:
+        first -= 1
+    return text_of(tokens[first : last + 1])
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

@@ -123,8 +123,7 @@ class _Place:
         dated = None if first.is_quoted else self._dated(first.start, relative)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
             end = self.words[self.at + length - 1].end
-            if length > 1 and _is_apart(self.question, self.words[self.at : self.at + length]):
-                continue
+            is_apart = _is_apart(self.question, self.words[self.at : self.at + length])
             text = first.text if first.is_quoted else self.question[first.start : end]
             words = [word.plain for word in self.words[self.at : self.at + length]]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
@@ -134,7 +133,7 @@ class _Place:
             for phrase in dict.fromkeys(
                 (" ".join(words), *(() if is_article else (" ".join(bare),)))
             ):
-                named = self._named(phrase, text, period)
+                named = period if is_apart else self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
         if first.plain in ARTICLES and not first.is_quoted:
@@ -163,7 +162,7 @@ class _Place:
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
         if is_quoted and (value or not (measure or dimension)):
-            return value
+            return value or self._other_name(phrase, text)
         if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
             return Token("dimension", text, dimension)
         named = Token("measure", text, measure) if measure else None
@@ -255,7 +254,7 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
     names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
     first = min(names, default=len(tokens))
-    lead = [at for at, token in enumerate(tokens[:first]) if token.kind in {"filler", "show"}]
+    lead = [at for at, token in enumerate(tokens[:first]) if token.kind in {"filler", "noun", "show", "where"}]
     dropped = set(lead[:_MOST_FILLER])
     kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
     for at, token in enumerate(kept):

@@ -52,28 +52,18 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
 
 def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = ()) -> str:
     """Why there is no answer, and sentences near the question; without any, examples."""
+    phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     if offers:
-        return _with_list(f"{reason or _LOST} You can ask:", offers)
+        return _with_list(f"{reason or _LOST} You can ask:", [*offers, *(p[2:] for p in phrases)])
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         measures = ", ".join(words.measures) or "rows"
         lines.append(f"- {name}: {measures} by {', '.join(words.dimensions)}")
-    first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"
-    measure = next(iter(vocabulary.measures.values()), None)
-    phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
+    first = names[0] if names else "A"
     lines += [
         "",  # otherwise Markdown takes the line for a part of the list
         "You can ask, for example:",
-        *(
-            [
-                f"- Compare {measure} between {first} and {second}",
-                "- and then: Why? Show the rows behind it. Which are missing?",
-                f"- Show {measure} of {first}",
-            ]
-            if measure
-            else [f"- Compare {first} and {second}"]
-        ),
         f"- Which sources are there? Describe {first}",
         *phrases,
     ]
