@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
-from skillian.offline.periods import Period, are_years, dated, period_of, values_in
+from skillian.offline.periods import MONTHS, Period, are_years, dated, period_of, values_in
 from skillian.offline.calls import UnclearError
 from skillian.offline.tokens import Token
 from skillian.offline.vocabulary import Vocabulary, plain
@@ -20,7 +21,7 @@ _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
     "to": {"destination", "to", "arrival", "receiver", "end"},
 }
-_PART_OF_YEAR = re.compile(r"[qh]?[1-4]|0?[5-9]|1[0-2]|[a-z]{3,9}")
+_PART_OF_YEAR = re.compile(r"[qhm]?0?[1-9]|1[0-2]|" + "|".join(MONTHS))
 _ENDS = ({"gte", "gt"}, {"lte", "lt"})
 
 
@@ -54,7 +55,9 @@ class Values:
             return named
         possible = [self._possible(token) for token in tokens]
         common = [name for name in possible[0] if all(name in each for each in possible)]
-        if len(common) > 1 and toward:
+        if toward:  # "from Milan" is no destination
+            against = _DIRECTIONS["to" if toward == "from" else "from"]
+            common = [n for n in common if not set(plain(n).split()) & against]
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
             common = meant if len(meant) == 1 else common
         if len(common) == 1 or (common and self._are_one(common)):
@@ -98,14 +101,15 @@ class Values:
             are_years(values) for values in self._vocabulary.values.values() if values
         )
 
-    def is_run(self, values: Sequence[str], dimension: str) -> bool:
-        """Whether several values are consecutive periods of the data, in this order."""
+    def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
+        """Whether several values are consecutive periods, in this order."""
         if not self.is_timed(dimension):
             return False
-        if self._vocabulary.is_open(dimension):  # each period is its first and its last day
-            days = [date.fromisoformat(value) for value in values]
-            pairs = zip(days[1:-1:2], days[2::2], strict=False)
-            return len(days) % 2 == 0 and all(b - a == timedelta(1) for a, b in pairs)
+        if self._vocabulary.is_open(dimension):
+            periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
+            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
+            is_whole = len(days) == len(tokens)
+            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
         known = sorted(self._vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
@@ -206,26 +210,46 @@ def changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, An
     filters = {name: value for name, value in before.items() if name not in reading.cleared}
     for name, value in reading.filters.items():
         old = filters.get(name)
-        if "also" in reading.says and not isinstance(value, Mapping):
-            filters[name] = _with_more(name, old, _listed(value))
-        elif isinstance(value, Mapping) and set(value) == {"ne"} and old is not None:
+        is_map, was_map = isinstance(value, Mapping), isinstance(old, Mapping)
+        if "also" in reading.says:
+            filters[name] = _with_more(name, old, value)
+        elif is_map and set(value) == {"ne"} and old is not None:
             filters[name] = _without(name, old, _listed(value["ne"]))
-        elif isinstance(value, Mapping) and isinstance(old, Mapping) and _are_sides(old, value):
-            filters[name] = _argument({k: _listed(v) for k, v in {**old, **value}.items()})
+        elif is_map and was_map:
+            filters[name] = _bounded(name, old, value)
+        elif was_map and set(old) == {"ne"} and {*_listed(value)} & {*_listed(old["ne"])}:
+            raise UnclearError(f"Also {' and '.join(_listed(value))}, or only?")
         else:
             filters[name] = value
-    return filters
+    return {name: value for name, value in filters.items() if value is not None}
 
 
-def _with_more(name: str, old: Any, values: list[str]) -> Any:
-    if isinstance(old, Mapping) and set(old) == {"ne"}:
-        left = [value for value in _listed(old["ne"]) if value not in values]
-        if len(left) + len(values) > len(_listed(old["ne"])):
-            raise UnclearError(f"With {' and '.join(values)}, or also without?")
-        return {"ne": _one_or_all(left)} if left else None
-    if old is None or isinstance(old, Mapping):
-        raise UnclearError(f"The last question has no {name} to add {' and '.join(values)} to.")
-    return _one_or_all(list(dict.fromkeys((*_listed(old), *values))))
+def _with_more(name: str, old: Any, value: Any) -> Any:
+    """A condition with more values; None if it then has all."""
+    if old is None or isinstance(value, Mapping):
+        raise UnclearError(f"The last question has no {name} to add this to.")
+    values = _listed(value)
+    if not isinstance(old, Mapping):
+        return _one_or_all(list(dict.fromkeys((*_listed(old), *values))))
+    excluded = _listed(old.get("ne", []))
+    left = [each for each in excluded if each not in values]
+    if set(old) != {"ne"} or len(left) + len(values) > len(excluded):
+        raise UnclearError(f"With {' and '.join(values)}, or also without?")
+    return {"ne": _one_or_all(left)} if left else None
+
+
+def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
+    """The range of two bounds, or of a range and a bound within it; another range replaces it."""
+    sides = [next((i for i, ends in enumerate(_ENDS) if set(x) <= ends), None) for x in (old, new)]
+    if None not in sides and sides[0] != sides[1]:
+        return _argument({k: _listed(v) for k, v in {**old, **new}.items()})
+    if set(old) == {"between"} and sides[1] is not None:
+        first, last = old["between"]
+        bound = str(next(iter(new.values())))
+        if not first <= bound <= last or set(new) & {"gt", "lt"}:
+            raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
+        return {"between": [bound, last] if sides[1] == 0 else [first, bound]}
+    return new
 
 
 def _without(name: str, old: Any, values: list[str]) -> Any:
@@ -237,12 +261,6 @@ def _without(name: str, old: Any, values: list[str]) -> Any:
     if not left or len(left) + len(values) > len(_listed(old)):
         raise UnclearError(f"The last question was for {name} {' and '.join(_listed(old))}.")
     return _one_or_all(left)
-
-
-def _are_sides(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
-    """Whether two bounds are half open, one from below and one from above."""
-    sides = [next((i for i, ends in enumerate(_ENDS) if set(x) <= ends), None) for x in (old, new)]
-    return sorted(side for side in sides if side is not None) == [0, 1]
 
 
 def _listed(value: Any) -> list[str]:

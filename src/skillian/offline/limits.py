@@ -51,19 +51,26 @@ class StatedLimits:
             self._stated += of_kinds(amount, {"currency", "cents", "unit"})
             limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
 
-    def other_units(self, measures: Sequence[str], vocabulary: Vocabulary) -> Iterator[str]:
+    def other_units(
+        self, measures: Sequence[str], vocabulary: Vocabulary, *, is_of_all: bool
+    ) -> Iterator[str]:
         """Yield the units of the question that the measures do not have.
 
         Without any declared unit, a limit may have one.
         """
-        units = vocabulary.units_of(measures or list(vocabulary.measures.values()))
-        declared = {_UNITS.get(unit, unit) for unit in units}
+        names = measures or list(dict.fromkeys(vocabulary.measures.values()))
+        units = [vocabulary.units_of([name]) or {""} for name in names]
+        declared = {_UNITS.get(unit, unit) for each in units for unit in each}
         for token in self.units:
             if declared != {_UNITS.get(token.name, token.name)}:
                 yield token.text
         for token in self._stated:
             unit = _UNITS.get(token.name, token.name)
-            if declared != {unit} and vocabulary.units and (measures or unit not in declared):
+            if (
+                declared != {unit}
+                and vocabulary.units
+                and (measures or is_of_all or unit not in declared)
+            ):
                 yield token.text
 
 

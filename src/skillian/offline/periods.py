@@ -13,8 +13,8 @@ _NAMES = (
     *("july", "august", "september", "october", "november", "december"),
 )
 _LONG = {name: number for number, name in enumerate(_NAMES, 1)}
-_MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _NAME = rf"(?P<name>{_MONTH})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
@@ -87,6 +87,7 @@ class Period:
     first: tuple[int, int]
     last: tuple[int, int]
     last_year: int | None = None
+    is_relative: bool = False
 
     @property
     def is_year(self) -> bool:
@@ -151,7 +152,7 @@ def relative_at(
     period = _before(today, unit, back, count)
     if last_day is not None and date(*period.days()[1]) > _end(last_day, unit):
         period = _before(last_day, unit, back, count)
-    return match.end(), period
+    return match.end(), replace(period, is_relative=True)
 
 
 def _end(day: date, unit: str) -> date:
@@ -207,7 +208,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
         return (
             Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
         )
-    number = _MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
+    number = MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
     if not number:
         return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
     day = int(parts.get("day") or 0)

@@ -14,7 +14,10 @@ from skillian.offline.reading import Reading
 from skillian.offline.vocabulary import Vocabulary
 
 _PAIR = 2
-_REQUESTS = {"why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"}
+_REQUESTS = {
+    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
+    *("also", "instead", "those"),
+}
 
 
 _ONLY_A_SOURCE = {"source", "prep", "from", "show"}
@@ -75,6 +78,8 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if reading.ordered_by:
         raise UnclearError("A comparison lists the largest difference first, in no other order.")
     is_ranked = reading.direction or reading.count
+    if "missing" in reading.says and not (reading.breakdown or reading.members):
+        raise UnclearError("Missing by what? Name a dimension.")
     if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
         raise UnclearError("The largest what? A comparison ranks differences.")
     _check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
@@ -117,29 +122,39 @@ def _check_requests(reading: Reading, usable: set[str]) -> None:
 
 def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     source, last = reading.sources[0], earlier.last
-    if last is not None and last.name == QUERY and source != last.arguments["source"]:
-        if "compare" in reading.says:
+    is_compared = bool(reading.says.keys() & {"compare", "same", "gap"})
+    is_compared |= "exists" in reading.says and not reading.members
+    is_edit = bool(reading.says.keys() & _EDITS) or reading.says.keys() <= _ONLY_A_SOURCE
+    if last is not None and not (reading.measures or "describe" in reading.says):
+        if last.name != QUERY or not (is_edit or is_compared) or "also" in reading.says:
+            raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
+        if is_compared and source != last.arguments["source"]:
             return _compared_with(reading, last.arguments, source)
-        is_bare = reading.says.keys() <= _ONLY_A_SOURCE | _EDITS
-        if is_bare or (reading.says.keys() & _EDITS and not reading.measures):
-            is_changed = reading.names_data or reading.members
-            same = (
-                _changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
-            )
-            for name in (*same.get("dimensions", ()), *same.get("filters", ())):
-                if name not in vocabulary.sources[source].dimensions:
-                    raise UnclearError(f"{source} has no {name}.")
-            return PlannedCall(QUERY, {**same, "source": source})
+        is_changed = reading.names_data or reading.members
+        same = _changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
+        _check_has(source, same, vocabulary)
+        return PlannedCall(QUERY, {**same, "source": source})
     if "describe" in reading.says and not (reading.names_data or reading.members):
         return PlannedCall("describe_source", {"source": source})
     several = [name for name, value in reading.filters.items() if isinstance(value, list)]
-    if "gap" in reading.says or ("compare" in reading.says and not several + reading.breakdown):
+    if is_compared and ("compare" not in reading.says or not several):
         raise UnclearError("Which other source should it be compared with?")
-    groups = several if "compare" in reading.says else []
-    return _query(reading, source, groups, vocabulary)
+    return _query(reading, source, several if is_compared else [], vocabulary)
+
+
+def _check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    """Refuse a change of the source if the new one does not have what the last question names."""
+    known = vocabulary.sources[source]
+    names = (*(arguments.get("dimensions") or ()), *(arguments.get("filters") or ()))
+    lacking = [name for name in names if name not in known.dimensions]
+    lacking += [name for name in arguments.get("measures") or () if name not in known.measures]
+    if lacking:
+        raise UnclearError(f"{source} has no {' and '.join(lacking)}.")
 
 
 def _compared_with(reading: Reading, last: Mapping[str, Any], source: str) -> PlannedCall:
+    if last.get("limit") or last.get("order"):
+        raise UnclearError("All groups are compared: ask it as a question of its own.")
     arguments = {
         "source_a": last["source"],
         "source_b": source,
@@ -160,7 +175,12 @@ def _query(
         raise UnclearError("That needs a comparison: name two sources and a measure.")
     _check_requests(reading, set())
     dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown, *compared)))
-    ordered = [name.removeprefix("-") for name in reading.ordered_by]
+    named = {name.removeprefix("-") for name in reading.ordered_by}
+    ordered = [name for name in named if name in vocabulary.sources[source].measures]
+    if named - {*ordered, *dimensions}:
+        raise UnclearError(f"It is not by {' and '.join(named - {*ordered, *dimensions})}.")
+    if reading.members and reading.breakdown and not reading.measures:
+        raise UnclearError("Which measure? Name one.")
     measures = list(reading.measures)
     if not measures and (reading.direction or not reading.members):
         measures = ordered or _default_measures(reading, vocabulary)
@@ -199,7 +219,7 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return _of_the_only_source(reading, vocabulary)
     if not (reading.names_data or reading.members or reading.says.keys() & {*_EDITS, "swap"}):
         raise UnclearError
-    _check_requests(reading, {"swap"})
+    _check_requests(reading, {"swap", "also", "instead", "those"})
     arguments = dict(last.arguments)
     period = reading.says.get("period", "")
     if period.lower().startswith("previous") and {*reading.filters} & {
@@ -210,6 +230,7 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         check_names(reading, arguments.get(argument, ""), vocabulary)
     _check_replaced(reading, arguments)
     _check_those(reading, arguments)
+    _check_kept(reading, last.name, arguments)
     before: list[str] = arguments.get("measures") or []
     if reading.measures:
         added = before if "also" in reading.says else []
@@ -226,6 +247,26 @@ def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if reading.thresholds:
         arguments["thresholds"] = {**arguments.get("thresholds", {}), **reading.thresholds}
     return PlannedCall(COMPARE, _without_empty(arguments))
+
+
+def _check_kept(reading: Reading, tool: str, arguments: dict[str, Any]) -> None:
+    """Refuse a change after which a part of the last question would mean something else."""
+    groups: list[str] = arguments.get("dimensions") or arguments.get("align_on") or []
+    named = [*reading.members, *reading.breakdown]
+    filters: Mapping[str, Any] = arguments.get("filters") or {}
+    limits = arguments.get("thresholds", {}).get("match", {})
+    if tool == QUERY and reading.says.keys() & {"compare", "gap"}:
+        raise UnclearError("I compare two sources, not two periods or values of one.")
+    if reading.measures and "absolute" in limits and not reading.thresholds:
+        raise UnclearError(f"With the same tolerance of {limits['absolute']}? State it again.")
+    if arguments.get("limit") and reading.count is None:
+        if {*reading.cleared} & {*groups}:
+            arguments |= {"limit": None, "order": None}
+        elif named or {*reading.filters} & {*groups}:
+            raise UnclearError(f"The first {arguments['limit']}, or all? Ask it in full.")
+    single = [n for n in reading.breakdown if isinstance(filters.get(n), str)]
+    if single and not {*reading.filters, *reading.cleared} & {*single}:
+        raise UnclearError(f"Only {filters[single[0]]}, or all? Ask it in full.")
 
 
 def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:

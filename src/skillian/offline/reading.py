@@ -24,6 +24,7 @@ MOST_TOKENS = 200
 """The largest number of tokens of a question."""
 _MOST_ROWS = 1000
 _MOST_READINGS = 8
+_LONGEST_CODE = 3
 
 
 @dataclass(slots=True)
@@ -109,28 +110,36 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary) -> Reading:
     """
     variants = list(islice(_variants(tokens), _MOST_READINGS))
     first = _Reader(variants[0], vocabulary).read()
-    doubtful = [token for token in tokens if token.other and _is_doubtful(token, tokens)]
+    others = [token for token in tokens if token.other]
+    doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=not first.unread)]
     if not (first.unread or doubtful):
         return first
-    others = [_Reader(each, vocabulary).read() for each in variants[1:]]
-    found = [each for each in (first, *others) if not each.unread]
-    if len(found) > 1 or (found and any(token.kind != "noun" for token in doubtful)):
-        doubts = [f"{token.text} (a value, or not?)" for token in doubtful]
-        instead = [
-            (token.text, words)
-            for token in doubtful
-            for name, value in (token.other.values if token.other else {}).items()
-            for words in (f"{name} {value}", "")
-        ]
-        return Reading(unread=doubts, instead=instead)
-    return (found or [first])[0]
+    found = [each for each in (_Reader(v, vocabulary).read() for v in variants) if not each.unread]
+    if not found or not (doubtful or len(found) > 1):
+        return (found or [first])[0]
+    doubts = [f"{token.text} (a value, or not?)" for token in tokens if token.other]
+    instead = [
+        (token.text, words)
+        for token in tokens
+        for name, value in (token.other.values if token.other else {}).items()
+        for words in (f"{name} {value}", "")
+    ]
+    return Reading(unread=doubts, instead=instead)
 
 
-def _is_doubtful(token: Token, tokens: Sequence[Token]) -> bool:
-    """Whether a word that is also a value may carry nothing: "give us", but not "in"."""
+def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:
+    """Whether a word that is also a value may carry nothing: "give us", but not "in".
+
+    `is_read` says whether the question is read with the word as English.
+    """
     at = tokens.index(token)
-    is_after_preposition = at > 0 and tokens[at - 1].kind in {"prep", "not", "only"}
-    return token.kind in {"filler", "noun", "period"} or (token.kind == "aux" and is_after_preposition)
+    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and", "join"}
+    is_exact = token.other is not None and token.text in token.other.values.values()
+    if token.kind == "noun":
+        return not is_noun
+    if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
+        return True
+    return not is_read and not is_exact and len(token.text) <= _LONGEST_CODE
 
 
 def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
@@ -138,7 +147,7 @@ def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
     choices = [(token, token.other) if token.other else (token,) for token in tokens]
     for chosen in product(*choices):
         yield [
-            replace(each, at=token.at, is_after_comma=token.is_after_comma)
+            replace(each, at=token.at, mark=token.mark)
             for each, token in zip(chosen, tokens, strict=True)
         ]
 
@@ -153,7 +162,19 @@ _OPERATORS: dict[str, Operator] = {
     "backwards": "lte",
 }
 _WORDS = {"unknown", "name", "number", "unit", "currency"}
-_BESIDE = _WORDS | {"prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent"}
+_BESIDE = _WORDS | {
+    "prep",
+    "by",
+    "not",
+    "after",
+    "before",
+    "since",
+    "until",
+    "over",
+    "under",
+    "percent",
+}
+_SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 _OF_CONDITIONS = {"value", "period", "name"}
 
 
@@ -169,11 +190,14 @@ class _Reader:
         self._reading = Reading()
         self._limits = StatedLimits(self._reading.thresholds)
         self._before = ""
+        self._counts_rows = False
+        self._alone = ""
 
     def read(self) -> Reading:
         """The reading."""
         reading = self._reading
         reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
+        reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
         reading.unread += _unknown(self._tokens)
         if reading.unread:
             return reading
@@ -187,6 +211,10 @@ class _Reader:
         for name, part in clauses:
             reading.says |= {token.kind: token.text for token in part}
             try:
+                if self._before == "asked" and name not in {"measures", "asked", "groups"}:
+                    self._check_asked(part)
+                if self._before == "first" and part[0].kind == "label":  # "the first 3 months of"
+                    raise NotReadError(text_of(part))
                 handler = _HANDLERS.get(name)
                 if handler is not None:
                     handler(self, part)
@@ -194,25 +222,58 @@ class _Reader:
                 reading.unread.append(str(error))
                 reading.instead += error.instead
             self._before = name
-        reading.unread += self._limits.other_units(reading.measures, self._vocabulary)
+        self._check_whole([name for name, _ in clauses])
+        reading.unread += self._limits.other_units(
+            reading.measures, self._vocabulary, is_of_all=bool(reading.sources)
+        )
         reading.filters = self._conditions.arguments()
         return reading
 
+    def _check_asked(self, part: Sequence[Token]) -> None:
+        """Refuse "how many bikes" and "the sum of both": only measures are counted and added."""
+        said = self._reading.says
+        if "how_many" in said or ("total" in said and part[0].kind == "source"):
+            raise NotReadError(text_of(part))
+
+    def _check_whole(self, names: Sequence[str]) -> None:
+        """Refuse what only the whole question shows to have several readings."""
+        reading = self._reading
+        if "verb" in reading.says and not (reading.measures or reading.ordered_by):
+            reading.unread.append(reading.says["verb"])
+        if reading.count and not (reading.direction or self._counts_rows):
+            reading.unread.append(f"{reading.count} (which ones?)")
+        if self._alone and not reading.members:
+            reading.unread.append(self._alone)
+        places = [at for at, name in enumerate(names) if name == "source"]
+        if (
+            len(places) > 1 and len(reading.sources) > 1
+        ):  # "erp without Germany, web without France"
+            between = _SCOPED & {*names[places[0] : places[-1]]}
+            after = _SCOPED & {*names[places[-1] :]}
+            if between and after:
+                reading.unread.append("conditions for each of two sources")
+
     def source(self, part: Sequence[Token]) -> None:
+        if "or" in {token.name for token in of_kinds(part, {"join"})}:
+            raise NotReadError(text_of(part))
+        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
+            self._reading.says.setdefault("missing", text_of(part))
+            self._reading.only_in = part[-2].name
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)
 
     def measures(self, part: Sequence[Token]) -> None:
         names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
-        if self._reading.measures and names != self._reading.measures:
-            if self._before == "groups":  # "revenue by country and orders"
-                names = [*self._reading.measures, *names]
-            else:
-                raise NotReadError(text_of(of_kinds(part, {"measure"})))
+        is_other = bool(self._reading.measures) and names != self._reading.measures
+        if is_other or self._before in {"order", "by_measure"}:
+            raise NotReadError(text_of(of_kinds(part, {"measure"})))
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
+        is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
+        if self._before == "order" or (is_pair and part[-1].kind != "level"):
+            raise NotReadError(text_of(part))
         names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
         self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
 
@@ -227,16 +288,26 @@ class _Reader:
 
     def members(self, part: Sequence[Token]) -> None:
         dimensions = of_kinds(part, {"dimension"})
+        is_which = bool(of_kinds(part, {"which"}))
+        if self._before == "order" or (is_which and self._reading.direction):
+            raise NotReadError(text_of(part))
+        self._counts_rows |= is_which
         self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
         if dimensions:
             last = dimensions[-1].text
-            self._reading.is_singular |= plain(last) == last.lower().replace("_", " ")
+            self._reading.is_singular |= not _is_plural(last)
         self.count(part)
 
     def condition(self, part: Sequence[Token]) -> None:
+        if self._before == "exclusion" and part[0].mark == "," and part[-1].kind != "only":
+            raise NotReadError(text_of(part))  # "without Germany, bikes"
         self._add(part, "eq")
 
     def exclusion(self, part: Sequence[Token]) -> None:
+        is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
+        is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
+        if is_list or is_plain:  # "France, Germany excluded", "which do not have web orders"
+            raise NotReadError(text_of(part))
         self._add(part, "ne")
 
     def edit(self, part: Sequence[Token]) -> None:
@@ -244,15 +315,21 @@ class _Reader:
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
 
     def forgiven(self, part: Sequence[Token]) -> None:
-        if not self._reading.thresholds:
+        if not self._reading.thresholds or self._before == "over":
             raise NotReadError(text_of(part))
 
     def bound(self, part: Sequence[Token]) -> None:
         operator = _OPERATORS.get(part[0].kind, "eq")
+        is_route = part[0].kind in {"from", "to"}
         is_timed = self._is_timed(part)
-        if part[0].kind == "from" and not is_timed:
-            operator = "eq"  # "from EMEA", "to EMEA"
+        is_relative = any(t.period is not None and t.period.is_relative for t in part)
+        if is_route and self._before == "exclusion":  # "not from Milan to Nice"
+            raise NotReadError(text_of(part))
+        if part[0].kind == "from" and (not is_timed or is_relative):
+            operator = "eq"  # "from EMEA", "from last year"
         if part[0].kind == "to" and is_timed:  # until June, or now June?
+            raise NotReadError(text_of(part))
+        if is_route and not is_timed and of_kinds(part, {"label"}):  # "plants from P01"
             raise NotReadError(text_of(part))
         self._add(part, operator)
 
@@ -287,13 +364,14 @@ class _Reader:
             if len(lengths) > 1:  # "December 2023 and 2024"
                 raise NotReadError(text)
             is_list = len(tokens) > 1 and tokens[0].period is not None and not lengths == {12}
-            spans = len(each) > len(tokens) or is_list
-            if spans:
-                is_run = len(tokens) == 1 or self._values.is_run(each, dimension)
+            if len(each) > len(tokens) or is_list:
+                is_run = len(tokens) == 1 or self._values.is_run(tokens, each, dimension)
                 if is_run and operator == "eq":
                     operator, values = "between", [values[0], values[-1]]
                 elif len(each) != len(tokens):
                     raise NotReadError(text)
+            if operator == "ne" and self._values.is_part_of_year(dimension):
+                raise NotReadError(f"{text} (of each year?)")
         elif operator == "between" and len(tokens) > 1:
             if not all(self._has_order(token, dimension) for token in tokens):
                 raise NotReadError(text)
@@ -312,10 +390,13 @@ class _Reader:
     def _groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
         """The values by dimension: named before or after them, or the only one possible."""
         groups: list[tuple[str | None, list[Token]]] = []
+        labels: list[Token] = []
         for token in part:
             if token.kind == "label":
                 groups.append((token.name, []))
-            elif token.kind == "dimension" and groups and groups[-1][0] in {None, token.name}:
+                labels.append(token)
+            elif token.kind == "dimension":
+                self._check_noun(token, groups[-1][1] if groups else [])
                 groups[-1] = token.name, groups[-1][1]
             elif token.kind in _OF_CONDITIONS:
                 name, tokens = groups[-1] if groups else (None, [])
@@ -325,12 +406,20 @@ class _Reader:
                     tokens.append(token)
                 else:
                     groups.append((None, [token]))
-        if any(not tokens for _, tokens in groups):
+        is_plural = any(_is_plural(each.text) for each in labels)
+        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
+        if any(not tokens for _, tokens in groups) or (is_plural and codes):  # "plants P01-P03"
             raise NotReadError(text_of(part))
-        toward = part[0].kind if part[0].kind in {"from", "to"} else ""
-        if any(token.kind in {"from", "to"} for token in part[1:2]):
-            toward = part[1].kind
+        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
         return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
+
+    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
+        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
+        for value in values:
+            is_own = noun.name in value.values or value.period is not None
+            is_new = not value.values and any(letter.isdigit() for letter in value.text)
+            if not (is_own or is_new):
+                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
 
     def _has_order(self, token: Token, dimension: str) -> bool:
         """Whether "after" makes sense for it: a period, or a value with digits."""
@@ -345,7 +434,12 @@ class _Reader:
         if self._reading.direction not in {"", kind}:
             raise NotReadError(text_of(part))
         self._reading.direction = kind
+        self._counts_rows = True
         measures = of_kinds(part, {"measure"})
+        if part[0].text.lower() == "most" and part[-1].kind == "dimension":  # "for most countries"
+            raise NotReadError(text_of(part))
+        if measures and not (of_kinds(part, {"gap"}) or self._reading.members):
+            self._alone = text_of(part)  # "the highest revenue by country": of each?
         if of_kinds(part, {"gap"}):
             if measures:
                 self.measures(measures)
@@ -358,9 +452,15 @@ class _Reader:
             raise NotReadError(text_of(part))
         self._reading.ordered_by.append(part[-1].name)
 
+    def first(self, part: Sequence[Token]) -> None:
+        if of_kinds(part, {"dimension"}):  # "the first 3 months"
+            raise NotReadError(text_of(part))
+        self._counts_rows = True
+        self.count(part)
+
     def count(self, part: Sequence[Token]) -> None:
         numbers = of_kinds(part, {"number"})
-        if not numbers:
+        if not numbers or (numbers[0].text == "one" and not of_kinds(part, {"dimension"})):
             return
         number = as_number(numbers[0].text)
         is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
@@ -375,6 +475,9 @@ class _Reader:
 
     def direction(self, part: Sequence[Token]) -> None:
         sign = "-" if part[0].kind == "descending" else ""
+        is_of_measure = "first" in part[0].text.lower() or "high" in part[0].text.lower()
+        if self._before in {"groups", "members"} and not is_of_measure:  # "by month descending"
+            raise NotReadError(text_of(part))
         ordered = self._reading.ordered_by or self._reading.measures
         if len(ordered) != 1:
             raise NotReadError(text_of(part))
@@ -405,16 +508,23 @@ class _Reader:
 
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
+        if part[0].kind == "not" and self._reading.measures:  # "weight of scans without invoices"
+            raise NotReadError(text_of(part))
         for token in of_kinds(part, {"source"}):
+            if self._reading.lacking not in {"", token.name}:
+                raise NotReadError(text_of(part))
             self.source([token])
             self._reading.lacking = token.name
 
     def only_in(self, part: Sequence[Token]) -> None:
+        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].is_apart):
+            raise NotReadError(text_of(part))
         self.source(part)
         self._reading.says.setdefault("missing", text_of(part))
         self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def status(self, part: Sequence[Token]) -> None:
+        self._counts_rows = True
         self.count(part)
 
     def place(self, part: Sequence[Token]) -> None:
@@ -438,7 +548,7 @@ def _unknown(tokens: Sequence[Token]) -> list[str]:
     """The unknown words, with the small words, names and numbers beside them."""
     found: list[list[Token]] = [[]]
     for token in tokens:
-        if token.kind not in _BESIDE or token.is_after_comma:
+        if token.kind not in _BESIDE or token.mark:
             found.append([])
         if token.kind in _BESIDE:
             found[-1].append(token)
@@ -462,6 +572,10 @@ def _beside(token: Token | None, tokens: Sequence[Token]) -> str:
     return text_of(tokens[first : last + 1])
 
 
+def _is_plural(text: str) -> bool:
+    return plain(text) != text.lower().replace("_", " ")
+
+
 def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
@@ -472,7 +586,7 @@ _HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
     "counted": _Reader.unread,
     "ignored": _Reader.limit,
     "tolerance": _Reader.limit,
-    "first": _Reader.count,
+    "first": _Reader.first,
     **{
         name: getattr(_Reader, name)
         for name in (

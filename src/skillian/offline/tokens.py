@@ -24,7 +24,10 @@ _FAMILIES = {kind: "value" for kind in (*_VALUES, "label")} | {
     "dimension": "dimension",
     **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
 }
+_MARKS = ",;:.?!()"
+_STOPS = set(";.?!")
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
+_NOT_BEFORE_LABELS = {"and", "or", "number", "dimension"}
 _GROUPING = {"by", "every", "which"}
 _COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
 _JOINS = {"and", "or", "nor"}
@@ -47,7 +50,7 @@ class Token:
         values: Of a value: the dimensions that have it, each with the value as in the data.
         period: Of a period.
         at: The position in the question.
-        is_after_comma: Whether a comma or another mark is before it.
+        mark: The mark before it, such as a comma; the last of several.
         is_apart: Whether a comma or a preposition is before it.
         other: The second reading of a word that is also English.
     """
@@ -58,7 +61,7 @@ class Token:
     values: Mapping[str, str] = field(default_factory=dict[str, str])
     period: Period | None = None
     at: int = 0
-    is_after_comma: bool = False
+    mark: str = ""
     is_apart: bool = False
     other: Token | None = None
 
@@ -82,14 +85,14 @@ def tokens_of(
     """
     words = split(question)
     tokens: list[Token] = []
-    at, is_after_comma = 0, False
+    at, mark = 0, ""
     while at < len(words):
         length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
         start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
-        is_after_comma |= any(mark in ",;:.?!" for mark in before)
+        mark = next((each for each in reversed(before) if each in _MARKS), mark)
         if token is not None:
-            tokens.append(replace(token, at=start, is_after_comma=is_after_comma))
-            is_after_comma = False
+            tokens.append(replace(token, at=start, mark=mark))
+            mark = ""
         at += length
     return tokens
 
@@ -137,8 +140,7 @@ class _Place:
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
         if first.plain in ARTICLES and not first.is_quoted:
-            following = self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
-            points = first.plain in POINTING and following in self.part.dimensions
+            points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
 
@@ -161,6 +163,8 @@ class _Place:
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
+        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
+            measure = None
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
         if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
@@ -173,10 +177,11 @@ class _Place:
 
     def _either(self, value: Token, english: Token) -> Token:
         """A value that is also English or a measure: as the letters are written, or both."""
-        following = self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+        following = self._following()
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
-        if english.kind == "number" or (is_exact and named in value.values):
+        is_named = is_exact and named in value.values and english.kind != "vague"
+        if english.kind == "number" or is_named:
             return value
         if english.kind == "period":
             return replace(english, other=value) if value.text.isalpha() else value
@@ -189,9 +194,14 @@ class _Place:
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
 
+    def _following(self) -> str:
+        """The word after this one."""
+        return self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+
     def _other_name(self, phrase: str, text: str) -> Token | None:
-        is_part = phrase in self.whole.names and phrase not in self.part.plain_values
-        if phrase in self.whole.whole_names or (is_part and phrase not in KINDS):
+        is_taken = phrase in KINDS or phrase in PERIODIC or phrase in self.part.plain_values
+        is_part = phrase in self.whole.names and not is_taken
+        if phrase in self.whole.whole_names or is_part:
             return Token("source", text, self.whole.names[phrase])
         if self.words[self.at].is_quoted:
             return None
@@ -200,20 +210,21 @@ class _Place:
         if phrase in self.part.units and phrase not in KINDS:
             return Token("unit", text, phrase)
         number = as_number(text)
+        start = self.words[self.at].start
+        is_negative = start > 0 and self.question[start - 1] in "-\u2212"
         if number is not None and phrase not in KINDS:
-            return Token("number", text, phrase)
+            return Token("unknown" if is_negative else "number", text, phrase)
         kind = KINDS.get(phrase)
         is_code = 1 < len(text) <= 4 and text.isupper() and not self.question.isupper()  # noqa: PLR2004
         if kind is None or (is_code and kind in {"filler", "aux", "prep"}):
             return None
-        return Token(kind, text, phrase)
+        is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
+        return Token("dont" if is_contracted else kind, text, phrase)
 
 
 def _is_apart(question: str, words: Sequence[Word]) -> bool:
     """Whether a mark other than a point is between words."""
-    return any(
-        mark in question[a.end : b.start] for a, b in pairwise(words) for mark in ",;:?!"
-    )
+    return any(mark in question[a.end : b.start] for a, b in pairwise(words) for mark in ",;:?!")
 
 
 def _other(word: Word, *, is_first: bool) -> Token:
@@ -232,7 +243,8 @@ def as_number(text: str) -> Decimal | None:
     if text.lower() in NUMBERS:
         return Decimal(NUMBERS[text.lower()])
     whole, point, rest = text.replace(",", ".").rpartition(".")
-    is_ambiguous = "," in text and ("." in text or len(rest) == 3)  # noqa: PLR2004
+    is_grouped = len(rest) == 3 and bool(point) and whole != "0"  # noqa: PLR2004
+    is_ambiguous = is_grouped or ("," in text and "." in text)
     digits = f"{whole}{point}{rest}"
     if is_ambiguous or not digits.replace(".", "", 1).isdecimal():
         return None
@@ -254,36 +266,59 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
     names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
     first = min(names, default=len(tokens))
-    lead = [at for at, token in enumerate(tokens[:first]) if token.kind in {"filler", "noun", "show", "where"}]
+    lead = [
+        at
+        for at, token in enumerate(tokens[:first])
+        if token.kind in {"filler", "noun", "show", "where"}
+    ]
     dropped = set(lead[:_MOST_FILLER])
+    helpers = [at for at, token in enumerate(tokens) if token.text.lower() in {"do", "does", "did"}]
     kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
     for at, token in enumerate(kept):
-        if (
-            token.kind == "not"
-            and token.text.lower() == "no"
-            and "measure" in {each.kind for each in kept[at + 1 : at + 3]}
-        ):
-            kept[at] = replace(token, kind="unknown")  # "which countries had no web revenue"
+        if not _may_stand(token, kept, at, has_helper=bool(helpers)):
+            kept[at] = replace(token, kind="unknown")
     return kept
+
+
+def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bool) -> bool:
+    """Whether a small word has the meaning of its kind at this place."""
+    following = [each.kind for each in tokens[at + 1 : at + 3]]
+    before = {each.kind for each in tokens[:at]}
+    if token.kind == "not" and token.text.lower() == "no":
+        is_answer = at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark)
+        return not is_answer and "measure" not in following  # "no, Germany", "no web revenue"
+    if token.kind == "verb":
+        return has_helper or bool(before & {"which", "how_many", "how_much"})
+    if token.kind == "same":
+        return following[:1] not in (["dimension"], ["period"])
+    if token.text.lower() == "with" and following[:1] == ["dimension"]:
+        return bool({*following[1:]} & {*_VALUES, *_COMPARING, "number"})
+    if token.text.lower() == "as of":
+        return following[:1] == ["source"]
+    return True
 
 
 def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, is_apart=token.is_after_comma or before.kind == "prep")
+        replace(token, is_apart=bool(token.mark) or before.kind == "prep")
         for before, token in pairwise([_END, *tokens])
     ]
     for token, after in pairwise([*apart, _END]):
         is_unit = after.kind in {"currency", "unit", ""}
         is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
         is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
-        is_question = token.text.endswith(("n't", "n\u2019t")) and after.kind == "source"
+        is_question = token.kind in {"dont", "those"} and after.kind == "source"
+        is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
         is_both = token.kind == "both" and after.kind in _FAMILIES
-        is_open = bool(kept) and kept[-1].kind in _VALUES and after.kind not in _FAMILIES
+        is_open = bool(kept) and kept[-1].kind in _VALUES
+        is_open &= after.kind in {"", "by"} or bool(after.mark)
         if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
             kept.append(replace(token, kind="onwards"))
-        elif not (is_dash or is_both or is_question or (token.kind == "prep" and not is_unit)):
+        elif not (
+            is_dash or is_both or is_question or is_but or (token.kind == "prep" and not is_unit)
+        ):
             kept.append(token)
         elif token.kind == "prep" and is_bound:
             kept.append(token)
@@ -318,7 +353,7 @@ def _with_labels_inside(tokens: Sequence[Token], timed: Collection[str]) -> list
         if (
             operator.kind in _COMPARING
             and _is_of(token, value, timed)
-            and before not in {*_BEFORE_DIMENSION - {"all"}, "and", "or", "number", "dimension"}
+            and before not in {*_BEFORE_DIMENSION - {"all"}, *_GROUPING, *_NOT_BEFORE_LABELS}
         ):
             kept[at : at + 2] = [operator, token]
     return kept
@@ -353,9 +388,10 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
         family = _FAMILIES.get(before.kind, "")
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
-            if family and family == _FAMILIES.get((second if is_by else after).kind, ""):
+            is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
+            if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join"))
-            elif token.kind != "and":
+            elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
                 kept.append(token)
             continue
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
@@ -363,7 +399,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_list &= before.kind == token.kind == "period" or bool(
                 before.values.keys() & token.values.keys()
             )
-        if token.is_after_comma and is_list:
+        if token.mark == "," and is_list:
             kept.append(Token("join", ",", ","))
         if not (token.kind == "by" and before.kind == "join"):
             kept.append(token)
