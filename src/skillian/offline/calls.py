@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from skillian.offline.reading import Reading
+    from skillian.offline.clauses import Reading
     from skillian.offline.vocabulary import Vocabulary
+
+
+_REQUESTS = {
+    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
+    *("also", "instead", "those"),
+}
+EDITS = {"and", "also", "same_again", "instead", "those"}
+"""Kinds of words that change the last question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +57,28 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
         if name not in known.dimensions:
             value = reading.filters.get(name)
             raise UnclearError(f"{source} has no {name}{f' ({value})' if value else ''}.")
+
+
+def check_requests(reading: Reading, usable: set[str]) -> None:
+    """Refuse a question that also asks for what its call cannot do."""
+    asked = [kind for kind in reading.says if kind in _REQUESTS - usable]
+    if "ordinal" in reading.says and not {"drill", "rows"} & reading.says.keys():
+        asked.append("ordinal")
+    if asked:
+        words = ", ".join(reading.says[kind] for kind in asked)
+        raise UnclearError(f"I did not understand: {words}. Ask it as a question of its own.")
+
+
+def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
+    """The order of a query's rows: by the measure that the question names for it."""
+    if not reading.direction:
+        return reading.ordered_by
+    if len(measures) > 1 and not reading.ordered_by:
+        raise UnclearError("The largest by which measure?")
+    by = (reading.ordered_by or measures)[0]
+    return [f"-{by}" if reading.direction == "most" else by]
+
+
+def without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that say something."""
+    return {name: value for name, value in arguments.items() if value}

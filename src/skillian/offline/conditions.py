@@ -1,20 +1,18 @@
-"""Conditions of a question: from values and periods to the filter language of the tools."""
+"""Conditions and limits of a question: from tokens to the filters and thresholds of the tools."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import date, timedelta
+from decimal import Decimal
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from skillian.offline.periods import MONTHS, Period, are_years, dated, period_of, values_in
-from skillian.offline.calls import UnclearError
-from skillian.offline.tokens import Token
+from skillian.offline.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.vocabulary import Vocabulary, plain
-
-if TYPE_CHECKING:
-    from skillian.offline.reading import Reading
 
 Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 _DIRECTIONS = {
@@ -22,7 +20,11 @@ _DIRECTIONS = {
     "to": {"destination", "to", "arrival", "receiver", "end"},
 }
 _PART_OF_YEAR = re.compile(r"[qhm]?0?[1-9]|1[0-2]|" + "|".join(MONTHS))
-_ENDS = ({"gte", "gt"}, {"lte", "lt"})
+ENDS = ({"gte", "gt"}, {"lte", "lt"})
+"""The operators of a bound from below, and from above."""
+
+
+_OF_CONDITIONS = {"value", "period", "name"}
 
 
 class NotReadError(Exception):
@@ -75,9 +77,7 @@ class Values:
             return [token.values[dimension]]
         if token.period is not None and self.is_timed(dimension):
             return self._in_period(token, token.period, dimension)
-        if token.kind in {"name", "number", "value", "number_value"} and self._is_possible(
-            token.text, dimension
-        ):
+        if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
         raise NotReadError(token.text)
 
@@ -154,114 +154,235 @@ def _shape(value: str) -> str:
 
 
 class Conditions:
-    """The conditions on each dimension, in the order of the question."""
+    """The conditions on each dimension, in the order of the question.
 
-    def __init__(self) -> None:
+    Args:
+        values: Looks up values.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
         self._conditions: dict[str, dict[Operator, list[str]]] = {}
 
-    def add(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
-        """Add a condition; returns False if the dimension already has another one."""
+    def arguments(self) -> dict[str, Any]:
+        """The `filters` argument."""
+        return {name: one_filter(conditions) for name, conditions in self._conditions.items()}
+
+    def add(self, part: Sequence[Token], operator: Operator) -> None:
+        """Add the conditions of a clause; raises `NotReadError`."""
+        groups = self.groups(part)
+        joins = {token.name for token in of_kinds(part, {"join"})}
+        if len(groups) > 1 and (operator != "eq" or "or" in joins):
+            raise NotReadError(text_of(part))
+        if "nor" in joins and operator != "ne":
+            raise NotReadError(text_of(part))
+        for dimension, tokens in groups:
+            self._add_one(dimension, tokens, operator, text_of(part))
+
+    def _add_one(
+        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
+    ) -> None:
+        each = [value for token in tokens for value in self._values.of(token, dimension)]
+        if operator in {"eq", "ne"}:
+            operator, values = self._members(dimension, tokens, each, operator, text)
+        else:
+            values = self._bounds(dimension, tokens, list(dict.fromkeys(each)), operator, text)
+        if operator not in {"eq", "between"} and self._values.is_part_of_year(dimension):
+            raise NotReadError(f"{text} (of each year?)")
+        if not self._put(dimension, operator, values):
+            raise NotReadError(f"{text} (a second condition on {dimension})")
+
+    def _members(
+        self,
+        dimension: str,
+        tokens: Sequence[Token],
+        each: list[str],
+        operator: Operator,
+        text: str,
+    ) -> tuple[Operator, list[str]]:
+        """The values of a list; consecutive periods are a range."""
+        lengths = {token.period.length for token in tokens if token.period is not None}
+        if len(lengths) > 1:  # "December 2023 and 2024"
+            raise NotReadError(text)
+        is_list = len(tokens) > 1 and tokens[0].period is not None and lengths != {12}
+        values = list(dict.fromkeys(each))
+        if len(each) > len(tokens) or is_list:
+            is_run = len(tokens) == 1 or self._values.is_run(tokens, each, dimension)
+            if is_run and operator == "eq":
+                return "between", [values[0], values[-1]]
+            if len(each) != len(tokens):
+                raise NotReadError(text)
+        return operator, values
+
+    def _bounds(
+        self,
+        dimension: str,
+        tokens: Sequence[Token],
+        values: list[str],
+        operator: Operator,
+        text: str,
+    ) -> list[str]:
+        """Both ends of a range, or the one of a bound."""
+        is_timed = self._values.is_timed(dimension)
+        has_order = is_timed or all(any(c.isdigit() for c in token.text) for token in tokens)
+        if not has_order or (len(tokens) > 1) != (operator == "between"):
+            raise NotReadError(text)
+        if operator != "between":
+            return values[-1:] if operator in {"gt", "lte"} else values[:1]
+        if is_timed and values[0] > values[-1]:
+            raise NotReadError(f"{text} (it ends before it starts)")
+        return [values[0], values[-1]]
+
+    def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
+        """The values by dimension: named before or after them, or the only one possible."""
+        groups: list[tuple[str | None, list[Token]]] = []
+        labels: list[Token] = []
+        for token in part:
+            if token.kind == "label":
+                groups.append((token.name, []))
+                labels.append(token)
+            elif token.kind == "dimension":
+                self._check_noun(token, groups[-1][1] if groups else [])
+                groups[-1] = token.name, groups[-1][1]
+            elif token.kind in _OF_CONDITIONS:
+                name, tokens = groups[-1] if groups else (None, [])
+                if tokens and _is_one_name(tokens[-1], token):
+                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
+                elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
+                    tokens.append(token)
+                else:
+                    groups.append((None, [token]))
+        is_several = any(is_plural(each.text) for each in labels)
+        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
+        if any(not tokens for _, tokens in groups) or (is_several and codes):  # "plants P01-P03"
+            raise NotReadError(text_of(part))
+        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
+        return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
+
+    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
+        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
+        for value in values:
+            is_own = noun.name in value.values or value.period is not None
+            is_new = not value.values and any(letter.isdigit() for letter in value.text)
+            if not (is_own or is_new):
+                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
+
+    def is_timed(self, part: Sequence[Token]) -> bool:
+        """Whether the first values of a clause are days or months."""
+        return self._values.is_timed(self.groups(part)[0][0])
+
+    def _put(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+        """Put a condition; returns False if the dimension already has another one."""
         known = self._conditions.setdefault(dimension, {})
         if known.get(operator) == list(values):
             return True
-        if operator == "eq" and set(known) == {"eq"}:
-            return False
-        if operator == "ne" and set(known) == {"ne"}:
+        if operator == "ne" and "ne" in known:
             known["ne"] += [value for value in values if value not in known["ne"]]
             return True
-        is_second_end = any(
-            operator in ends
-            and len(known) == 1
-            and not ends & set(known)
-            and (set(known) <= _ENDS[0] | _ENDS[1])
-            for ends in _ENDS
-        )
-        if known and not is_second_end:
+        ends = next((ends for ends in ENDS if operator in ends), {operator})
+        is_free = "eq" not in known and not ends & set(known)
+        is_beside = operator == "ne" or not {"between", "eq"} & {operator, *known}
+        if known and not (is_free and is_beside):
             return False
         known[operator] = list(values)
         return True
 
-    def arguments(self) -> dict[str, Any]:
-        """The `filters` argument."""
-        return {name: _argument(conditions) for name, conditions in self._conditions.items()}
 
-
-def _argument(conditions: dict[Operator, list[str]]) -> Any:
+def one_filter(conditions: Mapping[Any, list[str]]) -> Any:
+    """The filter of one dimension with these operators."""
     if "eq" in conditions:
-        return _one_or_all(conditions["eq"])
-    if set(conditions) == {"gte", "lte"}:
-        return {"between": [conditions["gte"][0], conditions["lte"][0]]}
+        return one_or_all(conditions["eq"])
+    if {"gte", "lte"} <= set(conditions):
+        both = {"between": [conditions["gte"][0], conditions["lte"][0]]}
+        return both | {k: one_or_all(v) for k, v in conditions.items() if k not in {"gte", "lte"}}
     return {
-        operator: values if operator == "between" else _one_or_all(values)
+        operator: values if operator == "between" else one_or_all(values)
         for operator, values in conditions.items()
     }
 
 
-def _one_or_all(values: list[str]) -> Any:
+def one_or_all(values: list[str]) -> Any:
+    """The only value, or all."""
     return values[0] if len(values) == 1 else list(values)
 
 
-def changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions of the last question, changed as the question says.
+def is_plural(text: str) -> bool:
+    """Whether a word or name is written in the plural."""
+    return plain(text) != text.lower().replace("_", " ")
 
-    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
-    condition replaces the one on its dimension.
+
+def _is_one_name(before: Token, token: Token) -> bool:
+    """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
+    is_next = token.at == before.at + len(before.text) + 1
+    return is_next and before.kind == token.kind == "name"
+
+
+_UNITS = {
+    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
+    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
+    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
+}
+
+
+class StatedLimits:
+    """The limits that a question states.
+
+    Args:
+        thresholds: The limits of each class, which `add` fills.
+
+    Attributes:
+        units: Units that the answer must have: "in EUR".
     """
-    filters = {name: value for name, value in before.items() if name not in reading.cleared}
-    for name, value in reading.filters.items():
-        old = filters.get(name)
-        is_map, was_map = isinstance(value, Mapping), isinstance(old, Mapping)
-        if "also" in reading.says:
-            filters[name] = _with_more(name, old, value)
-        elif is_map and set(value) == {"ne"} and old is not None:
-            filters[name] = _without(name, old, _listed(value["ne"]))
-        elif is_map and was_map:
-            filters[name] = _bounded(name, old, value)
-        elif was_map and set(old) == {"ne"} and {*_listed(value)} & {*_listed(old["ne"])}:
-            raise UnclearError(f"Also {' and '.join(_listed(value))}, or only?")
-        else:
-            filters[name] = value
-    return {name: value for name, value in filters.items() if value is not None}
+
+    def __init__(self, thresholds: dict[str, dict[str, Any]]) -> None:
+        self._thresholds = thresholds
+        self._stated: list[Token] = []
+        self.units: list[Token] = []
+
+    def add(self, part: Sequence[Token]) -> None:
+        """Add one limit, or an absolute and a relative one that must both be met."""
+        text, kinds = text_of(part), {token.kind for token in part}
+        numbers = [at for at, token in enumerate(part) if token.kind == "number"]
+        is_either = any(token.name == "or" for token in part)
+        if is_either or (kinds & {"over"} and kinds & {"under"}):
+            raise NotReadError(text)
+        status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
+        limits = self._thresholds.setdefault(status, {})
+        for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
+            amount = part[max(at - 1, 0) : end]
+            number, units = as_number(part[at].text), {token.kind for token in amount}
+            kind = "percentage" if "percent" in units else "absolute"
+            if number is None or kind in limits:
+                raise NotReadError(text)
+            self._stated += of_kinds(amount, {"currency", "cents", "unit"})
+            limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
+
+    def other_units(
+        self, measures: Sequence[str], vocabulary: Vocabulary, *, is_of_all: bool
+    ) -> Iterator[str]:
+        """Yield the units of the question that the measures do not have.
+
+        Without any declared unit, a limit may have one.
+        """
+        names = measures or list(dict.fromkeys(vocabulary.measures.values()))
+        units = [vocabulary.units_of([name]) or {""} for name in names]
+        declared = {_UNITS.get(unit, unit) for each in units for unit in each}
+        for token in self.units:
+            if declared != {_UNITS.get(token.name, token.name)}:
+                yield token.text
+        for token in self._stated:
+            unit = _UNITS.get(token.name, token.name)
+            if (
+                declared != {unit}
+                and vocabulary.units
+                and (measures or is_of_all or unit not in declared)
+            ):
+                yield token.text
 
 
-def _with_more(name: str, old: Any, value: Any) -> Any:
-    """A condition with more values; None if it then has all."""
-    if old is None or isinstance(value, Mapping):
-        raise UnclearError(f"The last question has no {name} to add this to.")
-    values = _listed(value)
-    if not isinstance(old, Mapping):
-        return _one_or_all(list(dict.fromkeys((*_listed(old), *values))))
-    excluded = _listed(old.get("ne", []))
-    left = [each for each in excluded if each not in values]
-    if set(old) != {"ne"} or len(left) + len(values) > len(excluded):
-        raise UnclearError(f"With {' and '.join(values)}, or also without?")
-    return {"ne": _one_or_all(left)} if left else None
-
-
-def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
-    """The range of two bounds, or of a range and a bound within it; another range replaces it."""
-    sides = [next((i for i, ends in enumerate(_ENDS) if set(x) <= ends), None) for x in (old, new)]
-    if None not in sides and sides[0] != sides[1]:
-        return _argument({k: _listed(v) for k, v in {**old, **new}.items()})
-    if set(old) == {"between"} and sides[1] is not None:
-        first, last = old["between"]
-        bound = str(next(iter(new.values())))
-        if not first <= bound <= last or set(new) & {"gt", "lt"}:
-            raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
-        return {"between": [bound, last] if sides[1] == 0 else [first, bound]}
-    return new
-
-
-def _without(name: str, old: Any, values: list[str]) -> Any:
-    if isinstance(old, Mapping):
-        if set(old) == {"ne"}:
-            return {"ne": _one_or_all(list(dict.fromkeys((*_listed(old["ne"]), *values))))}
-        return {**old, "ne": _one_or_all(values)}
-    left = [value for value in _listed(old) if value not in values]
-    if not left or len(left) + len(values) > len(_listed(old)):
-        raise UnclearError(f"The last question was for {name} {' and '.join(_listed(old))}.")
-    return _one_or_all(left)
-
-
-def _listed(value: Any) -> list[str]:
-    return [str(each) for each in value] if isinstance(value, list) else [str(value)]
+def _as_json(number: Decimal) -> int | float | str:
+    """A number for JSON, with all of its digits."""
+    if number == int(number):
+        return int(number)
+    text = format(number.normalize(), "f")
+    return float(text) if str(float(text)) == text else text

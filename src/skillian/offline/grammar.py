@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any, cast
@@ -12,16 +12,20 @@ from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
 from lark.lexer import Token as Terminal
 
-from skillian.offline.tokens import Token
+from skillian.offline.tokens import Token, of_kinds, text_of
 
 Clause = tuple[str, list[Token]]
+_WORDS = {"unknown", "name", "number", "unit", "currency"}
+_BESIDE = _WORDS | {
+    *("prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent"),
+}
 
 
 class UnreadError(Exception):
     """The grammar has no place for a token, or for the end of the question (None)."""
 
     def __init__(self, token: Token | None) -> None:
-        super().__init__(token.text if token else "the end of the question")
+        super().__init__(token.text if token else "a question that ends here")
         self.token = token
 
 
@@ -57,12 +61,38 @@ def clauses_of(tokens: Sequence[Token]) -> list[Clause]:
     for token in tokens:
         if token.kind.upper() not in names:
             raise UnreadError(token)
+    parse: Callable[[Sequence[Token]], Any] = cast("Any", parser).parse
     try:
-        tree = parser.parse(cast("Any", tokens))
+        tree = parse(tokens)
     except UnexpectedToken as error:
-        at = error.token
-        raise UnreadError(None if at.type == "$END" else cast("Token", at.value)) from None
-    return [
-        (str(cast("Any", clause).data), [each.value for each in cast("Any", clause).children])
-        for clause in tree.children
-    ]
+        at = cast("Any", error).token
+        raise UnreadError(None if at.type == "$END" else at.value) from None
+    return [(str(each.data), [token.value for token in each.children]) for each in tree.children]
+
+
+def unknown_words(tokens: Sequence[Token]) -> list[str]:
+    """The unknown words, with the small words, names and numbers beside them."""
+    found: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.kind not in _BESIDE or token.mark:
+            found.append([])
+        if token.kind in _BESIDE:
+            found[-1].append(token)
+    texts: list[str] = []
+    for part in found:
+        while part and part[-1].kind not in _WORDS:
+            part.pop()
+        if of_kinds(part, {"unknown"}):
+            texts.append(text_of(part))
+    return texts
+
+
+def words_before(token: Token | None, tokens: Sequence[Token]) -> str:
+    """The words of a token, with the small words before it."""
+    places = [at for at, each in enumerate(tokens) if token is not None and each.at == token.at]
+    if not places or token is None or token.kind == "join":
+        return ""
+    first = last = places[0]
+    while first and tokens[first - 1].kind in _BESIDE - _WORDS:
+        first -= 1
+    return text_of(tokens[first : last + 1])

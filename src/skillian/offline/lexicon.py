@@ -9,7 +9,7 @@ from importlib.resources import files
 from skillian.offline.vocabulary import plain
 
 _TEXT = files("skillian.offline").joinpath("lexicon.toml").read_text("utf-8")
-ARTICLES = frozenset("a an any my our please kindly that the this".split())
+ARTICLES = frozenset(["a", "an", "any", "my", "our", "please", "kindly", "that", "the", "this"])
 """Words that carry nothing, unless the catalogue has them as values."""
 POINTING = frozenset(("this", "that"))
 """Articles that point to the last answer if they are before a dimension."""
@@ -27,7 +27,9 @@ KINDS: Mapping[str, str] = {
 KIND_NAMES = frozenset(LEXICON)
 NUMBERS: Mapping[str, int] = {
     word: number
-    for number, word in enumerate("one two three four five six seven eight nine ten".split(), 1)
+    for number, word in enumerate(
+        ["one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"], 1
+    )
 } | {"twelve": 12, "twenty": 20, "fifty": 50, "hundred": 100}
 ORDINALS = {"first": 0, "second": 1, "third": 2, "fourth": 3, "fifth": 4}
 PERIODIC: Mapping[str, str] = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names
+from skillian.offline.clauses import Reading
 from skillian.offline.earlier import ROWS, Earlier, PastComparison
-from skillian.offline.reading import Reading
 from skillian.offline.vocabulary import Vocabulary
 
 _PAGE = 20

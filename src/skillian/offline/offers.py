@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.clauses import Reading
 from skillian.offline.lexicon import KINDS
-from skillian.offline.reading import Reading
 from skillian.offline.sentences import sentence_of
 from skillian.offline.tokens import Token, of_kinds, tokens_of
 from skillian.offline.vocabulary import Vocabulary, plain

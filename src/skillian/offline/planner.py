@@ -13,11 +13,12 @@ from datetime import date
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.clauses import Reading
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
 from skillian.offline.looks import wanted_look
 from skillian.offline.offers import offers
 from skillian.offline.plans import plan
-from skillian.offline.reading import Reading, read
+from skillian.offline.reading import read
 from skillian.offline.spoken import plan_spoken
 from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
@@ -76,7 +77,7 @@ class OfflinePlanner:
 
         A tool's phrase has precedence unless the question names a source.
         """
-        reading = read(question, self._vocabulary, earlier.sources, self._today)
+        reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
         planned = plan(reading, earlier, self._vocabulary)
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned

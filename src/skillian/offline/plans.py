@@ -5,23 +5,28 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillian.offline.calls import NotUnderstood, Plan, PlannedCall, UnclearError, check_names
-from skillian.offline.conditions import changed_filters
+from skillian.offline.calls import (
+    EDITS,
+    NotUnderstood,
+    Plan,
+    PlannedCall,
+    UnclearError,
+    check_names,
+    check_requests,
+    order_of,
+    without_empty,
+)
+from skillian.offline.changes import changed
+from skillian.offline.clauses import Reading
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_name
-from skillian.offline.reading import Reading
 from skillian.offline.vocabulary import Vocabulary
 
 _PAIR = 2
-_REQUESTS = {
-    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
-    *("also", "instead", "those"),
-}
 
 
 _ONLY_A_SOURCE = {"source", "prep", "from", "show"}
-_EDITS = {"and", "also", "same_again", "instead", "those"}
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -47,7 +52,9 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     if reading.sources:
         return _of_one(reading, earlier, vocabulary)
-    return _changed(reading, earlier, vocabulary)
+    if earlier.last is None:
+        return _of_the_only_source(reading, vocabulary)
+    return changed(reading, earlier, vocabulary)
 
 
 def _check(reading: Reading, vocabulary: Vocabulary) -> None:
@@ -82,7 +89,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         raise UnclearError("Missing by what? Name a dimension.")
     if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
         raise UnclearError("The largest what? A comparison ranks differences.")
-    _check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
+    check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
     sources = list(reversed(reading.sources)) if "swap" in reading.says else reading.sources
     arguments = {
         "source_a": sources[0],
@@ -92,7 +99,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         "filters": reading.filters,
         "thresholds": reading.thresholds,
     }
-    return PlannedCall(COMPARE, _without_empty(arguments))
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -105,33 +112,23 @@ def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
             f"{a} and {b} have no common measure; only their rows can be compared:"
             f" compare {a} and {b}"
         )
-    _check_requests(reading, {"rows"})
+    check_requests(reading, {"rows"})
     arguments = {"source_a": a, "source_b": b, "filters": reading.filters}
-    return PlannedCall(COMPARE, _without_empty(arguments))
-
-
-def _check_requests(reading: Reading, usable: set[str]) -> None:
-    """Refuse a question that also asks for what its call cannot do."""
-    asked = [kind for kind in reading.says if kind in _REQUESTS - usable]
-    if "ordinal" in reading.says and wanted_look(reading) != "drill":
-        asked.append("ordinal")
-    if asked:
-        words = ", ".join(reading.says[kind] for kind in asked)
-        raise UnclearError(f"I did not understand: {words}. Ask it as a question of its own.")
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     source, last = reading.sources[0], earlier.last
     is_compared = bool(reading.says.keys() & {"compare", "same", "gap"})
     is_compared |= "exists" in reading.says and not reading.members
-    is_edit = bool(reading.says.keys() & _EDITS) or reading.says.keys() <= _ONLY_A_SOURCE
+    is_edit = bool(reading.says.keys() & EDITS) or reading.says.keys() <= _ONLY_A_SOURCE
     if last is not None and not (reading.measures or "describe" in reading.says):
         if last.name != QUERY or not (is_edit or is_compared) or "also" in reading.says:
             raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
         if is_compared and source != last.arguments["source"]:
             return _compared_with(reading, last.arguments, source)
         is_changed = reading.names_data or reading.members
-        same = _changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
+        same = changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
         _check_has(source, same, vocabulary)
         return PlannedCall(QUERY, {**same, "source": source})
     if "describe" in reading.says and not (reading.names_data or reading.members):
@@ -163,7 +160,7 @@ def _compared_with(reading: Reading, last: Mapping[str, Any], source: str) -> Pl
         "filters": {**last.get("filters", {}), **reading.filters},
         "thresholds": reading.thresholds,
     }
-    return PlannedCall(COMPARE, _without_empty(arguments))
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _query(
@@ -173,7 +170,7 @@ def _query(
         raise UnclearError("A tolerance is for comparing two sources.")
     if reading.says.keys() & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
-    _check_requests(reading, set())
+    check_requests(reading, set())
     dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown, *compared)))
     named = {name.removeprefix("-") for name in reading.ordered_by}
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
@@ -196,85 +193,19 @@ def _query(
         "measures": list(dict.fromkeys((*measures, *ordered))),
         "dimensions": dimensions,
         "filters": reading.filters,
-        "order": _order(reading, measures),
+        "order": order_of(reading, measures),
         "limit": reading.count or single,
     }
-    return PlannedCall(QUERY, _without_empty(arguments))
-
-
-def _order(reading: Reading, measures: Sequence[str]) -> list[str]:
-    """The order of a query's rows: by the measure that the question names for it."""
-    if not reading.direction:
-        return reading.ordered_by
-    if len(measures) > 1 and not reading.ordered_by:
-        raise UnclearError("The largest by which measure?")
-    by = (reading.ordered_by or measures)[0]
-    return [f"-{by}" if reading.direction == "most" else by]
-
-
-def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """The last call with the parts changed that the question names."""
-    last = earlier.last
-    if last is None:
-        return _of_the_only_source(reading, vocabulary)
-    if not (reading.names_data or reading.members or reading.says.keys() & {*_EDITS, "swap"}):
-        raise UnclearError
-    _check_requests(reading, {"swap", "also", "instead", "those"})
-    arguments = dict(last.arguments)
-    period = reading.says.get("period", "")
-    if period.lower().startswith("previous") and {*reading.filters} & {
-        *arguments.get("filters", ())
-    }:
-        raise UnclearError(f"I did not understand: {period} (before which one?).")
-    for argument in ("source", "source_a", "source_b"):
-        check_names(reading, arguments.get(argument, ""), vocabulary)
-    _check_replaced(reading, arguments)
-    _check_those(reading, arguments)
-    _check_kept(reading, last.name, arguments)
-    before: list[str] = arguments.get("measures") or []
-    if reading.measures:
-        added = before if "also" in reading.says else []
-        arguments["measures"] = list(dict.fromkeys((*added, *reading.measures)))
-    arguments["filters"] = changed_filters(reading, arguments.get("filters") or {})
-    _change_groups(arguments, reading, "align_on" if last.name == COMPARE else "dimensions")
-    if last.name != COMPARE:
-        return _changed_query(arguments, reading, before)
-    if reading.direction or reading.count or reading.ordered_by:
-        raise UnclearError("The largest what? A comparison ranks differences.")
-    if "swap" in reading.says:
-        a, b = arguments["source_a"], arguments["source_b"]
-        arguments |= {"source_a": b, "source_b": a}
-    if reading.thresholds:
-        arguments["thresholds"] = {**arguments.get("thresholds", {}), **reading.thresholds}
-    return PlannedCall(COMPARE, _without_empty(arguments))
-
-
-def _check_kept(reading: Reading, tool: str, arguments: dict[str, Any]) -> None:
-    """Refuse a change after which a part of the last question would mean something else."""
-    groups: list[str] = arguments.get("dimensions") or arguments.get("align_on") or []
-    named = [*reading.members, *reading.breakdown]
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    limits = arguments.get("thresholds", {}).get("match", {})
-    if tool == QUERY and reading.says.keys() & {"compare", "gap"}:
-        raise UnclearError("I compare two sources, not two periods or values of one.")
-    if reading.measures and "absolute" in limits and not reading.thresholds:
-        raise UnclearError(f"With the same tolerance of {limits['absolute']}? State it again.")
-    if arguments.get("limit") and reading.count is None:
-        if {*reading.cleared} & {*groups}:
-            arguments |= {"limit": None, "order": None}
-        elif named or {*reading.filters} & {*groups}:
-            raise UnclearError(f"The first {arguments['limit']}, or all? Ask it in full.")
-    single = [n for n in reading.breakdown if isinstance(filters.get(n), str)]
-    if single and not {*reading.filters, *reading.cleared} & {*single}:
-        raise UnclearError(f"Only {filters[single[0]]}, or all? Ask it in full.")
+    return PlannedCall(QUERY, without_empty(arguments))
 
 
 def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     """The query of the only source that has the measures of a question that names none."""
+    measures = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
     having = [
         name
         for name, words in vocabulary.sources.items()
-        if reading.measures and {*reading.measures} <= words.measures.keys()
+        if measures and measures <= words.measures.keys()
     ]
     if len(having) != 1:
         raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
@@ -282,67 +213,6 @@ def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
     if reading.says.keys() & {"compare", "gap"}:
         raise UnclearError("Which other source should it be compared with?")
     return _query(reading, having[0], (), vocabulary)
-
-
-def _check_those(reading: Reading, arguments: Mapping[str, Any]) -> None:
-    """Refuse "those wards" if the last question did not name them."""
-    if "those" not in reading.says:
-        return
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    listed = [name for name, value in filters.items() if not isinstance(value, Mapping)]
-    if arguments.get("limit") or not listed or not {*reading.those} <= {*listed}:
-        raise UnclearError("Which ones? Name them.")
-
-
-def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
-    """Refuse "rail instead of road" if the last call was not for road, and rail alone."""
-    for name, values in reading.replaced.items():
-        groups = arguments.get("align_on") or arguments.get("dimensions")
-        before = arguments.get("filters", {}).get(name) if name else arguments.get("measures")
-        is_named = reading.filters.get(name) if name else reading.measures
-        if not name and reading.breakdown and groups == values:
-            continue
-        if not is_named or before not in (values, values[0]):
-            raise UnclearError(f"The last question was not for {' and '.join(values)}.")
-
-
-def _change_groups(arguments: dict[str, Any], reading: Reading, argument: str) -> None:
-    groups = [*reading.members, *reading.breakdown]
-    if groups:
-        before: list[str] = arguments.get(argument) or []
-        added = [name for name in groups if name not in before]
-        arguments[argument] = [*before, *added] if "also" in reading.says else groups
-
-
-def _changed_query(
-    arguments: dict[str, Any], reading: Reading, before: Sequence[str]
-) -> PlannedCall:
-    """The last query, whose order and number of rows change together."""
-    if reading.thresholds or "swap" in reading.says:
-        raise UnclearError("A tolerance is for comparing two sources.")
-    measures: list[str] = arguments.get("measures") or []
-    dimensions: list[str] = arguments.get("dimensions") or []
-    if (reading.direction or reading.count) and not (measures and dimensions):
-        raise UnclearError("The largest what? Name a measure and a dimension.")
-    known = {*measures, *dimensions}
-    was_ordered: list[str] = arguments.get("order") or []
-    order = _order(reading, [n for n in measures if f"-{n}" in was_ordered] or measures)
-    if not order and was_ordered:
-        gone = {name.removeprefix("-") for name in was_ordered} - known
-        if gone and arguments.get("limit") and not (gone <= {*before} and len(measures) == 1):
-            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
-        sign = "-" if was_ordered[0].startswith("-") else ""
-        order = [f"{sign}{measures[0]}"] if gone <= {*before} and gone else was_ordered
-    arguments["order"] = [name for name in order if name.removeprefix("-") in known]
-    if reading.ordered_by and not arguments["order"]:
-        raise UnclearError("The last answer has no such measure to order by.")
-    if reading.count:
-        arguments["limit"] = reading.count
-    return PlannedCall(QUERY, _without_empty(arguments))
-
-
-def _without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value}
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:

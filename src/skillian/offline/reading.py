@@ -1,78 +1,24 @@
-"""What a question says: its clauses in the language of the tools, and nothing else."""
+"""What a question says: nothing that is not in the question or the catalogue."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import date
 from functools import lru_cache
 from itertools import islice, product
-from typing import Any, Literal
 
-from skillian.offline.conditions import Conditions, NotReadError, Operator, Values
-from skillian.offline.grammar import UnreadError, clauses_of
-from skillian.offline.lexicon import ORDINALS, PERIODIC
-from skillian.offline.limits import StatedLimits
+from skillian.offline.clauses import Reading, read_clauses
 from skillian.offline.periods import Period, relative_at, spelt_out
-from skillian.offline.tokens import Token, arranged, as_number, of_kinds, text_of, tokens_of
-from skillian.offline.vocabulary import Vocabulary, plain
+from skillian.offline.tokens import Token, tokens_of
+from skillian.offline.vocabulary import Vocabulary
 
-Direction = Literal["", "most", "least"]
 LONGEST_QUESTION = 2000
 """The longest question, in characters."""
 MOST_TOKENS = 200
 """The largest number of tokens of a question."""
-_MOST_ROWS = 1000
 _MOST_READINGS = 8
 _LONGEST_CODE = 3
-
-
-@dataclass(slots=True)
-class Reading:
-    """What a question says.
-
-    Attributes:
-        sources, measures, breakdown, members: Names; `members` are dimensions whose members are
-            asked for.
-        filters: In the filter language of the tools.
-        cleared: Dimensions with all values ("for all companies").
-        thresholds: Limits of the classes.
-        count, direction, ordered_by: Number of rows, and their order.
-        is_singular: Whether a single member is asked for ("which company").
-        says: Kinds of the tokens that show what is requested, with their texts.
-        lacking, only_in: The source that lacks groups, or that alone has them.
-        ordinal: The position of a group, from 0.
-        replaced: Values by dimension, and measures by "", that the last question had.
-        those: Dimensions whose members are those of the last question.
-        unread: What was not understood: a call without it would answer another question.
-        instead: Words of the question that may be written otherwise, with the other words.
-    """
-
-    sources: list[str] = field(default_factory=list[str])
-    measures: list[str] = field(default_factory=list[str])
-    breakdown: list[str] = field(default_factory=list[str])
-    members: list[str] = field(default_factory=list[str])
-    filters: dict[str, Any] = field(default_factory=dict[str, Any])
-    cleared: list[str] = field(default_factory=list[str])
-    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
-    count: int | None = None
-    direction: Direction = ""
-    ordered_by: list[str] = field(default_factory=list[str])
-    is_singular: bool = False
-    says: dict[str, str] = field(default_factory=dict[str, str])
-    lacking: str = ""
-    only_in: str = ""
-    ordinal: int = 0
-    replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
-    those: list[str] = field(default_factory=list[str])
-    unread: list[str] = field(default_factory=list[str])
-    instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
-
-    @property
-    def names_data(self) -> set[str]:
-        """What it names that changes a call."""
-        names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in names if getattr(self, name)}
 
 
 @lru_cache(maxsize=32)
@@ -81,10 +27,12 @@ def read(
     vocabulary: Vocabulary,
     sources: tuple[str, ...] = (),
     today: date | None = None,
+    years: frozenset[int] = frozenset(),
 ) -> Reading:
     """What a question says; nothing that is not in the question or the vocabulary.
 
-    A question that names no source is about `sources`, those of the conversation. "Last month" is
+    A question that names no source is about `sources`, those of the conversation, and one that
+    names no year is about `years`. "Last month" is
     before `today`, or before the last period of the data if that is earlier.
     """
     if len(question) > LONGEST_QUESTION:
@@ -100,28 +48,29 @@ def read(
     tokens = tokens_of(question, vocabulary, part, relative)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
-    return _read(tokens, part)
+    return _read(tokens, part, years)
 
 
-def _read(tokens: Sequence[Token], vocabulary: Vocabulary) -> Reading:
+def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
     """The reading of the tokens; of several readings the English one, unless it carries nothing.
 
     "in" is a preposition although IN is a country, but "us" may be the country US.
     """
     variants = list(islice(_variants(tokens), _MOST_READINGS))
-    first = _Reader(variants[0], vocabulary).read()
+    first = read_clauses(variants[0], vocabulary, years)
     others = [token for token in tokens if token.other]
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=not first.unread)]
     if not (first.unread or doubtful):
         return first
-    found = [each for each in (_Reader(v, vocabulary).read() for v in variants) if not each.unread]
+    readings = (read_clauses(variant, vocabulary, years) for variant in variants)
+    found = [each for each in readings if not each.unread]
     if not found or not (doubtful or len(found) > 1):
         return (found or [first])[0]
-    doubts = [f"{token.text} (a value, or not?)" for token in tokens if token.other]
+    doubts = [f"{token.text} (a value, or not?)" for token in others]
     instead = [
         (token.text, words)
-        for token in tokens
-        for name, value in (token.other.values if token.other else {}).items()
+        for token in others
+        for name, value in (token.other or token).values.items()
         for words in (f"{name} {value}", "")
     ]
     return Reading(unread=doubts, instead=instead)
@@ -150,462 +99,3 @@ def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
             replace(each, at=token.at, mark=token.mark)
             for each, token in zip(chosen, tokens, strict=True)
         ]
-
-
-_OPERATORS: dict[str, Operator] = {
-    "since": "gte",
-    "from": "gte",
-    "after": "gt",
-    "until": "lte",
-    "before": "lt",
-    "onwards": "gte",
-    "backwards": "lte",
-}
-_WORDS = {"unknown", "name", "number", "unit", "currency"}
-_BESIDE = _WORDS | {
-    "prep",
-    "by",
-    "not",
-    "after",
-    "before",
-    "since",
-    "until",
-    "over",
-    "under",
-    "percent",
-}
-_SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
-_OF_CONDITIONS = {"value", "period", "name"}
-
-
-class _Reader:
-    """Reads the clauses of one question."""
-
-    def __init__(self, tokens: Sequence[Token], vocabulary: Vocabulary) -> None:
-        self._tokens = tokens
-        self._vocabulary = vocabulary
-        years = {t.period.year for t in tokens if t.period is not None and t.period.year}
-        self._values = Values(vocabulary, years)
-        self._conditions = Conditions()
-        self._reading = Reading()
-        self._limits = StatedLimits(self._reading.thresholds)
-        self._before = ""
-        self._counts_rows = False
-        self._alone = ""
-
-    def read(self) -> Reading:
-        """The reading."""
-        reading = self._reading
-        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
-        reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
-        reading.unread += _unknown(self._tokens)
-        if reading.unread:
-            return reading
-        if self._tokens and self._tokens[0].kind == "and":
-            reading.says["and"] = self._tokens[0].text
-        try:
-            clauses = clauses_of(arranged(self._tokens, self._vocabulary.timed))
-        except UnreadError as error:
-            reading.unread.append(_beside(error.token, self._tokens) or str(error))
-            return reading
-        for name, part in clauses:
-            reading.says |= {token.kind: token.text for token in part}
-            try:
-                if self._before == "asked" and name not in {"measures", "asked", "groups"}:
-                    self._check_asked(part)
-                if self._before == "first" and part[0].kind == "label":  # "the first 3 months of"
-                    raise NotReadError(text_of(part))
-                handler = _HANDLERS.get(name)
-                if handler is not None:
-                    handler(self, part)
-            except NotReadError as error:
-                reading.unread.append(str(error))
-                reading.instead += error.instead
-            self._before = name
-        self._check_whole([name for name, _ in clauses])
-        reading.unread += self._limits.other_units(
-            reading.measures, self._vocabulary, is_of_all=bool(reading.sources)
-        )
-        reading.filters = self._conditions.arguments()
-        return reading
-
-    def _check_asked(self, part: Sequence[Token]) -> None:
-        """Refuse "how many bikes" and "the sum of both": only measures are counted and added."""
-        said = self._reading.says
-        if "how_many" in said or ("total" in said and part[0].kind == "source"):
-            raise NotReadError(text_of(part))
-
-    def _check_whole(self, names: Sequence[str]) -> None:
-        """Refuse what only the whole question shows to have several readings."""
-        reading = self._reading
-        if "verb" in reading.says and not (reading.measures or reading.ordered_by):
-            reading.unread.append(reading.says["verb"])
-        if reading.count and not (reading.direction or self._counts_rows):
-            reading.unread.append(f"{reading.count} (which ones?)")
-        if self._alone and not reading.members:
-            reading.unread.append(self._alone)
-        places = [at for at, name in enumerate(names) if name == "source"]
-        if (
-            len(places) > 1 and len(reading.sources) > 1
-        ):  # "erp without Germany, web without France"
-            between = _SCOPED & {*names[places[0] : places[-1]]}
-            after = _SCOPED & {*names[places[-1] :]}
-            if between and after:
-                reading.unread.append("conditions for each of two sources")
-
-    def source(self, part: Sequence[Token]) -> None:
-        if "or" in {token.name for token in of_kinds(part, {"join"})}:
-            raise NotReadError(text_of(part))
-        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
-            self._reading.says.setdefault("missing", text_of(part))
-            self._reading.only_in = part[-2].name
-        for token in of_kinds(part, {"source"}):
-            if token.name not in self._reading.sources:
-                self._reading.sources.append(token.name)
-
-    def measures(self, part: Sequence[Token]) -> None:
-        names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
-        is_other = bool(self._reading.measures) and names != self._reading.measures
-        if is_other or self._before in {"order", "by_measure"}:
-            raise NotReadError(text_of(of_kinds(part, {"measure"})))
-        self._reading.measures = names
-
-    def groups(self, part: Sequence[Token]) -> None:
-        is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
-        if self._before == "order" or (is_pair and part[-1].kind != "level"):
-            raise NotReadError(text_of(part))
-        names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
-        self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
-
-    def periodic(self, part: Sequence[Token]) -> None:
-        name = self._vocabulary.dimensions.get(PERIODIC[part[0].name])
-        if name is None:
-            raise NotReadError(part[0].text)
-        self._reading.breakdown.append(name)
-
-    def cleared(self, part: Sequence[Token]) -> None:
-        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
-
-    def members(self, part: Sequence[Token]) -> None:
-        dimensions = of_kinds(part, {"dimension"})
-        is_which = bool(of_kinds(part, {"which"}))
-        if self._before == "order" or (is_which and self._reading.direction):
-            raise NotReadError(text_of(part))
-        self._counts_rows |= is_which
-        self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
-        if dimensions:
-            last = dimensions[-1].text
-            self._reading.is_singular |= not _is_plural(last)
-        self.count(part)
-
-    def condition(self, part: Sequence[Token]) -> None:
-        if self._before == "exclusion" and part[0].mark == "," and part[-1].kind != "only":
-            raise NotReadError(text_of(part))  # "without Germany, bikes"
-        self._add(part, "eq")
-
-    def exclusion(self, part: Sequence[Token]) -> None:
-        is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
-        is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        if is_list or is_plain:  # "France, Germany excluded", "which do not have web orders"
-            raise NotReadError(text_of(part))
-        self._add(part, "ne")
-
-    def edit(self, part: Sequence[Token]) -> None:
-        """Note what "those wards" are: members that the last question named."""
-        self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
-
-    def forgiven(self, part: Sequence[Token]) -> None:
-        if not self._reading.thresholds or self._before == "over":
-            raise NotReadError(text_of(part))
-
-    def bound(self, part: Sequence[Token]) -> None:
-        operator = _OPERATORS.get(part[0].kind, "eq")
-        is_route = part[0].kind in {"from", "to"}
-        is_timed = self._is_timed(part)
-        is_relative = any(t.period is not None and t.period.is_relative for t in part)
-        if is_route and self._before == "exclusion":  # "not from Milan to Nice"
-            raise NotReadError(text_of(part))
-        if part[0].kind == "from" and (not is_timed or is_relative):
-            operator = "eq"  # "from EMEA", "from last year"
-        if part[0].kind == "to" and is_timed:  # until June, or now June?
-            raise NotReadError(text_of(part))
-        if is_route and not is_timed and of_kinds(part, {"label"}):  # "plants from P01"
-            raise NotReadError(text_of(part))
-        self._add(part, operator)
-
-    def onwards(self, part: Sequence[Token]) -> None:
-        self._add(part, _OPERATORS[part[-1].kind])
-
-    def range(self, part: Sequence[Token]) -> None:
-        ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
-        if not ends or (self._is_timed(part[: ends[0]]) and len(self._groups(part)) == 1):
-            self._add(part, "between")
-        else:  # "from Milan to Nice", "for EMEA until June"
-            self.bound(part[: ends[0]])
-            self.bound(part[ends[0] :])
-
-    def _add(self, part: Sequence[Token], operator: Operator) -> None:
-        groups = self._groups(part)
-        joins = {token.name for token in of_kinds(part, {"join"})}
-        if len(groups) > 1 and (operator != "eq" or "or" in joins):
-            raise NotReadError(text_of(part))
-        if "nor" in joins and operator != "ne":
-            raise NotReadError(text_of(part))
-        for dimension, tokens in groups:
-            self._add_one(dimension, tokens, operator, text_of(part))
-
-    def _add_one(
-        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
-    ) -> None:
-        each = [value for token in tokens for value in self._values.of(token, dimension)]
-        values = list(dict.fromkeys(each))
-        if operator in {"eq", "ne"}:
-            lengths = {token.period.length for token in tokens if token.period is not None}
-            if len(lengths) > 1:  # "December 2023 and 2024"
-                raise NotReadError(text)
-            is_list = len(tokens) > 1 and tokens[0].period is not None and not lengths == {12}
-            if len(each) > len(tokens) or is_list:
-                is_run = len(tokens) == 1 or self._values.is_run(tokens, each, dimension)
-                if is_run and operator == "eq":
-                    operator, values = "between", [values[0], values[-1]]
-                elif len(each) != len(tokens):
-                    raise NotReadError(text)
-            if operator == "ne" and self._values.is_part_of_year(dimension):
-                raise NotReadError(f"{text} (of each year?)")
-        elif operator == "between" and len(tokens) > 1:
-            if not all(self._has_order(token, dimension) for token in tokens):
-                raise NotReadError(text)
-            values = [values[0], values[-1]]
-            if self._values.is_timed(dimension) and values[0] > values[1]:
-                raise NotReadError(f"{text} (it ends before it starts)")
-        elif len(tokens) > 1 or operator == "between" or not self._has_order(tokens[0], dimension):
-            raise NotReadError(text)
-        elif self._values.is_part_of_year(dimension):
-            raise NotReadError(f"{text} (of each year?)")
-        else:
-            values = values[-1:] if operator in {"gt", "lte"} else values[:1]
-        if not self._conditions.add(dimension, operator, values):
-            raise NotReadError(f"{text} (a second condition on {dimension})")
-
-    def _groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
-        """The values by dimension: named before or after them, or the only one possible."""
-        groups: list[tuple[str | None, list[Token]]] = []
-        labels: list[Token] = []
-        for token in part:
-            if token.kind == "label":
-                groups.append((token.name, []))
-                labels.append(token)
-            elif token.kind == "dimension":
-                self._check_noun(token, groups[-1][1] if groups else [])
-                groups[-1] = token.name, groups[-1][1]
-            elif token.kind in _OF_CONDITIONS:
-                name, tokens = groups[-1] if groups else (None, [])
-                if tokens and _is_one_name(tokens[-1], token):
-                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
-                elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
-                    tokens.append(token)
-                else:
-                    groups.append((None, [token]))
-        is_plural = any(_is_plural(each.text) for each in labels)
-        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
-        if any(not tokens for _, tokens in groups) or (is_plural and codes):  # "plants P01-P03"
-            raise NotReadError(text_of(part))
-        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
-        return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
-
-    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
-        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
-        for value in values:
-            is_own = noun.name in value.values or value.period is not None
-            is_new = not value.values and any(letter.isdigit() for letter in value.text)
-            if not (is_own or is_new):
-                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
-
-    def _has_order(self, token: Token, dimension: str) -> bool:
-        """Whether "after" makes sense for it: a period, or a value with digits."""
-        is_timed = self._values.is_timed(dimension)
-        return is_timed or any(letter.isdigit() for letter in token.text)
-
-    def _is_timed(self, part: Sequence[Token]) -> bool:
-        return self._values.is_timed(self._groups(part)[0][0])
-
-    def ranked(self, part: Sequence[Token]) -> None:
-        kind: Direction = "least" if of_kinds(part, {"least"}) else "most"
-        if self._reading.direction not in {"", kind}:
-            raise NotReadError(text_of(part))
-        self._reading.direction = kind
-        self._counts_rows = True
-        measures = of_kinds(part, {"measure"})
-        if part[0].text.lower() == "most" and part[-1].kind == "dimension":  # "for most countries"
-            raise NotReadError(text_of(part))
-        if measures and not (of_kinds(part, {"gap"}) or self._reading.members):
-            self._alone = text_of(part)  # "the highest revenue by country": of each?
-        if of_kinds(part, {"gap"}):
-            if measures:
-                self.measures(measures)
-        else:
-            self._reading.ordered_by += [token.name for token in measures]
-        self.members(of_kinds(part, {"dimension", "number"}))
-
-    def by_measure(self, part: Sequence[Token]) -> None:
-        if not (self._reading.direction or self._reading.count):
-            raise NotReadError(text_of(part))
-        self._reading.ordered_by.append(part[-1].name)
-
-    def first(self, part: Sequence[Token]) -> None:
-        if of_kinds(part, {"dimension"}):  # "the first 3 months"
-            raise NotReadError(text_of(part))
-        self._counts_rows = True
-        self.count(part)
-
-    def count(self, part: Sequence[Token]) -> None:
-        numbers = of_kinds(part, {"number"})
-        if not numbers or (numbers[0].text == "one" and not of_kinds(part, {"dimension"})):
-            return
-        number = as_number(numbers[0].text)
-        is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
-        if self._reading.count is not None or number is None or not is_count:
-            raise NotReadError(text_of(part))
-        self._reading.count = int(number)
-
-    def order(self, part: Sequence[Token]) -> None:
-        sign = "-" if of_kinds(part, {"descending"}) else ""
-        names = [token.name for token in of_kinds(part, {"measure", "dimension"})]
-        self._reading.ordered_by += [sign + name for name in names]
-
-    def direction(self, part: Sequence[Token]) -> None:
-        sign = "-" if part[0].kind == "descending" else ""
-        is_of_measure = "first" in part[0].text.lower() or "high" in part[0].text.lower()
-        if self._before in {"groups", "members"} and not is_of_measure:  # "by month descending"
-            raise NotReadError(text_of(part))
-        ordered = self._reading.ordered_by or self._reading.measures
-        if len(ordered) != 1:
-            raise NotReadError(text_of(part))
-        self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
-
-    def rank(self, part: Sequence[Token]) -> None:
-        self.groups(part)
-        self.measures(part)
-        self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
-
-    def limit(self, part: Sequence[Token]) -> None:
-        is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
-        if not is_stated or self._before == "measures" and not of_kinds(part, {"gap", "within"}):
-            raise NotReadError(text_of(part))
-        if of_kinds(part, {"measure"}):
-            self.measures(of_kinds(part, {"measure"}))
-        self._limits.add(part)
-
-    def over(self, part: Sequence[Token]) -> None:
-        is_gap = "gap" in self._reading.says
-        is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
-        if not (is_gap or is_of_gap):
-            raise NotReadError(text_of(part))
-        self._limits.add(part)
-
-    def in_unit(self, part: Sequence[Token]) -> None:
-        self._limits.units.append(part[-1])
-
-    def missing(self, part: Sequence[Token]) -> None:
-        self._reading.says.setdefault("missing", text_of(part))
-        if part[0].kind == "not" and self._reading.measures:  # "weight of scans without invoices"
-            raise NotReadError(text_of(part))
-        for token in of_kinds(part, {"source"}):
-            if self._reading.lacking not in {"", token.name}:
-                raise NotReadError(text_of(part))
-            self.source([token])
-            self._reading.lacking = token.name
-
-    def only_in(self, part: Sequence[Token]) -> None:
-        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].is_apart):
-            raise NotReadError(text_of(part))
-        self.source(part)
-        self._reading.says.setdefault("missing", text_of(part))
-        self._reading.only_in = of_kinds(part, {"source"})[0].name
-
-    def status(self, part: Sequence[Token]) -> None:
-        self._counts_rows = True
-        self.count(part)
-
-    def place(self, part: Sequence[Token]) -> None:
-        self._reading.ordinal = ORDINALS[part[0].name]
-        self._reading.says["ordinal"] = text_of(part)
-
-    def replaced(self, part: Sequence[Token]) -> None:
-        """Note what a follow-up question replaces: "rail instead of road"."""
-        measures = [token.name for token in of_kinds(part, {"measure"})]
-        if measures or of_kinds(part, {"dimension"}) == list(part[1:]):
-            self._reading.replaced[""] = measures or [part[-1].name]
-            return
-        for name, tokens in self._groups(part):
-            self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
-
-    def unread(self, part: Sequence[Token]) -> None:
-        raise NotReadError(text_of(part))
-
-
-def _unknown(tokens: Sequence[Token]) -> list[str]:
-    """The unknown words, with the small words, names and numbers beside them."""
-    found: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.kind not in _BESIDE or token.mark:
-            found.append([])
-        if token.kind in _BESIDE:
-            found[-1].append(token)
-    texts: list[str] = []
-    for part in found:
-        while part and part[-1].kind not in _WORDS:
-            part.pop()
-        if of_kinds(part, {"unknown"}):
-            texts.append(text_of(part))
-    return texts
-
-
-def _beside(token: Token | None, tokens: Sequence[Token]) -> str:
-    """The words of a token, with the small words before it."""
-    places = [at for at, each in enumerate(tokens) if token is not None and each.at == token.at]
-    if not places or token is None or token.kind == "join":
-        return ""
-    first = last = places[0]
-    while first and tokens[first - 1].kind in _BESIDE - _WORDS:
-        first -= 1
-    return text_of(tokens[first : last + 1])
-
-
-def _is_plural(text: str) -> bool:
-    return plain(text) != text.lower().replace("_", " ")
-
-
-def _is_one_name(before: Token, token: Token) -> bool:
-    """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
-    is_next = token.at == before.at + len(before.text) + 1
-    return is_next and before.kind == token.kind == "name"
-
-
-_HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
-    "counted": _Reader.unread,
-    "ignored": _Reader.limit,
-    "tolerance": _Reader.limit,
-    "first": _Reader.first,
-    **{
-        name: getattr(_Reader, name)
-        for name in (
-            *("source", "measures", "groups", "periodic", "cleared", "members", "condition"),
-            *("exclusion", "bound", "onwards", "range", "ranked", "by_measure", "order", "rank"),
-            *(
-                "direction",
-                "edit",
-                "forgiven",
-                "limit",
-                "over",
-                "in_unit",
-                "missing",
-                "only_in",
-                "status",
-                "place",
-                "replaced",
-            ),
-        )
-    },
-}
-"""What reads each clause; of the others it is enough which kinds of tokens they have."""

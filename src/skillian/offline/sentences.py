@@ -17,7 +17,7 @@ def sentence_of(call: PlannedCall) -> str | None:
     measures = _all(arguments.get("measures") or ())
     conditions = [
         words
-        for name, condition in (arguments.get("filters") or {}).items()
+        for name, condition in cast("Mapping[str, Any]", arguments.get("filters") or {}).items()
         for words in _condition(name, condition)
     ]
     if call.tool == COMPARE:
@@ -52,7 +52,7 @@ def _condition(name: str, condition: Any) -> Iterator[str]:
 
 
 def _values(value: Any) -> str:
-    values = cast("list[Any]", value) if isinstance(value, list) else [value]
+    values = [*cast("list[object]", value)] if isinstance(value, list) else [value]
     return " and ".join(f'"{each}"' if not str(each).isalnum() else str(each) for each in values)
 
 
