@@ -30,6 +30,7 @@ _BEFORE_NUMBER = {
     "which",
 }
 _AFTER_NUMBER = {"percent", "currency", "cents", "unit", "most", "least", "tolerance"}
+_UNITS_OF_TIME = {"day", "week", "month", "quarter", "year"}
 _END = Token("", "", "")
 
 
@@ -73,18 +74,25 @@ def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bo
         return has_helper or bool(before & {"which", "how_many", "how_much"})
     if token.kind == "same":
         return following[:1] not in (["dimension"], ["period"])
-    if token.text.lower() == "with" and following[:1] == ["dimension"]:
+    return token.kind != "prep" or _may_connect(token.text.lower(), following)
+
+
+def _may_connect(text: str, following: list[str]) -> bool:
+    """Whether a preposition has its noun: not "with ward", "in and outside", "as of yesterday"."""
+    if text == "with" and following[:1] == ["dimension"]:
         return bool({*following[1:]} & {*_VALUES, *_COMPARING, "number"})
-    if token.text.lower() == "as of":
+    if text == "as of":
         return following[:1] == ["source"]
-    return True
+    return following[:1] not in (["and"], ["or"], ["nor"])
 
 
 def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, is_apart=bool(token.mark) or before.kind == "prep")
+        replace(token, prep=before.text, mark=token.mark or before.mark)
+        if before.kind == "prep"
+        else token
         for before, token in pairwise([_END, *tokens])
     ]
     for token, after in pairwise([*apart, _END]):
@@ -114,7 +122,8 @@ def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
             is_grouped and token.kind in {"dimension", *_JOINS}
         )
         is_plural = plain(token.text) != token.text.lower().replace("_", " ")
-        is_apart = after.is_apart and (is_grouped or is_plural)  # "the largest months of 2024"
+        # "the largest months of 2024"
+        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural)
         is_label = _is_of(token, after, timed) and not is_apart
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled
@@ -132,7 +141,9 @@ def _with_labels_inside(tokens: Sequence[Token], timed: Collection[str]) -> list
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
         before = kept[at - 1].kind if at else ""
-        if operator.kind in _COMPARING and _is_of(token, value, timed) and before not in _BLOCKING:
+        is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
+        is_label = operator.kind in _COMPARING and _is_of(token, value, timed) and not is_next
+        if is_label and before not in _BLOCKING:
             kept[at : at + 2] = [operator, token]
     return kept
 
@@ -175,7 +186,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_list &= before.kind == token.kind == "period" or bool(
                 before.values.keys() & token.values.keys()
             )
-        if token.mark == "," and is_list:
+        if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))
         if not (token.kind == "by" and before.kind == "join"):
             kept.append(token)

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from skillian.offline.vocabulary import Vocabulary, plain
+
 if TYPE_CHECKING:
     from skillian.offline.clauses import Reading
-    from skillian.offline.vocabulary import Vocabulary
 
 
 _REQUESTS = {
     *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
     *("also", "instead", "those"),
+}
+_UNITS = {
+    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
+    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
+    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
 }
 EDITS = {"and", "also", "same_again", "instead", "those"}
 """Kinds of words that change the last question."""
@@ -57,6 +63,16 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
         if name not in known.dimensions:
             value = reading.filters.get(name)
             raise UnclearError(f"{source} has no {name}{f' ({value})' if value else ''}.")
+
+
+def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabulary) -> None:
+    """Refuse a unit that is not the one of all measures; without declared units, any will do."""
+    declared = {unit for name in measures for unit in vocabulary.units_of([name]) or {""}}
+    declared = {_UNITS.get(unit, unit) for unit in declared}
+    for text in reading.units if vocabulary.units else ():
+        unit = plain(text) or text
+        if declared != {_UNITS.get(unit, unit)}:
+            raise UnclearError(f"I did not understand: {text}. It is not the unit of the measure.")
 
 
 def check_requests(reading: Reading, usable: set[str]) -> None:

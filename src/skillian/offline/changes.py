@@ -11,6 +11,7 @@ from skillian.offline.calls import (
     UnclearError,
     check_names,
     check_requests,
+    check_units,
     order_of,
     without_empty,
 )
@@ -45,6 +46,7 @@ def changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plann
         arguments["measures"] = list(dict.fromkeys((*added, *reading.measures)))
     arguments["filters"] = _changed_filters(reading, arguments.get("filters") or {})
     _change_groups(arguments, reading, "align_on" if last.name == COMPARE else "dimensions")
+    check_units(reading, arguments.get("measures") or (), vocabulary)
     if last.name != COMPARE:
         return _changed_query(arguments, reading, before)
     if reading.direction or reading.count or reading.ordered_by:
@@ -70,9 +72,9 @@ def _check_kept(reading: Reading, tool: str, arguments: dict[str, Any]) -> None:
     if arguments.get("limit") and reading.count is None:
         if {*reading.cleared} & {*groups}:
             arguments |= {"limit": None, "order": None}
-        elif named or {*reading.filters} & {*groups}:
+        elif "same_again" not in reading.says and (named or {*reading.filters} & {*groups}):
             raise UnclearError(f"The first {arguments['limit']}, or all? Ask it in full.")
-    single = [n for n in reading.breakdown if isinstance(filters.get(n), str)]
+    single = [name for name in named if isinstance(filters.get(name), str)]
     if single and not {*reading.filters, *reading.cleared} & {*single}:
         raise UnclearError(f"Only {filters[single[0]]}, or all? Ask it in full.")
 
@@ -129,6 +131,8 @@ def _changed_query(
     arguments["order"] = [name for name in order if name.removeprefix("-") in known]
     if reading.ordered_by and not arguments["order"]:
         raise UnclearError("The last answer has no such measure to order by.")
+    if reading.direction and reading.members and reading.is_singular:
+        arguments["limit"] = 1
     if reading.count:
         arguments["limit"] = reading.count
     return PlannedCall(QUERY, without_empty(arguments))

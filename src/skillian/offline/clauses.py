@@ -33,7 +33,7 @@ class Reading:
             asked for.
         filters: In the filter language of the tools.
         cleared: Dimensions with all values ("for all companies").
-        thresholds: Limits of the classes.
+        thresholds, units: Limits of the classes, and the units that are named.
         count, direction, ordered_by: Number of rows, and their order.
         is_singular: Whether a single member is asked for ("which company").
         says: Kinds of the tokens that show what is requested, with their texts.
@@ -52,6 +52,7 @@ class Reading:
     filters: dict[str, Any] = field(default_factory=dict[str, Any])
     cleared: list[str] = field(default_factory=list[str])
     thresholds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    units: list[str] = field(default_factory=list[str])
     count: int | None = None
     direction: Direction = ""
     ordered_by: list[str] = field(default_factory=list[str])
@@ -81,6 +82,7 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
+_AFTER_VALUE = {"measure", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
@@ -96,9 +98,10 @@ class _Reader:
         self._values = Values(vocabulary, years or {*asked})
         self._conditions = Conditions(self._values)
         self._reading = Reading()
-        self._limits = StatedLimits(self._reading.thresholds)
+        self._limits = StatedLimits(self._reading.thresholds, self._reading.units)
         self._before = ""
         self._counts_rows = False
+        self._excludes = False
         self._alone = ""
 
     def read(self) -> Reading:
@@ -127,10 +130,9 @@ class _Reader:
                 reading.unread.append(str(error))
                 reading.instead += error.instead
             self._before = name
+            if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
+                self._excludes = name == "exclusion"
         self._check_whole([name for name, _ in clauses])
-        reading.unread += self._limits.other_units(
-            reading.measures, self._vocabulary, is_of_all=bool(reading.sources)
-        )
         reading.filters = self._conditions.arguments()
         return reading
 
@@ -172,11 +174,15 @@ class _Reader:
     def measures(self, part: Sequence[Token]) -> None:
         names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
         is_other = bool(self._reading.measures) and names != self._reading.measures
-        if is_other or self._before in {"order", "by_measure"}:
+        is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
+        if is_other or is_noun or self._before in {"order", "by_measure"}:
             raise NotReadError(text_of(of_kinds(part, {"measure"})))
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
+        is_limited = self._before in {"tolerance", "limit", "over", "ignored"} and not part[0].mark
+        if is_limited and part[0].text.lower() != "by":  # "a tolerance of 2 EUR each month"
+            raise NotReadError(text_of(part))
         is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
         if self._before == "order" or (is_pair and part[-1].kind != "level"):
             raise NotReadError(text_of(part))
@@ -205,9 +211,23 @@ class _Reader:
         self.count(part)
 
     def condition(self, part: Sequence[Token]) -> None:
-        if self._before == "exclusion" and part[0].mark == "," and part[-1].kind != "only":
-            raise NotReadError(text_of(part))  # "without Germany, bikes"
+        is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
+        if self._excludes and not (is_marked or self._conditions.is_timed(part)):
+            raise NotReadError(text_of(part))  # "without Germany, bikes", "without private surgery"
+        periods = [token for token in part if token.period is not None]
+        if self._before == "compared" and len(periods) > 1:  # "compare 2023 and 2024"
+            raise NotReadError(text_of(part))
+        self._check_opening(part)
         self._conditions.add(part, "eq")
+
+    def _check_opening(self, part: Sequence[Token]) -> None:
+        """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
+        at = next(at for at, token in enumerate(self._tokens) if token.at == part[-1].at)
+        after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
+        is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
+        is_said = after is None or bool(after.mark) or after.kind in _AFTER_VALUE
+        if is_bare and not is_said:
+            raise NotReadError(part[0].text)
 
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
@@ -229,8 +249,9 @@ class _Reader:
         is_route = part[0].kind in {"from", "to"}
         is_timed = self._conditions.is_timed(part)
         is_relative = any(t.period is not None and t.period.is_relative for t in part)
-        if is_route and self._before == "exclusion":  # "not from Milan to Nice"
-            raise NotReadError(text_of(part))
+        is_next = self._before == "members" and part[0].kind in {"after", "before"}
+        if is_next or (is_route and self._before == "exclusion"):
+            raise NotReadError(text_of(part))  # "the month after March", "not from Milan to Nice"
         if part[0].kind == "from" and (not is_timed or is_relative):
             operator = "eq"  # "from EMEA", "from last year"
         if part[0].kind == "to" and is_timed:  # until June, or now June?
@@ -244,8 +265,8 @@ class _Reader:
 
     def range(self, part: Sequence[Token]) -> None:
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
-        is_one = len(self._conditions.groups(part)) == 1
-        if not ends or (is_one and self._conditions.is_timed(part[: ends[0]])):
+        is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
+        if not ends or (is_timed and len(self._conditions.groups(part)) == 1):
             self._conditions.add(part, "between")
         else:  # "from Milan to Nice", "for EMEA until June"
             self.bound(part[: ends[0]])
@@ -270,7 +291,8 @@ class _Reader:
         self.members(of_kinds(part, {"dimension", "number"}))
 
     def by_measure(self, part: Sequence[Token]) -> None:
-        if not (self._reading.direction or self._reading.count):
+        is_ranked = self._reading.direction or self._reading.count
+        if not is_ranked or self._reading.ordered_by:  # "top 3 by revenue and by orders"
             raise NotReadError(text_of(part))
         self._reading.ordered_by.append(part[-1].name)
 
@@ -326,7 +348,7 @@ class _Reader:
         self._limits.add(part)
 
     def in_unit(self, part: Sequence[Token]) -> None:
-        self._limits.units.append(part[-1])
+        self._reading.units.append(part[-1].text)
 
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
@@ -339,7 +361,7 @@ class _Reader:
             self._reading.lacking = token.name
 
     def only_in(self, part: Sequence[Token]) -> None:
-        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].is_apart):
+        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep):
             raise NotReadError(text_of(part))
         self.source(part)
         self._reading.says.setdefault("missing", text_of(part))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
@@ -132,6 +132,13 @@ class Values:
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
+        member = period_of(within[0]) if within else None
+        if (
+            member
+            and member.length
+            and ((known.first[0] - 1) % member.length or known.length % member.length)
+        ):
+            raise NotReadError(f"{token.text} (not a whole {dimension})")
         if not within:
             raise NotReadError(f"{token.text} (there is no such {dimension})")
         return within
@@ -202,8 +209,10 @@ class Conditions:
     ) -> tuple[Operator, list[str]]:
         """The values of a list; consecutive periods are a range."""
         lengths = {token.period.length for token in tokens if token.period is not None}
-        if len(lengths) > 1:  # "December 2023 and 2024"
-            raise NotReadError(text)
+        starts = [token.period.first for token in tokens if token.period is not None]
+        has_open = any(t.period is not None and t.period.year is None for t in tokens)
+        if len(lengths) > 1 or (has_open and starts != sorted(starts)):
+            raise NotReadError(text)  # "December 2023 and 2024", "December and January 2024"
         is_list = len(tokens) > 1 and tokens[0].period is not None and lengths != {12}
         values = list(dict.fromkeys(each))
         if len(each) > len(tokens) or is_list:
@@ -317,27 +326,17 @@ def _is_one_name(before: Token, token: Token) -> bool:
     return is_next and before.kind == token.kind == "name"
 
 
-_UNITS = {
-    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
-    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
-    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
-}
-
-
 class StatedLimits:
     """The limits that a question states.
 
     Args:
         thresholds: The limits of each class, which `add` fills.
-
-    Attributes:
-        units: Units that the answer must have: "in EUR".
+        units: The units that are named, which `add` fills; each must be that of the measures.
     """
 
-    def __init__(self, thresholds: dict[str, dict[str, Any]]) -> None:
+    def __init__(self, thresholds: dict[str, dict[str, Any]], units: list[str]) -> None:
         self._thresholds = thresholds
-        self._stated: list[Token] = []
-        self.units: list[Token] = []
+        self._units = units
 
     def add(self, part: Sequence[Token]) -> None:
         """Add one limit, or an absolute and a relative one that must both be met."""
@@ -354,30 +353,8 @@ class StatedLimits:
             kind = "percentage" if "percent" in units else "absolute"
             if number is None or kind in limits:
                 raise NotReadError(text)
-            self._stated += of_kinds(amount, {"currency", "cents", "unit"})
+            self._units += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
             limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
-
-    def other_units(
-        self, measures: Sequence[str], vocabulary: Vocabulary, *, is_of_all: bool
-    ) -> Iterator[str]:
-        """Yield the units of the question that the measures do not have.
-
-        Without any declared unit, a limit may have one.
-        """
-        names = measures or list(dict.fromkeys(vocabulary.measures.values()))
-        units = [vocabulary.units_of([name]) or {""} for name in names]
-        declared = {_UNITS.get(unit, unit) for each in units for unit in each}
-        for token in self.units:
-            if declared != {_UNITS.get(token.name, token.name)}:
-                yield token.text
-        for token in self._stated:
-            unit = _UNITS.get(token.name, token.name)
-            if (
-                declared != {unit}
-                and vocabulary.units
-                and (measures or is_of_all or unit not in declared)
-            ):
-                yield token.text
 
 
 def _as_json(number: Decimal) -> int | float | str:

@@ -20,6 +20,10 @@ _NEAR = 75
 _MOST_TRIED = 12
 _CHANGING = {"not", "or", "nor", "over", "under", "before", "after", "since", "until", "between"}
 """Kinds of words without which a question has another answer."""
+_NEGATING = re.compile(
+    r"\bnon\b|n['\u2019]t\b|\b(?:less|net|aside|remove|drop|minus|than|but|not|no|without|except)\b",
+    re.IGNORECASE,
+)
 
 
 def near_name(text: str, vocabulary: Vocabulary) -> str | None:
@@ -56,10 +60,11 @@ def _sentences(question: str, reading: Reading, vocabulary: Vocabulary) -> Itera
     for words in unread:
         corrected = _replaced(corrected, words, near_name(words, vocabulary) or "")
         shorter = _replaced(shorter, words, "")
-    if not {KINDS.get(plain(word)) for text in unread for word in text.split()} & _CHANGING:
+    changes = {KINDS.get(plain(word)) for text in unread for word in text.split()} & _CHANGING
+    if not (changes or _NEGATING.search(question)):
         yield corrected
         yield shorter
-    yield from _rebuilt(tokens_of(question, vocabulary), vocabulary)
+    yield from _rebuilt(question, tokens_of(question, vocabulary), vocabulary)
 
 
 def _replaced(text: str, words: str, other: str) -> str:
@@ -67,7 +72,7 @@ def _replaced(text: str, words: str, other: str) -> str:
     return re.sub(rf"(?<!\w){re.escape(words)}(?!\w)", lambda _: other, text, count=1)
 
 
-def _rebuilt(tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[str]:
+def _rebuilt(question: str, tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[str]:
     """Yield sentences of the names alone that the question has."""
     sources = _names(tokens, "source")
     measures, groups = _names(tokens, "measure"), _names(tokens, "dimension")
@@ -75,11 +80,14 @@ def _rebuilt(tokens: Sequence[Token], vocabulary: Vocabulary) -> Iterator[str]:
     sources = sources or having
     if not sources:
         return
+    if not _names(tokens, "source"):
+        yield from (f"{question} in {source}" for source in sources)
     measure = " and ".join(measures or list(vocabulary.sources[sources[0]].measures)[:1])
     start = f"Show {measure} of {sources[0]}"
     if len(sources) > 1:
         start = f"Compare {measure} between {sources[0]} and {sources[1]}"
-    if not {token.kind for token in tokens} & _CHANGING - {"or"}:
+    is_changed = {token.kind for token in tokens} & _CHANGING - {"or"}
+    if not (is_changed or _NEGATING.search(question)):
         for token in of_kinds(tokens, {"value"}):
             yield from (f'{start} for {name} "{each}"' for name, each in token.values.items())
     by = f" by {' and '.join(groups)}" if groups else ""

@@ -167,8 +167,8 @@ def _before(day: date, unit: str, back: int, count: int) -> Period:
         first = last - timedelta(count - 1)
         return Period(first.year, (first.month, first.day), (last.month, last.day), last.year)
     length = _LENGTHS[unit]
-    at = (day.year * _MONTHS_OF_YEAR + day.month - 1) // length * length - (back - 1) * length
-    start, end = at - count * length if back else at, at - 1 if back else at + length - 1
+    at = (day.year * _MONTHS_OF_YEAR + day.month - 1) // length * length
+    start, end = (at - count * length, at - 1) if back else (at, at + length - 1)
     return Period(
         start // _MONTHS_OF_YEAR,
         (start % _MONTHS_OF_YEAR + 1, 1),

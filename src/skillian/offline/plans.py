@@ -13,6 +13,7 @@ from skillian.offline.calls import (
     UnclearError,
     check_names,
     check_requests,
+    check_units,
     order_of,
     without_empty,
 )
@@ -47,6 +48,9 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, earlier, vocabulary)
     if len(reading.sources) == _PAIR:
+        before = known.arguments.get("measures") if known else None
+        if known and before and not reading.measures and {*reading.sources} == {*known.sources}:
+            raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
         return _comparison(reading, vocabulary)
     if look and not reading.sources:
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
@@ -90,6 +94,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
         raise UnclearError("The largest what? A comparison ranks differences.")
     check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
+    check_units(reading, measures, vocabulary)
     sources = list(reversed(reading.sources)) if "swap" in reading.says else reading.sources
     arguments = {
         "source_a": sources[0],
@@ -126,20 +131,24 @@ def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plann
         if last.name != QUERY or not (is_edit or is_compared) or "also" in reading.says:
             raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
         if is_compared and source != last.arguments["source"]:
-            return _compared_with(reading, last.arguments, source)
+            return _compared_with(reading, last.arguments, source, vocabulary)
         is_changed = reading.names_data or reading.members
         same = changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
-        _check_has(source, same, vocabulary)
+        check_has(source, same, vocabulary)
         return PlannedCall(QUERY, {**same, "source": source})
     if "describe" in reading.says and not (reading.names_data or reading.members):
         return PlannedCall("describe_source", {"source": source})
-    several = [name for name, value in reading.filters.items() if isinstance(value, list)]
+    several = [
+        name
+        for name, value in reading.filters.items()
+        if isinstance(value, list) and name not in vocabulary.timed
+    ]
     if is_compared and ("compare" not in reading.says or not several):
         raise UnclearError("Which other source should it be compared with?")
     return _query(reading, source, several if is_compared else [], vocabulary)
 
 
-def _check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+def check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary) -> None:
     """Refuse a change of the source if the new one does not have what the last question names."""
     known = vocabulary.sources[source]
     names = (*(arguments.get("dimensions") or ()), *(arguments.get("filters") or ()))
@@ -149,15 +158,24 @@ def _check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary
         raise UnclearError(f"{source} has no {' and '.join(lacking)}.")
 
 
-def _compared_with(reading: Reading, last: Mapping[str, Any], source: str) -> PlannedCall:
+def _compared_with(
+    reading: Reading, last: Mapping[str, Any], source: str, vocabulary: Vocabulary
+) -> PlannedCall:
     if last.get("limit") or last.get("order"):
         raise UnclearError("All groups are compared: ask it as a question of its own.")
+    measures = reading.measures or last.get("measures") or []
+    filters = {**last.get("filters", {}), **reading.filters}
+    groups = reading.breakdown or last.get("dimensions") or []
+    named = {"measures": measures, "dimensions": groups, "filters": filters}
+    for each in (str(last["source"]), source):
+        check_has(each, named, vocabulary)
+    check_units(reading, measures, vocabulary)
     arguments = {
         "source_a": last["source"],
         "source_b": source,
-        "measures": reading.measures or last.get("measures"),
-        "align_on": reading.breakdown or last.get("dimensions"),
-        "filters": {**last.get("filters", {}), **reading.filters},
+        "measures": measures,
+        "align_on": groups,
+        "filters": filters,
         "thresholds": reading.thresholds,
     }
     return PlannedCall(COMPARE, without_empty(arguments))
@@ -176,7 +194,7 @@ def _query(
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
     if named - {*ordered, *dimensions}:
         raise UnclearError(f"It is not by {' and '.join(named - {*ordered, *dimensions})}.")
-    if reading.members and reading.breakdown and not reading.measures:
+    if reading.members and reading.breakdown and not (reading.measures or ordered):
         raise UnclearError("Which measure? Name one.")
     measures = list(reading.measures)
     if not measures and (reading.direction or not reading.members):
@@ -185,6 +203,7 @@ def _query(
         raise UnclearError("Which measure? Name one.")
     if (reading.direction or reading.count) and not dimensions:
         raise UnclearError("The largest what? Name a dimension.")
+    check_units(reading, measures, vocabulary)
     if reading.direction and reading.members and set(dimensions) - {*reading.members}:
         raise UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
     single = 1 if reading.direction and reading.is_singular and reading.members else None

@@ -23,7 +23,9 @@ _BEFORE_VALUES = frozenset(
         *LEXICON["prep"],
     )
 )
-_PASSED = frozenset((*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES))
+_PASSED = frozenset(
+    (*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there")
+)
 
 ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""

@@ -6,6 +6,7 @@ A word that is English and also a value ("us" and US) has a second reading, `Tok
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
@@ -17,6 +18,7 @@ from skillian.offline.vocabulary import Vocabulary, Word, split
 
 _LONGEST = 7
 _MARKS = ",;:.?!()"
+_BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
@@ -33,7 +35,7 @@ class Token:
         period: Of a period.
         at: The position in the question.
         mark: The mark before it, such as a comma; the last of several.
-        is_apart: Whether a comma or a preposition is before it.
+        prep: The preposition before it.
         other: The second reading of a word that is also English.
     """
 
@@ -44,7 +46,7 @@ class Token:
     period: Period | None = None
     at: int = 0
     mark: str = ""
-    is_apart: bool = False
+    prep: str = ""
     other: Token | None = None
 
 
@@ -69,11 +71,15 @@ def tokens_of(
         length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
         start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
+        strange = "".join(each for each in before if each not in _BETWEEN).strip()
+        if strange:
+            tokens.append(Token("unknown", strange, strange, at=words[at - 1].end))
         if token is not None:
             tokens.append(replace(token, at=start, mark=mark))
             mark = ""
         at += length
-    return tokens
+    strange = question[words[-1].end :].strip(_BETWEEN) if words else ""
+    return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
 
 
 def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
@@ -138,7 +144,7 @@ class _Place:
         previous = self.before[-1].kind if self.before else ""
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
-        if phrase in ARTICLES and text not in values.values() and previous != "dimension":
+        if phrase in ARTICLES and text not in values.values() and not self._is_alone(previous):
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
@@ -159,6 +165,9 @@ class _Place:
         following = self._following()
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
+        before = self.before[-1].kind if self.before else ""
+        if english.kind == "noun" and before in {"prep", "not", "only"}:
+            return value
         is_named = is_exact and named in value.values and english.kind != "vague"
         if english.kind == "number" or is_named:
             return value
@@ -172,6 +181,12 @@ class _Place:
         is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
+
+    def _is_alone(self, previous: str) -> bool:
+        """Whether no noun is after an article: "grade a", "a and b"."""
+        is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
+        after = "" if is_last else self.question[self.words[self.at].end :].lstrip()[:1]
+        return is_last or after in {",", "?", "."} or (previous == "dimension" and is_last)
 
     def _following(self) -> str:
         """The word after this one."""
@@ -197,7 +212,7 @@ class _Place:
 
     def _number(self, phrase: str, text: str) -> Token | None:
         start = self.words[self.at].start
-        is_negative = start > 0 and self.question[start - 1] in "-\u2212"
+        is_negative = start > 0 and self.question[start - 1] in "-\u2212."  # -2, .5
         if as_number(text) is None:
             return None
         return Token("unknown" if is_negative else "number", text, phrase)
@@ -216,7 +231,8 @@ def _other(word: Word, *, is_first: bool) -> Token:
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )
-    return Token("name" if is_name else "unknown", word.text, word.plain)
+    text = re.sub(r"['\u2019]s$", "", word.text) if is_name and not word.is_quoted else word.text
+    return Token("name" if is_name else "unknown", text, word.plain)
 
 
 def as_number(text: str) -> Decimal | None:

@@ -84,7 +84,7 @@ async def offered(sources: Path, question: str, hidden: Sequence[str] = ()) -> l
         ),
         (
             "amount of fi_reporting since 2024006 by company",
-            ["By period", "By account", "By cost_centre"],
+            ["Compare with bpc_reporting", "By period", "By account", "By cost_centre"],
         ),
         ("Show the amount of fi_reporting for company 9999", []),
         ("Which companies are in fi_reporting?", []),

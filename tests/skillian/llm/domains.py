@@ -146,6 +146,13 @@ def questions(domain: str) -> list[Asked]:
     return [_asked(domain, *each) for each in yaml.safe_load(text)]
 
 
+def asked_back() -> dict[str, list[list[str]]]:
+    """Conversations by domain whose last question must be asked back."""
+    text = (HERE / "questions" / "asked_back.yaml").read_text("utf-8")
+    conversations: dict[str, list[list[str]]] = yaml.safe_load(text)
+    return conversations
+
+
 def _asked(
     domain: str, question: str, expected: dict[str, Any], after: str | list[str] = ""
 ) -> Asked:

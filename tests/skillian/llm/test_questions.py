@@ -14,6 +14,7 @@ from tests.skillian.llm.asking import ask
 from tests.skillian.llm.domains import (
     DOMAINS,
     Asked,
+    asked_back,
     expected_call,
     questions,
     vocabulary_of,
@@ -64,6 +65,20 @@ async def test_what_the_sources_cannot_express_is_asked_back_by_name(
             others.append(f"{each.question} -> {name} {arguments} {reason}")
     assert len(REFUSED) >= 200
     assert others == []
+
+
+async def test_what_has_several_readings_is_asked_back(
+    vocabularies: dict[str, Vocabulary],
+) -> None:
+    answered: list[str] = []
+    for domain, conversations in asked_back().items():
+        for *before, question in conversations:
+            name, arguments, _ = await ask(
+                Asked(domain, question, {}, tuple(before)), vocabularies[domain]
+            )
+            if name:
+                answered.append(f"{before} {question} -> {name} {arguments}")
+    assert answered == []
 
 
 async def test_each_call_has_a_sentence_that_is_read_as_this_call(
