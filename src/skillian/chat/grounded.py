@@ -18,10 +18,11 @@ from typing import Any, cast
 
 from skillian.chat.question_check import CHECKED, Coverage
 from skillian.errors import InvalidInputError, quoted
+from skillian.offline.clauses import Reading
 from skillian.offline.earlier import keys_in, read_earlier
 from skillian.offline.periods import period_of, periods_of
 from skillian.offline.planner import NOT_UNDERSTOOD
-from skillian.offline.reading import Reading, read
+from skillian.offline.reading import read
 from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse

@@ -15,8 +15,8 @@ from typing import Any, cast
 from rapidfuzz import fuzz, utils
 
 from skillian.chat.answer_check import check_answer
+from skillian.offline.clauses import Reading
 from skillian.offline.earlier import COMPARE, QUERY
-from skillian.offline.reading import Reading
 
 _LIKE = 80.0
 _LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}

@@ -54,7 +54,8 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
     """Why there is no answer, and sentences near the question; without any, examples."""
     phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     if offers:
-        return _with_list(f"{reason or _LOST} You can ask:", [*offers, *(p[2:] for p in phrases)])
+        also = ["", "It also understands:", *phrases] if phrases else []
+        return "\n".join([_with_list(f"{reason or _LOST}\nYou can ask:", offers), *also])
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
