@@ -1,10 +1,10 @@
-"""Grounded: names in a question are looked up in code, whichever model answers.
+"""Grounded: the calls of a turn are checked against its question, whichever model answers.
 
-The tool schemas of a turn are narrowed to the sources, measures and dimensions that the question
-clearly names. A call is refused if neither the user's questions nor the catalogue have its filter
-values, or if it leaves out a part of the question: a cell that a model has read is not a value to
-search for, except as the group of a comparison to look into. What no call of the turn used makes
-its answer a question.
+A call that leaves out a part of the question that changes numbers goes back to the model; if it is
+not corrected, the turn ends as a question with the readings that it may have. Other parts that are
+not used, and what the model chose itself, are in the scope of the result. A filter value that
+neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
+search for, except as the group of a comparison to look into.
 """
 
 from __future__ import annotations
@@ -12,26 +12,29 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
-from skillian.chat.question_check import CHECKED, Coverage
+from skillian.chat.answer_check import check_answer
+from skillian.chat.conditions import values_of
+from skillian.chat.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
+from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
-from skillian.offline.earlier import keys_in, read_earlier
-from skillian.offline.periods import period_of, periods_of
-from skillian.offline.planner import NOT_UNDERSTOOD
-from skillian.offline.reading import Reading, read
+from skillian.offline.earlier import as_object, keys_in, read_earlier
+from skillian.offline.periods import period_of, periods_of, spelt_out
+from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
 from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
-_PAIR = 2
-_NOT_COMPUTED = "no tool was called for it, so no figures were computed"
+OFFERS = "You can ask:"
+"""The line of a question back before the questions that it offers, one a line after a dash."""
+_CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
 
 
 class Grounded(Middleware):
-    """Narrows the tool schemas, and refuses invented filter values.
+    """Checks the calls of each turn.
 
     Args:
         vocabulary: The names and values of the sources.
@@ -42,39 +45,38 @@ class Grounded(Middleware):
 
     def bind(self, run: RunContext) -> Middleware:
         """Check one turn: its question, and the conversation up to each call."""
-        return _GroundedTurn(self._vocabulary, run.task)
+        return _GroundedTurn(Turn(spelt_out(run.task), self._vocabulary))
 
 
 class _GroundedTurn(Middleware):
-    def __init__(self, vocabulary: Vocabulary, question: str) -> None:
-        self._vocabulary = vocabulary
-        self._question = question
-        self._coverage: Coverage | None = None
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
         self._messages: Sequence[Message] = ()
-        self._faults: list[str] = []
+        self._made: list[Arguments] = []
+        self._refused: list[Loss] = []
 
     async def model_call(
         self,
         request: ModelRequest,
         call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
     ) -> ModelResponse:
+        if not self._messages:
+            asked = [at for at, each in enumerate(request.messages) if each.role == "user"]
+            earlier = read_earlier(request.messages[: asked[-1]] if asked else ())
+            spoken = "\n".join(request.messages[at].text for at in asked[:-1]).lower()
+            self._turn = replace(self._turn, earlier=earlier, spoken=spoken)
         self._messages = request.messages
-        if self._coverage is None:
-            self._coverage = self._covered(request.messages)
-        enums = _enums(self._coverage.reading, self._vocabulary)
-        if enums and request.format.tools:
-            tools = tuple(_narrowed(tool, enums) for tool in request.format.tools)
-            request = replace(request, format=replace(request.format, tools=tools))
         response = await call_next(request)
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
-        left_out = self._faults or [f"no result for {each}" for each in self._coverage.missing()]
-        if not left_out and not _has_result(request.messages):
-            invented = self._coverage.invents(response.content or "", self._question)
-            left_out = [_NOT_COMPUTED] if invented else []
-        if not left_out:
+        if response.finish_reason == "length":
+            return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
+        lost = self._losses(self._made) if self._made else self._refused
+        if not lost and not self._made and self._has_invented(response.content or ""):
+            lost = [Loss("no tool was called for it, so no figures were computed")]
+        if not lost:
             return response
-        return replace(response, content=_question_back(left_out), finish_reason=NOT_UNDERSTOOD)
+        return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
 
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
@@ -83,27 +85,41 @@ class _GroundedTurn(Middleware):
         if refusal is not None:
             return ToolResult(call, json.dumps(refusal.to_dict()))
         names = (call.arguments.get(each) for each in ("source", "source_a", "source_b"))
-        is_unknown = any(name and name not in self._vocabulary.sources for name in names)
-        if call.name in CHECKED and self._coverage is not None and not is_unknown:
-            self._faults = self._coverage.faults_of(call.name, call.arguments)
-            if self._faults:
-                return ToolResult(call, json.dumps(_left_out(self._faults).to_dict()))
-            self._coverage.note(call.name, call.arguments)
-        return await call_next(call)
+        is_unknown = any(name and name not in self._turn.whole.sources for name in names)
+        if call.name not in CHECKED or is_unknown or not self._messages:
+            return await call_next(call)
+        made = merged(call.name, call.arguments, self._turn.earlier)
+        self._refused = self._losses([*self._made, made], may_follow=True)
+        if self._refused:
+            return ToolResult(call, json.dumps(_left_out(self._refused).to_dict()))
+        result = await call_next(call)
+        value = as_object(result.content)
+        if value.get("error"):
+            return result
+        self._made.append(made)
+        chosen = replace(self._turn, calls=(made,)).choices()
+        unused = [each.text for each in replace(self._turn, calls=self._made).losses()]
+        marks = [f"{CHOSEN}{each}" for each in chosen]
+        marks += [f"{NOT_USED}{', '.join(unused)}"] if unused else []
+        if not marks or not isinstance(value.get("scope"), list):
+            return result
+        content = json.dumps({**value, "scope": [*value["scope"], *marks]}, ensure_ascii=False)
+        return replace(result, content=content)
 
-    def _covered(self, messages: Sequence[Message]) -> Coverage:
-        """Read the question, which the conversation before it may explain."""
-        asked = [at for at, message in enumerate(messages) if message.role == "user"]
-        earlier = read_earlier(messages[: asked[-1]] if asked else ())
-        reading = read(self._question, self._vocabulary, earlier.sources)
-        compared = () if earlier.comparison is None else (earlier.comparison.arguments,)
-        last = () if earlier.last is None else (earlier.last.arguments,)
-        spoken = "\n".join(messages[at].text for at in asked[:-1]).lower()
-        return Coverage(reading, (*compared, *last), spoken)
+    def _losses(self, calls: Sequence[Arguments], *, may_follow: bool = False) -> list[Loss]:
+        """The parts that change numbers and that these calls do not have."""
+        turn = replace(self._turn, calls=calls, may_follow=may_follow)
+        return [loss for loss in turn.losses() if loss.readings]
+
+    def _has_invented(self, answer: str) -> bool:
+        """Whether an answer without a call has figures that no result of the conversation has."""
+        results = [as_object(each.text) for each in self._messages if each.role == "tool"]
+        asks = any(token.kind in DATA for token in self._turn.tokens)
+        return bool(check_answer(answer, () if asks else results, self._turn.question).unverified)
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
-            for dimension, value in _values(call.arguments.get(argument)):
+            for dimension, value in _pairs(call.arguments.get(argument)):
                 is_group = argument == "key" and self._is_group(dimension, value)
                 if not is_group and not self._is_known(value):
                     return InvalidInputError(
@@ -114,18 +130,17 @@ class _GroundedTurn(Middleware):
 
     def _is_group(self, dimension: str, value: str) -> bool:
         """Whether a result has a group with this value of the dimension."""
-        return any(
-            str(key.get(dimension)) == value
-            for message in self._messages
-            if _is_result(message)
-            for key in keys_in(message.text)
-        )
+        results = (each.text for each in self._messages if each.role == "tool")
+        known = (text for text in results if not text.startswith('{"error": true'))
+        return any(str(key.get(dimension)) == value for text in known for key in keys_in(text))
 
     def _is_known(self, value: str) -> bool:
         text = value.lower()
-        if any(text in values for values in self._vocabulary.values.values()):
+        if any(text in values for values in self._turn.whole.values.values()):
             return True
-        spoken = "\n".join([self._question, *_spoken(self._messages)]).lower()
+        # What the user has said; what tools return may be written by others.
+        users = (message.text for message in self._messages if message.role == "user")
+        spoken = "\n".join([self._turn.question, *users]).lower()
         if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken):
             return True
         # A day of a named period: "since March 2024".
@@ -137,94 +152,30 @@ class _GroundedTurn(Middleware):
         return any(first <= end and start <= last for start, end in named)
 
 
-def _left_out(faults: Sequence[str]) -> InvalidInputError:
+def offers_of(content: str) -> tuple[str, ...]:
+    """The questions that a question back offers."""
+    lines = content.partition(f"\n{OFFERS}\n")[2].splitlines()
+    listed = itertools.takewhile(lambda line: line.startswith("- "), lines)
+    return tuple(line.removeprefix("- ") for line in listed)
+
+
+def _left_out(lost: Iterable[Loss]) -> InvalidInputError:
+    parts = ", ".join(quoted(loss.text) for loss in lost)
     return InvalidInputError(
-        f"this call would answer another question: {'; '.join(faults)}. Correct the call, or ask"
-        " the user what is meant"
+        f"this call leaves out a part of the question: {parts}. Correct the call, or ask the user"
+        " what is meant"
     )
 
 
-def _question_back(faults: Sequence[str]) -> str:
-    lines = "\n".join(f"- {fault}" for fault in faults)
-    return (
-        f"I have no answer to exactly this question:\n{lines}\n"
-        "Please leave this part out, or say it in other words."
-    )
+def _question_back(lost: Sequence[Loss]) -> str:
+    parts = "\n".join(f"- {loss.text}" for loss in lost)
+    readings = "\n".join(f"- {each}" for each in dict.fromkeys(r for o in lost for r in o.readings))
+    offers = f"\n{OFFERS}\n{readings}" if readings else ""
+    return f"I have no answer to exactly this question. What is left out:\n{parts}{offers}"
 
 
-def _spoken(messages: Sequence[Message]) -> Iterator[str]:
-    """What the user has said; what tools return may be written by others."""
-    return (message.text for message in messages if message.role == "user")
-
-
-def _has_result(messages: Sequence[Message]) -> bool:
-    """Whether a tool has returned something in the last turn."""
-    turn = itertools.takewhile(lambda message: message.role != "user", reversed(messages))
-    return any(map(_is_result, turn))
-
-
-def _is_result(message: Message) -> bool:
-    return message.role == "tool" and not message.text.startswith('{"error": true')
-
-
-def _values(argument: object) -> Iterator[tuple[str, str]]:
+def _pairs(argument: object) -> Iterator[tuple[str, str]]:
     """Each dimension with each of its filter values."""
-    if not isinstance(argument, Mapping):
-        return
-    for name, condition in cast("Mapping[str, object]", argument).items():
-        inner = (
-            list(cast("Mapping[str, object]", condition).values())
-            if _is_map(condition)
-            else [condition]
-        )
-        for each in inner:
-            several = cast("list[object]", each) if isinstance(each, list) else [each]
-            yield from (
-                (name, str(value))
-                for value in several
-                if value is not None and not isinstance(value, bool)
-            )
-
-
-def _is_map(value: object) -> bool:
-    return isinstance(value, Mapping)
-
-
-def _enums(reading: Reading, vocabulary: Vocabulary) -> dict[str, list[str]]:
-    """The values that each argument may have, if the question clearly names its sources."""
-    if not reading.sources or reading.unread:
-        return {}
-    part = vocabulary.within(reading.sources)
-    measures = reading.measures or list(dict.fromkeys(part.measures.values()))
-    named = list(dict.fromkeys((*reading.breakdown, *reading.members)))
-    dimensions = named or list(dict.fromkeys(part.dimensions.values()))
-    enums = {"source": reading.sources, "measures": measures, "dimensions": dimensions}
-    if len(reading.sources) >= _PAIR:
-        enums |= {"source_a": reading.sources, "source_b": reading.sources}
-    return enums | {"align_on": dimensions}
-
-
-def _narrowed(tool: Mapping[str, Any], enums: Mapping[str, list[str]]) -> Mapping[str, Any]:
-    """A function declaration whose arguments are restricted to these names."""
-    function = tool["function"]
-    parameters = function["parameters"]
-    properties: Mapping[str, Any] = parameters.get("properties", {})
-    if not {"source", "source_a"} & set(properties):
-        return tool
-    named = {
-        name: _with_enum(schema, enums[name]) if name in enums else schema
-        for name, schema in properties.items()
-    }
-    return {**tool, "function": {**function, "parameters": {**parameters, "properties": named}}}
-
-
-def _with_enum(schema: Mapping[str, Any], names: list[str]) -> Mapping[str, Any]:
-    """The schema whose texts are restricted to these: itself, a list's items, alternatives."""
-    changed = dict(schema)
-    if schema.get("type") == "string":
-        changed["enum"] = list(names)
-    if "items" in schema:
-        changed["items"] = _with_enum(schema["items"], names)
-    if "anyOf" in schema:
-        changed["anyOf"] = [_with_enum(each, names) for each in schema["anyOf"]]
-    return changed
+    if isinstance(argument, Mapping):
+        for name, condition in cast("Mapping[str, Any]", argument).items():
+            yield from ((name, value) for value in values_of(condition))

@@ -1,238 +1,368 @@
-"""Checks a call that a model made against the question: nothing of it may be dropped silently.
+"""Two rules between a question and the calls that answer it, over the names of the catalogue.
 
-The same reading of the question serves the planner and the check. Each part of a question must
-reach the call: sources, measures, groups, conditions, limits and the number of rows. What reaches
-no call makes the turn a question back, not an answer.
+Nothing is lost: each value, period, name, number and comparison word of the question is in a call,
+or it is named as not used. Nothing is invented: each value, tolerance, limit, order and group of a
+call is in the question or in the call before it, or it is named as chosen by the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
+from functools import cached_property
 from typing import Any, cast
 
-from rapidfuzz import fuzz, utils
+from skillian.chat.conditions import (
+    Bound,
+    admits,
+    asked,
+    condition_words,
+    number_of,
+    probes,
+    values_of,
+)
+from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.tokens import Token, as_number, tokens_of
+from skillian.offline.vocabulary import Vocabulary, plain
 
-from skillian.chat.answer_check import check_answer
-from skillian.offline.earlier import COMPARE, QUERY
-from skillian.offline.reading import Reading
-
-_LIKE = 80.0
-_LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
-CHECKED = {COMPARE, QUERY, *_LOOKS}
+LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
+CHECKED = {COMPARE, QUERY, *LOOKS}
 """The tools whose calls answer a question about data."""
+DATA = {"source", "measure", "dimension", "value", "number_value", "period", "not", "most", "least"}
+"""Kinds of tokens that ask for data."""
 
-_SHOWS = {
-    *("plot", "chart", "graph", "draw", "diagram", "histogram", "visualise", "visualize"),
-    *("summarise", "summarize", "summary", "briefly"),
-}
-"""Words for how an answer is shown, which a language model follows without a call for data."""
 
-_TALK = {"filler", "article", "and", "link", "list"}
-"""Kinds of words that ask for no data."""
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
 
+
+_SMALL = _set(
+    "a an and any are as at by code each every for from in is it no nor of on only or other our"
+    " over per than that the their them these those was were with"
+)
+_COMPARING = _set("not since after until before between from to")
+_EXCLUDING = _set("except excluding exclude omitting without apart other")
+_DOWN = _set("top most largest biggest highest greatest best descending desc")
+_UP = _set("bottom least smallest lowest fewest worst ascending asc")
+_SORT = _set("rank ranked ranking sort sorted order ordered")
+_BY = _set("by per each every")
+_CURRENCIES = {"€": "eur", "euro": "eur", "$": "usd", "dollar": "usd", "£": "gbp", "pound": "gbp"}
+_DEFAULT_LIMIT = 50
 Arguments = Mapping[str, Any]
 
 
-@dataclass(slots=True)
-class Coverage:
-    """What the calls of a turn have used of its question.
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A part of a question that its calls do not have.
 
-    Args:
-        reading: What the question says.
-        before: The arguments of the calls before the turn, which a follow-up question changes.
-        spoken: What the user said before, in lower case.
+    Attributes:
+        text: The part as it is written.
+        readings: If it changes numbers, the question with the part in plain words, and without it.
     """
 
-    reading: Reading
-    before: Sequence[Arguments] = ()
-    spoken: str = ""
-    _made: list[Arguments] = field(default_factory=list[Arguments])
+    text: str
+    readings: tuple[str, ...] = ()
 
-    def faults_of(self, tool: str, arguments: Arguments) -> list[str]:
-        """What makes this call an answer to another question, in words."""
-        if tool not in CHECKED:
-            return []
-        merged = self._merged(tool, arguments)
-        faults = [f"the question says {each}; the call does not" for each in self._left_out(merged)]
-        added = self._added(arguments)
-        unread = [text for text in self._unread if not any(is_like(text, n) for n in added)]
-        if unread:
-            faults.append(f"not understood: {', '.join(unread)}")
-        elif not self._unread:
-            faults += [f"the call has {each}; the question does not" for each in added]
-        return faults
+
+def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
+    """A call as one object; a look into a comparison also has the arguments of the comparison."""
+    compared = earlier.comparison.arguments if tool in LOOKS and earlier.comparison else {}
+    filters = {**_object(compared.get("filters")), **_object(arguments.get("filters"))}
+    filters |= _object(arguments.get("key")) if tool in LOOKS else {}
+    by = [*_list(compared.get("align_on")), *_list(arguments.get("align_on"))]
+    by += _list(arguments.get("dimensions"))
+    return {**compared, **arguments, "tool": tool, "filters": filters, "by": by}
+
+
+@dataclass
+class Turn:
+    """A question, the conversation before it, and the calls that answer it, each `merged`.
+
+    If other calls `may_follow`, each of them may have some of the values that the question lists.
+    """
+
+    question: str
+    whole: Vocabulary
+    calls: Sequence[Arguments] = ()
+    earlier: Earlier = field(default_factory=Earlier)
+    spoken: str = ""
+    may_follow: bool = False
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        """The sources of the calls."""
+        return self.whole.within(name for call in self.calls for name in _sources(call))
+
+    @cached_property
+    def tokens(self) -> list[Token]:
+        """The question, read with these sources."""
+        return tokens_of(self.question, self.vocabulary)
+
+    def losses(self) -> list[Loss]:
+        """What the calls do not have of the question."""
+        found = (*self._conditions(), *self._alternatives(), *self._order(), *self._names())
+        return list(dict.fromkeys((*found, *self._amounts(), *self._dropped())))
+
+    def _conditions(self) -> Iterator[Loss]:
+        """Yield the values and periods that are not a condition of the calls."""
+        filtered = {name for call in self.calls for name in call["filters"]}
+        groups: dict[str, list[int]] = {}
+        for at, token in enumerate(self.tokens):
+            before = self.tokens[at - 1].name if at else ""
+            order = {
+                name: (name != before, name not in filtered) for name in self._conditioned(token)
+            }
+            for name in sorted(order, key=lambda name: order[name])[:1]:
+                groups.setdefault(name, []).append(at)
+        for name, places in groups.items():
+            words = {w for at in places for w in self.tokens[at].text.lower().split()}
+            others = [
+                {k: v for k, v in call["filters"].items() if k != name} for call in self.calls
+            ]
+            # "Q1 2024" may be a quarter and a year.
+            if not (words <= {*map(str.lower, values_of(others))} or self._is_met(name, places)):
+                yield self._loss(places, name)
+
+    def _is_met(self, name: str, places: Sequence[int]) -> bool:
+        """Whether conditions of the calls admit exactly what the question says of a dimension."""
+        bounds: list[Bound] = [
+            (self._word(at), self.tokens[at].period or self.tokens[at].values[name])
+            for at in places
+        ]
+        conditions = [call["filters"][name] for call in self.calls if name in call["filters"]]
+        known = probes(self.vocabulary, name, bounds, conditions)
+        sets = [{value for value in known if admits(each, value)} for each in conditions]
+        if not conditions and not self.vocabulary.is_open(name):
+            sets = [set(known)]
+        for wanted in filter(None, asked(bounds, known)):
+            parts = [each for each in sets if each and each <= wanted]
+            if wanted == set[str]().union(*parts) or (self.may_follow and parts and places[1:]):
+                return True
+        return False
+
+    def _conditioned(self, token: Token) -> set[str]:
+        """The dimensions that a value or a period is a condition of."""
+        return {*(self.vocabulary.timed if token.period is not None else token.values)}
+
+    def _word(self, at: int) -> str:
+        """The comparison word that a value or a period belongs to."""
+        own = self._conditioned(self.tokens[at])
+        for token in self.tokens[at + 1 :]:
+            if token.kind in {"excluded", "onwards"}:
+                return "not" if token.kind == "excluded" else "since"
+            if not (_is_small(token) or self._conditioned(token) & own):
+                break
+        for token in reversed(self.tokens[:at]):
+            if token.kind in _COMPARING or _is_negative(token):
+                return "not" if _is_negative(token) else token.kind
+            if token.text.lower() == "but" and any(t.text.lower() == "all" for t in self.tokens):
+                return "not"
+            is_list = _is_small(token) or token.kind == "dimension"
+            if not (is_list or self._conditioned(token) & own):
+                break
+        return ""
+
+    def _alternatives(self) -> Iterator[Loss]:
+        """Yield an "or" between conditions of two dimensions, which no call can say."""
+        names = [at for at, token in enumerate(self.tokens) if self._conditioned(token)]
+        for sides in itertools.pairwise(names):
+            first, second = (self._conditioned(self.tokens[at]) for at in sides)
+            words = [token.text.lower() for token in self.tokens[sides[0] + 1 : sides[1]]]
+            if "or" in words[:2] and not first & second:
+                text = " or ".join(self.tokens[at].text for at in sides)
+                yield Loss(text, tuple(self._without([at]) for at in reversed(sides)))
+
+    def _order(self) -> Iterator[Loss]:
+        """Yield words such as "top" that the order of the queries does not have."""
+        orders = ["".join(_list(call.get("order"))[:1]) for call in self.calls]
+        is_query = all(call["tool"] == QUERY for call in self.calls)
+        for at, token in enumerate(self.tokens if is_query else ()):
+            words = {*token.text.lower().split()}
+            down, up = token.kind == "most" or words & _DOWN, token.kind == "least" or words & _UP
+            if token.kind in DATA - {"most", "least"} or not (down or up):
+                continue
+            if not any(each and each.startswith("-") == bool(down) for each in orders):
+                rest = self._without([at])
+                yield Loss(token.text, (f"{rest}, {'highest' if down else 'lowest'} first", rest))
+
+    def _names(self) -> Iterator[Loss]:
+        """Yield the names that no call has: of sources, measures and groups, and unknown ones."""
+        groups = {name for call in self.calls for name in call["by"]}
+        measures = {name for call in self.calls for name in _list(call.get("measures"))}
+        used = groups | measures | {name for call in self.calls for name in call["filters"]}
+        used |= {name.lstrip("-") for call in self.calls for name in _list(call.get("order"))}
+        sources = {name for call in self.calls for name in _sources(call)}
+        texts = " ".join(each.lower() for call in self.calls for each in values_of(call))
+        for at, token in enumerate(self.tokens):
+            before = self.tokens[at - 1] if at else Token("", "", "")
+            words, meant = {*before.text.lower().split()}, self._meant(token)
+            is_by = bool(words & _BY) and token.kind != "measure"
+            is_used = bool(meant & (groups if is_by else used)) or "all" in words
+            is_unknown = token.kind in {"unknown", "name"} and token.text.lower() not in texts
+            is_excluded = meant <= measures and is_used if meant else words & _EXCLUDING
+            if (meant or is_unknown) and _is_negative(before):
+                yield from [self._loss([at])] if is_excluded else ()
+            elif (
+                (meant and not is_used)
+                or (is_unknown and (is_by or token.kind == "name"))
+                or (token.kind == "source" and token.name not in sources)
+            ):
+                yield Loss(f"by {token.text}" if is_by else token.text)
+
+    def _amounts(self) -> Iterator[Loss]:
+        """Yield the numbers and units that no call has."""
+        numbers = {number_of(each) for call in self.calls for each in values_of(call)}
+        measures = [name for call in self.calls for name in _list(call.get("measures"))]
+        units = self.vocabulary.units_of(measures)
+        for at, token in enumerate(self.tokens):
+            if token.kind == "number" and numbers.isdisjoint(self._stated(at)):
+                before = self.tokens[at - 1] if at else token
+                is_bound = before.kind in {"over", "under", "since", "until"}
+                yield Loss(f"{before.text} {token.text}" if is_bound else token.text)
+            name = plain(token.text) or token.text
+            is_unit = token.kind in {"unit", "currency"}
+            if is_unit and units.isdisjoint({name, _CURRENCIES.get(name, name)}):
+                yield Loss(token.text)
+
+    def _dropped(self) -> Iterator[Loss]:
+        """Yield what the call before had, if the question goes on from it without ending it."""
+        last = self.earlier.last
+        if last is None or any(each["tool"] != last.name for each in self.calls):
+            return
+        before = merged(last.name, last.arguments, Earlier())
+        kinds = [token.kind for token in self.tokens if token.kind in {"source", "measure"}]
+        if "source" in kinds and len(kinds) > 1:  # it says all itself
+            return
+        named = {name for token in self.tokens for name in self._meant(token)}
+        named = named.union(*map(self._conditioned, self.tokens))
+        for name, condition in before["filters"].items():
+            if name not in named and not any(name in call["filters"] for call in self.calls):
+                yield Loss(f"{name}: {condition_words(condition)}, as before")
+        for name in ("by", "thresholds", "order", "limit"):
+            is_kept = any(call.get(name) for call in self.calls) or {*before["by"]} & named
+            if before.get(name) and not is_kept:
+                yield Loss(f"{name} {condition_words(before[name])}, as before")
+
+    def choices(self) -> Iterator[str]:
+        """Yield what the calls have that neither the question nor the calls before them have."""
+        calls = [each.arguments for each in (self.earlier.last, self.earlier.comparison) if each]
+        past = [merged("", each, Earlier()) for each in calls]
+        for call in self.calls:
+            yield from self._own_filters(call, past)
+            yield from self._own_limits(call, past)
+            known = {name for each in past for name in (*each["by"], *each["filters"])}
+            known |= {*call["filters"]}.union(*map(self._meant, self.tokens))
+            known = known.union(*map(self._conditioned, self.tokens))
+            yield from (f"by {name}" for name in call["by"] if name not in known)
+
+    def _own_filters(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
+        pairs, said = itertools.pairwise(self.tokens), f"{self.spoken} {self.question.lower()}"
+        ended = {now.name for before, now in pairs if before.text.lower().startswith("all")}
+        named = set[str]().union(*map(self._conditioned, self.tokens))
+        for name, condition in call["filters"].items():
+            kept = any(each["filters"].get(name, ()) == condition for each in past)
+            values = [each.lower() for each in values_of(condition)]
+            is_said = bool(values) and all(value in said for value in values)
+            if not (name in named or is_said or (kept and name not in ended)):
+                yield f"{name}: {condition_words(condition)}"
+
+    def _own_limits(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
+        words = {each for token in self.tokens for each in token.text.lower().split()}
+        numbers = {each for at in range(len(self.tokens)) for each in self._stated(at)}
+        stated = {"percentage": self._percents, "absolute": numbers - self._percents}
+        known = [limit for each in past for limit in _limits(each)]
+        for kind, limit in _limits(call):
+            if number_of(limit) not in stated.get(kind, ()) and (kind, limit) not in known:
+                yield f"tolerance {limit}{' %' if kind == 'percentage' else ''}"
+        if call["tool"] != QUERY:
+            return
+        limit, one = call.get("limit"), {Decimal(1)} if words & (_DOWN | _UP) else set[Decimal]()
+        usual = (None, _DEFAULT_LIMIT, *(each.get("limit") for each in past))
+        if limit not in usual and number_of(limit) not in numbers | one:
+            yield f"the first {limit} rows"
+        for column in _list(call.get("order"))[:1]:
+            is_free = bool(words & _SORT) and not words & (_DOWN | _UP)
+            is_said = is_free or words & (_DOWN if column.startswith("-") else _UP)
+            is_kept = any(column in _list(each.get("order")) for each in past)
+            if not (is_said or is_kept or column in self.vocabulary.values):
+                yield f"order {column}"
+
+    def _meant(self, token: Token) -> set[str]:
+        """The dimensions and measures that a phrase may stand for in any source."""
+        if token.kind == "periodic":
+            return {*self.vocabulary.timed}
+        if token.kind not in {"dimension", "measure"}:
+            return set()
+        phrase, sources = plain(token.text), self.vocabulary.sources.values()
+        named = [pair for source in sources for pair in source.measures.items()]
+        named += [(n, one.synonyms) for source in sources for n, one in source.dimensions.items()]
+        return {token.name} | {
+            name for name, synonyms in named if phrase in map(plain, (name, *synonyms))
+        }
+
+    def _stated(self, at: int) -> Iterator[Decimal]:
+        """Yield the number of a token, in whole units too if it is of cents."""
+        text = self.tokens[at].text
+        number = as_number(text)
+        if number is None:
+            number = number_of(text.replace(",", ""))
+        if number is not None:
+            is_cents = any(token.kind == "cents" for token in self.tokens[at + 1 :][:1])
+            yield number / 100 if is_cents else number
 
     @property
-    def _unread(self) -> list[str]:
-        """What was not understood, and is not only how an answer is shown."""
-        return [text for text in self.reading.unread if {*text.lower().split()} - _SHOWS]
+    def _percents(self) -> set[Decimal]:
+        at = (i - 1 for i, token in enumerate(self.tokens) if i and token.kind == "percent")
+        return {number for each in at for number in self._stated(each)}
 
-    def note(self, tool: str, arguments: Arguments) -> None:
-        """Remember a call that was made."""
-        if tool in CHECKED:
-            self._made.append(self._merged(tool, arguments))
+    def _loss(self, places: Sequence[int], dimension: str = "") -> Loss:
+        """A part that changes numbers, with the question that says it last, and without it."""
+        parts: list[str] = []
+        for at in places:
+            first, token = self._start(at, dimension), self.tokens[at]
+            parts.append(self.question[self.tokens[first].at : token.at + len(token.text)])
+            if first == at and dimension:
+                parts[-1] = f"for {dimension} {token.text}"
+        rest, said = self._without(places, dimension), ", ".join(parts)
+        return Loss(said, (f"{rest}, {said}", rest))
 
-    def invents(self, answer: str, question: str) -> bool:
-        """Whether an answer without a call has figures, and the question is about data."""
-        asks = bool(self._unread) or not {*self.reading.says} <= _TALK
-        return asks and bool(check_answer(answer, (), question).unverified)
+    def _start(self, at: int, dimension: str) -> int:
+        """The first word that belongs to a name: its preposition, its comparison word."""
+        for before in reversed(range(at)):
+            token = self.tokens[before]
+            if not (_is_small(token) or token.kind in _COMPARING or token.name == dimension):
+                return before + 1
+        return 0
 
-    def missing(self) -> list[str]:
-        """The parts of the question that no call of the turn used."""
-        if not self._made:
-            return []
-        sources = {name for call in self._made for name in _sources(call)}
-        measures = {name for call in self._made for name in _list(call.get("measures"))}
-        missing = [name for name in self.reading.sources if name not in sources]
-        missing += [name for name in self.reading.measures if name not in measures]
-        for name, condition in self.reading.filters.items():
-            if isinstance(condition, list):
-                used = {
-                    value for call in self._made for value in _members(_filters(call).get(name))
-                }
-                missing += sorted(_members(condition) - used)
-        return missing
-
-    def _merged(self, tool: str, arguments: Arguments) -> Arguments:
-        """The arguments; a look into a comparison also has those of the comparison."""
-        if tool not in _LOOKS:
-            return arguments
-        compared = [call for call in (*self.before, *self._made) if "source_a" in call]
-        last: Arguments = compared[-1] if compared else {}
-        filters = {**_filters(last), **_object(arguments.get("key"))}
-        groups = [*_list(last.get("align_on")), *_list(arguments.get("dimensions"))]
-        return {**last, **arguments, "filters": filters, "align_on": groups}
-
-    def _left_out(self, arguments: Arguments) -> Iterator[str]:
-        reading, filters = self.reading, _filters(arguments)
-        yield from self._other_names(arguments)
-        for name, condition in reading.filters.items():
-            if not _is_within(filters.get(name), condition):
-                yield f"{name}: {condition_words(condition)}"
-        groups = {*_list(arguments.get("align_on")), *_list(arguments.get("dimensions"))}
-        yield from (f"by {n}" for n in (*reading.breakdown, *reading.members) if n not in groups)
-        yield from (f"all of {name}" for name in reading.cleared if name in filters)
-        if "source_a" in arguments:
-            yield from _limits_left_out(reading, _object(arguments.get("thresholds")))
-        elif reading.count is not None and arguments.get("limit") != reading.count:
-            yield f"{reading.count} rows"
-
-    def _other_names(self, arguments: Arguments) -> Iterator[str]:
-        """Yield the sources and measures of the question if the call has others.
-
-        A misspelt name is not read, and the call may have the right one. "Compare it with …" names
-        one source, and the call before it the other; "Are the rows of the customers the same?"
-        leaves the other to the call.
-        """
-        before = [name for call in self.before for name in _sources(call)]
-        sources = [name for name in _sources(arguments) if name not in before]
-        measures = [str(name) for name in _list(arguments.get("measures"))]
-        known = self.reading.sources
-        if not measures and len(known) == 1 and known[0] in sources:
-            known = []
-        for names, used in ((known, sources), (self.reading.measures, measures)):
-            others = [name for name in used if name not in names and not self._is_meant(name)]
-            if names and others:
-                yield " and ".join(names)
-
-    def _is_meant(self, name: str) -> bool:
-        return any(is_like(text, name) for text in self._unread)
-
-    def _added(self, arguments: Arguments) -> list[str]:
-        """What the call has and neither the question nor an earlier call has."""
-        known = {name for call in self.before for name in _filters(call)}
-        added = [
-            f"{name}: {condition_words(condition)}"
-            for name, condition in _filters(arguments).items()
-            if name not in self.reading.filters
-            and name not in known
-            and condition is not None
-            and not (_members(condition) and all(v in self.spoken for v in _members(condition)))
-        ]
-        added += _limits_added(arguments, (*self.before, {"thresholds": self.reading.thresholds}))
-        if self._unread:
-            added += [condition_words(each) for each in _filters(arguments).values()]
-            added += [*_sources(arguments), *map(str, _list(arguments.get("measures")))]
-        return added
+    def _without(self, places: Sequence[int], dimension: str = "") -> str:
+        """The question without these names."""
+        text = self.question
+        for at in reversed(places):
+            start, token = self.tokens[self._start(at, dimension)].at, self.tokens[at]
+            text = (
+                f"{text[:start].rstrip(' ,:')} {text[token.at + len(token.text) :].lstrip(' ,:')}"
+            )
+        return " ".join(text.split())
 
 
-def is_like(text: str, name: str) -> bool:
-    """Whether a text may be a part or a misspelling of a name."""
-    return float(fuzz.WRatio(text, name, processor=utils.default_process)) >= _LIKE
+def _is_small(token: Token) -> bool:
+    return {*token.text.lower().split()} <= _SMALL
 
 
-def condition_words(condition: object) -> str:
-    """A condition of the filter language in words."""
-    if isinstance(condition, Mapping):
-        words = {"ne": "not", "gte": "from", "gt": "after", "lte": "up to", "lt": "before"}
-        return " and ".join(
-            " to ".join(map(str, _list(value)))
-            if operator == "between"
-            else f"{words.get(operator, operator)} {condition_words(value)}"
-            for operator, value in cast("Mapping[str, Any]", condition).items()
-        )
-    if isinstance(condition, list):
-        return ", ".join(condition_words(each) for each in cast("list[object]", condition))
-    return "empty" if condition is None else str(condition)
+def _is_negative(token: Token) -> bool:
+    return token.kind == "not" or token.text.lower() in {"instead of", "rather than"}
 
 
-def _limits_left_out(reading: Reading, thresholds: Mapping[str, Any]) -> Iterator[str]:
-    for status, limits in reading.thresholds.items():
-        stated = _object(thresholds.get(status))
-        for kind, limit in limits.items():
-            if _number(stated.get(kind)) != _number(limit):
-                yield f"a limit of {limit} {'%' if kind == 'percentage' else ''}".strip()
+def _limits(call: Arguments) -> list[tuple[str, Any]]:
+    levels = _object(call.get("thresholds")).values()
+    return [pair for level in levels for pair in _object(level).items() if pair[1] is not None]
 
 
-def _limits_added(arguments: Arguments, known: Iterable[Arguments]) -> Iterator[str]:
-    """Yield the limits of a call that the question and the calls before it do not have."""
-    stated = [_object(each.get("thresholds")) for each in known]
-    for status, limits in _object(arguments.get("thresholds")).items():
-        for kind, limit in _object(limits).items():
-            same = (_number(_object(each.get(status)).get(kind)) for each in stated)
-            if limit is not None and _number(limit) not in same:
-                yield f"a limit of {limit} {'%' if kind == 'percentage' else ''}".strip()
-
-
-def _is_within(used: Any, asked: Any) -> bool:
-    """Whether a call's condition is the one that was asked for, or a part of its list."""
-    if isinstance(asked, Mapping):
-        return bool(_normal(used) == _normal(asked))
-    values = _members(used)
-    return bool(values) and values <= _members(asked)
-
-
-def _normal(condition: Any) -> Any:
-    """A form in which equal conditions are equal: no order, no types, closed ends as one."""
-    if not isinstance(condition, Mapping):
-        return _members(condition)
-    conditions = {
-        operator: tuple(sorted(_members(value)))
-        if operator == "ne"
-        else tuple(map(str, _list(value)))
-        for operator, value in cast("Mapping[str, Any]", condition).items()
-    }
-    if set(conditions) == {"gte", "lte"}:
-        return {"between": (*conditions["gte"], *conditions["lte"])}
-    return conditions
-
-
-def _members(condition: Any) -> set[str]:
-    """The values of a condition that is a value or a list, in lower case."""
-    if condition is None or isinstance(condition, Mapping):
-        return set()
-    return {str(value).lower() for value in _list(condition)}
-
-
-def _sources(arguments: Arguments) -> list[str]:
-    names = (arguments.get(each) for each in ("source", "source_a", "source_b"))
+def _sources(call: Arguments) -> list[str]:
+    names = (call.get(each) for each in ("source", "source_a", "source_b"))
     return [str(name) for name in names if name is not None]
-
-
-def _filters(arguments: Arguments) -> Mapping[str, Any]:
-    return _object(arguments.get("filters"))
 
 
 def _object(value: object) -> Mapping[str, Any]:
@@ -243,10 +373,3 @@ def _list(value: object) -> list[Any]:
     if value is None:
         return []
     return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
-
-
-def _number(value: object) -> Decimal | None:
-    try:
-        return None if value is None else Decimal(str(value))
-    except InvalidOperation:
-        return None
