@@ -289,9 +289,8 @@ def _wrong_filters(call: Call, part: Vocabulary) -> Iterator[tuple[str, Call]]:
 
 @pytest.fixture(scope="module")
 def vocabularies(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Vocabulary]:
-    async def read() -> dict[str, Vocabulary]:
-    
-    return asyncio.run(read())
+    folders = {name: tmp_path_factory.mktemp(name) for name in DOMAINS}
+    return {name: asyncio.run(vocabulary_of(name, folder)) for name, folder in folders.items()}
 
 
 def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> None:
