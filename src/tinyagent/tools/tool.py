@@ -82,6 +82,8 @@ class Tool:
         described_by: The source of its name, description and schema, which models read; empty for
             the operator.
         returns: The type of its results, whose declared fields a sealed agent may tell apart.
+        is_offered: Whether a `ReactAgent` describes it to its model; a call of one that is not
+            described is run all the same.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Tool:
     is_agent: bool = False
     described_by: str = ""
     returns: Any = None
+    is_offered: bool = True
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
