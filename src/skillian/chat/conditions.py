@@ -48,20 +48,30 @@ def admits(condition: Any, value: str) -> bool:
     """Whether a filter's condition admits a value, which may be a day of a month that it names."""
     if not isinstance(condition, Mapping):
         return any(_span(value) == _span(each) for each in values_of(condition))
-    spans = {
-        name: [_span(each) for each in values_of(bound)]
-        for name, bound in cast("Mapping[str, Any]", condition).items()
-    }
-    low, high = _span(value)
-    tests = {
-        "ne": lambda given: (low, high) not in given,
-        "gte": lambda given: low >= given[0][0],
-        "gt": lambda given: low > given[0][1],
-        "lte": lambda given: high <= given[-1][1],
-        "lt": lambda given: high < given[-1][0],
-        "between": lambda given: low >= given[0][0] and high <= given[-1][1],
-    }
-    return all(name in tests and given and tests[name](given) for name, given in spans.items())
+    return all(
+        _holds(operator, _span(value), [_span(each) for each in values_of(bound)])
+        for operator, bound in cast("Mapping[str, Any]", condition).items()
+    )
+
+
+def _holds(operator: str, value: tuple[Any, Any], bounds: Sequence[tuple[Any, Any]]) -> bool:
+    low, high = value
+    match operator, bounds:
+        case "ne", _:
+            holds = value not in bounds
+        case "gte", [(least, _)]:
+            holds = low >= least
+        case "gt", [(_, least)]:
+            holds = low > least
+        case "lte", [(_, most)]:
+            holds = high <= most
+        case "lt", [(most, _)]:
+            holds = high < most
+        case "between", [(least, _), (_, most)]:
+            holds = least <= low and high <= most
+        case _:
+            holds = False
+    return bool(holds)
 
 
 def asked(bounds: Sequence[Bound], known: Sequence[str]) -> Iterator[set[str]]:
@@ -146,5 +156,5 @@ def _span(value: Period | str) -> tuple[Any, Any]:
         first, last = period.days()
         return (0, *first), (0, *last)
     number = number_of(value)
-    key = (1, value.lower()) if number is None else (0, number)
+    key = (1, str(value).lower()) if number is None else (0, number)
     return key, key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -88,7 +88,7 @@ def _telling(value: Any) -> Any:
         }
         return {name: each for name, each in parts.items() if each not in (None, "", 0, [], {})}
     if isinstance(value, list):
-        return [_telling(each) for each in cast("list[Any]", value)]
+        return [_telling(each) for each in cast("Sequence[Any]", value)]
     return value
 
 
@@ -102,7 +102,7 @@ def _lists(value: Any) -> list[list[Any]]:
     if isinstance(value, Mapping):
         return [each for part in cast("Mapping[str, Any]", value).values() for each in _lists(part)]
     if isinstance(value, list):
-        own = cast("list[Any]", value)
+        own: list[Any] = value
         return [own, *(each for part in own for each in _lists(part))]
     return []
 

@@ -29,7 +29,7 @@ from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
 OFFERS = "You can ask:"
-"""The line of a question back before the questions that it offers, one a line after a dash."""
+"""The line of a question back before the questions that it offers, each after a dash."""
 _CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
 
 
@@ -152,11 +152,13 @@ class _GroundedTurn(Middleware):
         return any(first <= end and start <= last for start, end in named)
 
 
-def offers_of(content: str) -> tuple[str, ...]:
-    """The questions that a question back offers."""
+def offers_of(content: str, finish_reason: str) -> list[str]:
+    """The questions that a question back offers; the text of a model offers nothing."""
+    if finish_reason != NOT_UNDERSTOOD:
+        return []
     lines = content.partition(f"\n{OFFERS}\n")[2].splitlines()
     listed = itertools.takewhile(lambda line: line.startswith("- "), lines)
-    return tuple(line.removeprefix("- ") for line in listed)
+    return [line.removeprefix("- ") for line in listed]
 
 
 def _left_out(lost: Iterable[Loss]) -> InvalidInputError:

@@ -68,7 +68,9 @@ class Loss:
 
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     """A call as one object; a look into a comparison also has the arguments of the comparison."""
-    compared = earlier.comparison.arguments if tool in LOOKS and earlier.comparison else {}
+    compared: Arguments = {}
+    if tool in LOOKS and earlier.comparison is not None:
+        compared = earlier.comparison.arguments
     filters = {**_object(compared.get("filters")), **_object(arguments.get("filters"))}
     filters |= _object(arguments.get("key")) if tool in LOOKS else {}
     by = [*_list(compared.get("align_on")), *_list(arguments.get("align_on"))]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 _OMITTED = {"title", "default", "additionalProperties", "$defs"} | {
@@ -23,7 +23,7 @@ def compact(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 def _short(value: Any, known: Mapping[str, Any]) -> Any:
     if isinstance(value, list):
-        return [_short(each, known) for each in cast("list[Any]", value)]
+        return [_short(each, known) for each in cast("Sequence[Any]", value)]
     if not isinstance(value, Mapping):
         return value
     schema = cast("Mapping[str, Any]", value)

@@ -94,6 +94,14 @@ async def test_verified_questions_are_the_examples(services: DataServices) -> No
 
 
 @pytest.fixture
+def hidden(sources: Path) -> Path:
+    text = sources.read_text().replace("table: fi_ledger", "table: fi_ledger\n    values: hidden")
+    file = sources.with_name("hidden.yaml")
+    file.write_text(text)
+    return file
+
+
+@pytest.fixture
 def many(tmp_path: Path) -> Path:
     """A file of 200 sources."""
     with duckdb.connect(tmp_path / "many.duckdb") as connection:
@@ -124,11 +132,8 @@ async def test_200_sources_are_searched_in_4000_tokens(many: Path) -> None:
         assert found[0]["dimensions"]["city"]["values"] == ["x"]
 
 
-async def test_hidden_values_are_not_told(sources: Path) -> None:
-    text = sources.read_text().replace("table: fi_ledger", "table: fi_ledger\n    values: hidden")
-    file = sources.with_name("hidden.yaml")
-    file.write_text(text)
-    async with DataServices(SourceRegistry.load(file)) as services:
+async def test_hidden_values_are_not_told(hidden: Path) -> None:
+    async with DataServices(SourceRegistry.load(hidden)) as services:
         told = (await read_briefing(services)).text
     assert "values are hidden" in told
     assert "1001" not in told

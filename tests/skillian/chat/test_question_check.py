@@ -7,7 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests.skillian.llm.asking import ask
@@ -24,6 +24,7 @@ from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, with_result
 from skillian.offline.periods import spelt_out
+from skillian.offline.planner import NOT_UNDERSTOOD
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -55,7 +56,7 @@ def compare(**arguments: Any) -> RawToolCall:
 
 
 def query(**arguments: Any) -> RawToolCall:
-    known = {"source": "fi_reporting", "measures": ["amount"], **arguments}
+    known: Call = {"source": "fi_reporting", "measures": ["amount"], **arguments}
     return scripted_call("query_source", **known)
 
 
@@ -85,14 +86,15 @@ async def test_a_call_without_a_part_that_changes_numbers_becomes_a_question_bac
 ) -> None:
     response = await answer(opened, question, call)
     assert f"\n- {named}" in response.content
-    assert len(offers_of(response.content)) >= 2
+    assert len(offers_of(response.content, NOT_UNDERSTOOD)) >= 2
     assert json.loads(response.tool_calls_made[0].result)["type"] == "validation_error"
 
 
 async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened) -> None:
     response = await answer(opened, f"For company 1001, {ASK}", compare())
-    assert offers_of(response.content) == (f"{ASK}, For company 1001", ASK)
-    assert offers_of("Which?\n- You can ask: x") == ()
+    readings = [f"{ASK}, For company 1001", ASK]
+    assert offers_of(response.content, NOT_UNDERSTOOD) == readings
+    assert offers_of(response.content, "stop") == []  # a model may write the same lines
 
 
 @pytest.mark.parametrize(
@@ -165,16 +167,11 @@ async def test_figures_without_a_call_for_the_question_are_no_answer(
 async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(
     opened: Opened,
 ) -> None:
-    agent = Agent(ScriptedModel([compare(), "Done.", "24", "24"]), *opened)
-    first, conversation = await agent.process(ASK)
-    groups = json.loads(first.tool_calls_made[0].result)["summary"]["groups"]
-    script = [compare(), "Done.", f"There are {groups} groups."]
-    agent = Agent(ScriptedModel([*script, script[-1]]), *opened)
+    said = "The difference is 192,258.87 EUR."
+    agent = Agent(ScriptedModel([compare(), "Done.", said, said]), *opened)
     _, conversation = await agent.process(ASK)
-    again, _ = await agent.process("Summarize that", conversation)
-    assert again.content == script[-1]
-    _, conversation = await Agent(ScriptedModel(script[:2]), *opened).process(ASK)
-    agent = Agent(ScriptedModel([script[-1]]), *opened)
+    again, conversation = await agent.process("Summarize that", conversation)
+    assert again.content == said
     other, _ = await agent.process(f"In Q1 2024, {ASK}", conversation)
     assert "no tool was called" in other.content
 
@@ -239,7 +236,7 @@ def _wrong(call: Call, tool: str, part: Vocabulary) -> Iterator[tuple[str, Call]
     yield from _wrong_filters(call, part)
     filters: Call = call.get("filters") or {}
     groups = "dimensions" if tool == QUERY else "align_on"
-    by = call.get(groups) or []
+    by: list[str] = call.get(groups) or []
     others = [each for each in part.values if each not in by and each not in filters]
     yield from (("group dropped", {**call, groups: [n for n in by if n != name]}) for name in by)
     yield from (("group added", {**call, groups: [*by, name]}) for name in others[-1:])
@@ -273,7 +270,7 @@ def _wrong_filters(call: Call, part: Vocabulary) -> Iterator[tuple[str, Call]]:
         elif "between" in condition:
             wrong += [{"gte": stated[0]}, {"lte": stated[1]}]
         else:
-            [(operator, bound)] = condition.items()
+            operator, bound = next(iter(cast("Call", condition).items()))
             turned = {"gte": "gt", "gt": "gte", "lte": "lt", "lt": "lte"}[operator]
             wrong += [{turned: bound}, {"lte" if operator[0] == "g" else "gte": bound}, bound]
         for each in wrong:
@@ -302,7 +299,8 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
             turn = _turn(asked, call, before, vocabulary)
             losses, count = turn.losses(), count + 1
             held += [f"{asked.question}: {each.text}" for each in losses if each.readings]
-            marked += [f"{asked.question}: {each}" for each in (*losses, *turn.choices())]
+            marks_of = [*(each.text for each in losses), *turn.choices()]
+            marked += [f"{asked.question}: {each}" for each in marks_of]
     assert len(held) <= AT_MOST * count, "\n".join(held)
     assert len(marked) <= 2 * AT_MOST * count, "\n".join(marked)
 

@@ -54,6 +54,7 @@ FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"
     " [low, high]"
 )
+_OF_GROUP = {"cache_key", "key", "limit"}
 SAMPLES = 20
 MOST_DESCRIBED = 4
 MOST_SESSIONS = 10_000
@@ -92,7 +93,6 @@ class QuerySourceInput(Input):
 
 _OF_WHOLE_ROWS = "this comparison is of whole rows, whose cells get_comparison_rows gives"
 _OF_ROWS = ("key", "ignore", "columns", "map", "rules", "multiset")
-# The descriptions say what is in them, in far fewer words.
 _OBJECT: dict[str, Any] = {"type": "object"}
 _STATUS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -194,13 +194,10 @@ class DataAnalyst:
         sources = await self._services.catalogue.sources()
         if arguments.search is None:
             return {"sources": [self._summary(info) for info in sources]}
-        best = matching_sources(sources, arguments.search)
-        described = [
-            await self.describe_source(DescribeSourceInput(source=info.name))
-            for info in best[:MOST_DESCRIBED]
-        ]
-        others = [each.name for each in best[MOST_DESCRIBED:SAMPLES]]
-        return {"sources": described, "more": others}
+        names = [each.name for each in matching_sources(sources, arguments.search)]
+        best = [DescribeSourceInput(source=name) for name in names[:MOST_DESCRIBED]]
+        described = [await self.describe_source(each) for each in best]
+        return {"sources": described, "more": names[MOST_DESCRIBED:SAMPLES]}
 
     async def describe_source(self, arguments: DescribeSourceInput) -> Mapping[str, Any]:
         """One source with the types and sample values of its dimensions."""
@@ -277,8 +274,8 @@ class DataAnalyst:
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups, or of its rows that differ."""
         if arguments.key is not None:
-            known = {"cache_key": arguments.cache_key, "key": arguments.key}
-            return await self.drill_down(DrillDownInput(**known, limit=arguments.limit))
+            of_group = arguments.model_dump(include=_OF_GROUP)
+            return await self.drill_down(DrillDownInput(**of_group))
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         status = arguments.status

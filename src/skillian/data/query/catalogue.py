@@ -89,8 +89,10 @@ def _words(text: str) -> list[str]:
 def _text(info: SourceInfo) -> str:
     """All words of a source."""
     parts = [info.name, info.description]
-    for name, one in (*info.measures.items(), *info.dimensions.items()):
-        parts += [name, one.description or "", *one.synonyms]
+    for name, measure in info.measures.items():
+        parts += [name, measure.description or "", *measure.synonyms]
+    for name, dimension in info.dimensions.items():
+        parts += [name, dimension.description, *dimension.synonyms]
     return " ".join(_words(" ".join(parts)))
 
 
