@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
+from functools import lru_cache
 from typing import Any, cast
 
 from skillian.offline.periods import Period, period_of
@@ -149,6 +150,7 @@ def _around(period: Period) -> Iterator[str]:
             yield (date.fromisoformat(end) + timedelta(days=step)).isoformat()
 
 
+@lru_cache(4096)
 def _span(value: Period | str) -> tuple[Any, Any]:
     """The least and the greatest key of a value: days of a period, or the value itself."""
     period = value if isinstance(value, Period) else period_of(value)

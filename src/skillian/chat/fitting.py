@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, cast
 
 from skillian.offline.earlier import as_object
@@ -57,10 +58,16 @@ class Fitted(Middleware):
 
 
 def _shortened(message: Message, room: int) -> Message:
-    value = as_object(message.text) if message.role == "tool" else {}
-    if not value or value.get("error"):
+    if message.role != "tool":
         return message
-    return replace(message, content=fitted(value, room))
+    return replace(message, content=_fitted_text(message.text, room))
+
+
+@lru_cache(256)
+def _fitted_text(text: str, room: int) -> str:
+    """A result as a model reads it; what is not one, or reports an error, stays."""
+    value = as_object(text)
+    return fitted(value, room) if value and not value.get("error") else text
 
 
 def fitted(result: Mapping[str, Any], room: int) -> str:

@@ -53,7 +53,7 @@ class _GroundedTurn(Middleware):
         self._turn = turn
         self._messages: Sequence[Message] = ()
         self._made: list[Arguments] = []
-        self._refused: list[Loss] = []
+        self._lost: list[Loss] = []
 
     async def model_call(
         self,
@@ -71,7 +71,7 @@ class _GroundedTurn(Middleware):
             return response
         if response.finish_reason == "length":
             return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
-        lost = self._losses(self._made) if self._made else self._refused
+        lost = self._lost
         if not lost and not self._made and self._has_invented(response.content or ""):
             lost = [Loss("no tool was called for it, so no figures were computed")]
         if not lost:
@@ -89,27 +89,24 @@ class _GroundedTurn(Middleware):
         if call.name not in CHECKED or is_unknown or not self._messages:
             return await call_next(call)
         made = merged(call.name, call.arguments, self._turn.earlier)
-        self._refused = self._losses([*self._made, made], may_follow=True)
-        if self._refused:
-            return ToolResult(call, json.dumps(_left_out(self._refused).to_dict()))
+        losses = replace(self._turn, calls=(*self._made, made)).losses()
+        lost = [loss for loss in losses if loss.readings]
+        if not all(loss.is_partial for loss in lost):
+            self._lost = self._lost if self._made else lost
+            return ToolResult(call, json.dumps(_left_out(lost).to_dict()))
         result = await call_next(call)
         value = as_object(result.content)
         if value.get("error"):
             return result
         self._made.append(made)
-        chosen = replace(self._turn, calls=(made,)).choices()
-        unused = [each.text for each in replace(self._turn, calls=self._made).losses()]
-        marks = [f"{CHOSEN}{each}" for each in chosen]
-        marks += [f"{NOT_USED}{', '.join(unused)}"] if unused else []
+        self._lost = lost
+        unused = ", ".join(loss.text for loss in losses if not loss.readings)
+        marks = [f"{CHOSEN}{each}" for each in replace(self._turn, calls=(made,)).choices()]
+        marks += [f"{NOT_USED}{unused}"] if unused else []
         if not marks or not isinstance(value.get("scope"), list):
             return result
         content = json.dumps({**value, "scope": [*value["scope"], *marks]}, ensure_ascii=False)
         return replace(result, content=content)
-
-    def _losses(self, calls: Sequence[Arguments], *, may_follow: bool = False) -> list[Loss]:
-        """The parts that change numbers and that these calls do not have."""
-        turn = replace(self._turn, calls=calls, may_follow=may_follow)
-        return [loss for loss in turn.losses() if loss.readings]
 
     def _has_invented(self, answer: str) -> bool:
         """Whether an answer without a call has figures that no result of the conversation has."""

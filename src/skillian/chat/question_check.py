@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, cast
 
 from skillian.chat.conditions import (
@@ -60,10 +60,12 @@ class Loss:
     Attributes:
         text: The part as it is written.
         readings: If it changes numbers, the question with the part in plain words, and without it.
+        is_partial: Whether it is a list of which the calls have some, so that others may follow.
     """
 
     text: str
     readings: tuple[str, ...] = ()
+    is_partial: bool = False
 
 
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
@@ -80,17 +82,13 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
 
 @dataclass
 class Turn:
-    """A question, the conversation before it, and the calls that answer it, each `merged`.
-
-    If other calls `may_follow`, each of them may have some of the values that the question lists.
-    """
+    """A question, the conversation before it, and the calls that answer it, each `merged`."""
 
     question: str
     whole: Vocabulary
     calls: Sequence[Arguments] = ()
     earlier: Earlier = field(default_factory=Earlier)
     spoken: str = ""
-    may_follow: bool = False
 
     @cached_property
     def vocabulary(self) -> Vocabulary:
@@ -98,9 +96,9 @@ class Turn:
         return self.whole.within(name for call in self.calls for name in _sources(call))
 
     @cached_property
-    def tokens(self) -> list[Token]:
+    def tokens(self) -> Sequence[Token]:
         """The question, read with these sources."""
-        return tokens_of(self.question, self.vocabulary)
+        return _tokens(self.question, self.vocabulary)
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
@@ -124,11 +122,20 @@ class Turn:
                 {k: v for k, v in call["filters"].items() if k != name} for call in self.calls
             ]
             # "Q1 2024" may be a quarter and a year.
-            if not (words <= {*map(str.lower, values_of(others))} or self._is_met(name, places)):
-                yield self._loss(places, name)
+            shares = (
+                {True}
+                if words <= {*map(str.lower, values_of(others))}
+                else self._shares(name, places)
+            )
+            if True not in shares:
+                loss = self._loss(places, name)
+                yield replace(loss, is_partial=False in shares and len(places) > 1)
 
-    def _is_met(self, name: str, places: Sequence[int]) -> bool:
-        """Whether conditions of the calls admit exactly what the question says of a dimension."""
+    def _shares(self, name: str, places: Sequence[int]) -> set[bool]:
+        """Whether conditions of the calls admit all that the question says of a dimension.
+
+        It is empty if they admit nothing of it, or something else.
+        """
         bounds: list[Bound] = [
             (self._word(at), self.tokens[at].period or self.tokens[at].values[name])
             for at in places
@@ -138,11 +145,12 @@ class Turn:
         sets = [{value for value in known if admits(each, value)} for each in conditions]
         if not conditions and not self.vocabulary.is_open(name):
             sets = [set(known)]
+        shares = set[bool]()
         for wanted in filter(None, asked(bounds, known)):
             parts = [each for each in sets if each and each <= wanted]
-            if wanted == set[str]().union(*parts) or (self.may_follow and parts and places[1:]):
-                return True
-        return False
+            if parts:
+                shares.add(wanted == set[str]().union(*parts))
+        return shares
 
     def _conditioned(self, token: Token) -> set[str]:
         """The dimensions that a value or a period is a condition of."""
@@ -223,10 +231,10 @@ class Turn:
                 before = self.tokens[at - 1] if at else token
                 is_bound = before.kind in {"over", "under", "since", "until"}
                 yield Loss(f"{before.text} {token.text}" if is_bound else token.text)
-            name = plain(token.text) or token.text
-            is_unit = token.kind in {"unit", "currency"}
-            if is_unit and units.isdisjoint({name, _CURRENCIES.get(name, name)}):
-                yield Loss(token.text)
+            if token.kind in {"unit", "currency"}:
+                name = plain(token.text) or token.text
+                if units.isdisjoint({name, _CURRENCIES.get(name, name)}):
+                    yield Loss(token.text)
 
     def _dropped(self) -> Iterator[Loss]:
         """Yield what the call before had, if the question goes on from it without ending it."""
@@ -297,12 +305,7 @@ class Turn:
             return {*self.vocabulary.timed}
         if token.kind not in {"dimension", "measure"}:
             return set()
-        phrase, sources = plain(token.text), self.vocabulary.sources.values()
-        named = [pair for source in sources for pair in source.measures.items()]
-        named += [(n, one.synonyms) for source in sources for n, one in source.dimensions.items()]
-        return {token.name} | {
-            name for name, synonyms in named if phrase in map(plain, (name, *synonyms))
-        }
+        return {token.name, *_meanings(self.vocabulary).get(plain(token.text), ())}
 
     def _stated(self, at: int) -> Iterator[Decimal]:
         """Yield the number of a token, in whole units too if it is of cents."""
@@ -347,6 +350,24 @@ class Turn:
                 f"{text[:start].rstrip(' ,:')} {text[token.at + len(token.text) :].lstrip(' ,:')}"
             )
         return " ".join(text.split())
+
+
+@lru_cache(64)
+def _meanings(vocabulary: Vocabulary) -> Mapping[str, set[str]]:
+    """The dimensions and measures that each phrase may stand for, in any source."""
+    meanings: dict[str, set[str]] = {}
+    for source in vocabulary.sources.values():
+        named = [*source.measures.items()]
+        named += [(name, one.synonyms) for name, one in source.dimensions.items()]
+        for name, synonyms in named:
+            for phrase in (name, *synonyms):
+                meanings.setdefault(plain(phrase), set()).add(name)
+    return meanings
+
+
+@lru_cache(64)
+def _tokens(question: str, vocabulary: Vocabulary) -> Sequence[Token]:
+    return tuple(tokens_of(question, vocabulary))
 
 
 def _is_small(token: Token) -> bool:
