@@ -45,7 +45,8 @@ class Grounded(Middleware):
 
     def bind(self, run: RunContext) -> Middleware:
         """Check one turn: its question, and the conversation up to each call."""
-        return _GroundedTurn(Turn(spelt_out(run.task), self._vocabulary))
+        question = spelt_out(" ".join(run.task.split()))
+        return _GroundedTurn(Turn(question, self._vocabulary))
 
 
 class _GroundedTurn(Middleware):
