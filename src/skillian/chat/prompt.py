@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
-from skillian.data.for_models import brief_value, hidden_among
+from skillian.data.for_models import hidden_among
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
 from skillian.offline.earlier import COMPARE, QUERY
@@ -21,6 +22,8 @@ _MOST_VALUES = 12
 _MOST_SYNONYMS = 3
 _SEARCH, _UNNEEDED = "list_sources", "run_python"
 _HEAD = "# Sources"
+_CODE = re.compile(r"[\w.&+-]{1,24}(?: [\w.&+-]{1,12}){0,2}")
+"""A value that stands in the prompt: too short for an instruction, which a cell may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,7 @@ def _also(synonyms: Sequence[str]) -> str:
 
 def _values(values: Sequence[object] | None) -> str:
     """The values of a dimension; of many, the first and the last."""
-    texts = [str(brief_value(value)) for value in dict.fromkeys(values or ()) if value is not None]
+    texts = [str(value) for value in dict.fromkeys(values or ()) if _CODE.fullmatch(str(value))]
     if not texts:
         return ""
     if len(texts) > _MOST_VALUES or (len(texts) > 6 and texts == sorted(texts)):  # noqa: PLR2004
@@ -142,9 +145,10 @@ def _examples(sources: Sequence[SourceInfo], hidden: set[str]) -> Iterator[Examp
     for a, b in combinations(shown, 2):
         measures = [name for name in a.measures if name in b.measures]
         shared = [name for name in a.dimensions if name in b.dimensions]
-        value = next((v for name in shared[:1] for v in a.dimensions[name].values or ()), None)
+        known = (str(each) for name in shared[:1] for each in a.dimensions[name].values or ())
+        value = next(filter(_CODE.fullmatch, known), None)
         if measures and value is not None:
             question = f"Do {a.name} and {b.name} agree on {measures[0]} for {shared[0]} {value}?"
             sides = {"source_a": a.name, "source_b": b.name, "measures": measures[:1]}
-            yield Example(question, COMPARE, {**sides, "filters": {shared[0]: str(value)}})
+            yield Example(question, COMPARE, {**sides, "filters": {shared[0]: value}})
             return

@@ -156,8 +156,8 @@ def test_a_comparison_has_the_expected_arguments(
 
 
 def test_the_order_of_rows_matters(skills: SkillRegistry) -> None:
-    wanted: dict[str, Any] = {**QUERY, "order": ["-amount", "company"]}
-    made: dict[str, Any] = {**QUERY, "order": ["company", "-amount"]}
+    wanted: dict[str, Any] = {**QUERY, "order": ["-amount", "period"]}
+    made: dict[str, Any] = {**QUERY, "order": ["period", "-amount"]}
     answer = GivenAnswer("Here.", (_call(**made),))
     assert AnswerJudge(skills).judge(_expected("query_source", wanted), answer).verdict is WRONG
 
