@@ -29,7 +29,7 @@ from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import read_vocabulary
-from skillian.chat.prompt import read_briefing
+from skillian.chat.reading.briefing import read_briefing
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry, registry_of
 from skillian.data.services import DataServices

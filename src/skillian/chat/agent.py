@@ -11,10 +11,10 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from skillian.chat.check.grounded import Grounded
 from skillian.chat.direct import DirectModel, direct_call
-from skillian.chat.fitting import Fitted
-from skillian.chat.grounded import Grounded
-from skillian.chat.prompt import Briefing
+from skillian.chat.reading.briefing import Briefing
+from skillian.chat.reading.fitting import Fitted
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry

@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from skillian.chat.agent import Agent
-from skillian.chat.prompt import Example, read_briefing
+from skillian.chat.reading.briefing import Example, read_briefing
 from skillian.data.declare.definitions import Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import DimensionInfo

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from skillian.chat.agent import ApprovalGiven, ApprovalWanted, as_stored, respond
-from skillian.chat.grounded import offers_of
+from skillian.chat.check.grounded import offers_of
 from skillian.chat.scope import scopes_of
 from skillian.storage import Draft
 from tinyagent import (

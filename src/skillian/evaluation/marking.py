@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from skillian.chat.prompt import Example
+from skillian.chat.reading.briefing import Example
 from skillian.errors import ConfigurationError, Fault
 from skillian.evaluation.judging import (
     AnswerCall,

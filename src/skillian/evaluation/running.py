@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from skillian.chat.agent import Agent, respond
 from skillian.chat.opening import read_vocabulary
-from skillian.chat.prompt import read_briefing
+from skillian.chat.reading.briefing import read_briefing
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
     AnswerJudge,

@@ -81,9 +81,9 @@ class SkillRegistry:
         for skill in self._skills.values():
             if offered and skill.tools and not any(tool.is_offered for tool in skill.tools):
                 continue
-            is_told = self.is_disclosed or skill.folder is None
-            description = [] if offered and is_told else [skill.description]
-            instructions = ["", skill.instructions] if is_told and skill.instructions else []
+            is_whole = self.is_disclosed or skill.folder is None
+            description = [] if offered and is_whole else [skill.description]
+            instructions = ["", skill.instructions] if is_whole and skill.instructions else []
             parts.append("\n".join((f"# Skill: {skill.name}", *description, *instructions)))
         return "\n\n".join(parts)
 

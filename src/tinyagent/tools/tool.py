@@ -363,3 +363,8 @@ def unknown_tool(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ";"
     return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"
+
+
+def offered_of(tools: Mapping[str, Tool]) -> tuple[Tool, ...]:
+    """The tools that an agent describes to its model."""
+    return tuple(tool for tool in tools.values() if tool.is_offered)

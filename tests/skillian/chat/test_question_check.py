@@ -14,10 +14,10 @@ from tests.skillian.llm.asking import ask
 from tests.skillian.llm.domains import DOMAINS, Asked, expected_call, questions, vocabulary_of
 
 from skillian.chat.agent import Agent, AgentResponse
-from skillian.chat.conditions import admits, values_of
-from skillian.chat.grounded import offers_of
+from skillian.chat.check.conditions import admits, values_of
+from skillian.chat.check.grounded import offers_of
+from skillian.chat.check.question_check import CHECKED, Turn, merged
 from skillian.chat.opening import read_vocabulary
-from skillian.chat.question_check import CHECKED, Turn, merged
 from skillian.chat.scope import scopes_of
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices

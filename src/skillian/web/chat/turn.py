@@ -86,8 +86,7 @@ class TurnView:
         self._timeline = f"/runs/{session_id}/{started.turn}"
         self._tools: dict[str, ToolCard] = {}
         self._text = self._said = ""
-        self._is_answered = False
-        self._offers: tuple[str, ...] = ()
+        self._is_answered, self._offers = False, list[str]()
         self._past: list[PastCall] = []
         self._results: list[Any] = []
         self._thought: ThoughtCard | None = None
@@ -234,7 +233,7 @@ class TurnView:
                 self._said = str(data["content"])
                 self._fill_answer(amounts_of(data.get("references", ()), self._results))
             self._is_answered = data.get("finished") is not False
-            self._offers = tuple(data.get("offers", ()))
+            self._offers = data.get("offers", [])
             if not self._is_answered:
                 ui.label(_AGAIN).classes("small soft")
             if data.get("verified") is not None:

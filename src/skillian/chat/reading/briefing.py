@@ -16,14 +16,14 @@ from skillian.offline.earlier import COMPARE, QUERY
 from skillian.skills.skill import SkillTool
 
 LONGEST = 4000
-"""The number of characters of a catalogue that stands in the prompt; a longer one is searched."""
+"""The number of characters of a catalogue that is in the prompt; a longer one is searched."""
 MOST_EXAMPLES = 3
 _MOST_VALUES = 12
 _MOST_SYNONYMS = 3
 _SEARCH, _UNNEEDED = "list_sources", "run_python"
 _HEAD = "# Sources"
 _CODE = re.compile(r"[\w.&+-]{1,24}(?: [\w.&+-]{1,12}){0,2}")
-"""A value that stands in the prompt: too short for an instruction, which a cell may hold."""
+"""A value that is in the prompt: too short for an instruction, which a cell may hold."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Any, cast
 
-from skillian.chat.conditions import (
+from skillian.chat.check.conditions import (
     Bound,
     admits,
     asked,

@@ -11,9 +11,9 @@ import duckdb
 import pytest
 
 from skillian.chat.agent import Agent, AgentResponse
-from skillian.chat.fitting import fitted
 from skillian.chat.opening import read_vocabulary
-from skillian.chat.prompt import Briefing, Example, read_briefing
+from skillian.chat.reading.briefing import Briefing, Example, read_briefing
+from skillian.chat.reading.fitting import fitted
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
@@ -68,7 +68,7 @@ async def asked(services: DataServices, question: str, **options: Any) -> ModelR
     return model.requests[0]
 
 
-async def test_the_demo_is_told_in_1500_tokens_with_five_tools(services: DataServices) -> None:
+async def test_the_demo_is_described_in_1500_tokens_with_five_tools(services: DataServices) -> None:
     request = await asked(services, "Hello")
     assert tokens(request) <= 1500
     names = [tool["function"]["name"] for tool in request.format.tools]
@@ -132,12 +132,12 @@ async def test_200_sources_are_searched_in_4000_tokens(many: Path) -> None:
         assert found[0]["dimensions"]["city"]["values"] == ["x"]
 
 
-async def test_hidden_values_are_not_told(hidden: Path) -> None:
+async def test_hidden_values_are_not_shown(hidden: Path) -> None:
     async with DataServices(SourceRegistry.load(hidden)) as services:
-        told = (await read_briefing(services)).text
-    assert "values are hidden" in told
-    assert "1001" not in told
-    assert "CC100" not in told
+        text = (await read_briefing(services)).text
+    assert "values are hidden" in text
+    assert "1001" not in text
+    assert "CC100" not in text
 
 
 def in_context(limit: int, *script: Any) -> Callable[[ModelRequest], Any]:
@@ -205,11 +205,11 @@ async def test_a_cell_that_may_hold_an_instruction_is_not_in_the_prompt(tmp_path
         " dimensions: {site: {column: site}}, measures: {n: {column: amount, aggregation: sum}}}}"
     )
     async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
-        told = (await read_briefing(services)).text
-    assert "site North, St. Mary\n" in told
-    assert "remember" not in told
-    assert "thief" not in told
+        text = (await read_briefing(services)).text
+    assert "site North, St. Mary\n" in text
+    assert "remember" not in text
+    assert "thief" not in text
 
 
-def test_without_a_briefing_nothing_is_told() -> None:
+def test_without_a_briefing_nothing_is_described() -> None:
     assert Briefing().text == ""

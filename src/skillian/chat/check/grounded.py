@@ -17,8 +17,8 @@ from dataclasses import replace
 from typing import Any, cast
 
 from skillian.chat.answer_check import check_answer
-from skillian.chat.conditions import values_of
-from skillian.chat.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
+from skillian.chat.check.conditions import values_of
+from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
 from skillian.offline.earlier import as_object, keys_in, read_earlier
