@@ -315,6 +315,6 @@ def test_wrong_calls_are_held_up_or_marked(vocabularies: dict[str, Vocabulary]) 
             part = vocabulary.within(str(call.get(n)) for n in ("source", "source_a", "source_b"))
             for kind, wrong in _wrong(call, tool, part):
                 turn, count = _turn(asked, (tool, wrong), before, vocabulary), count + 1
-                if not (turn.losses() or [*turn.choices()]):
+                if not turn.losses() and next(turn.choices(), None) is None:
                     unmarked.append(f"{kind}: {asked.question}: {wrong}")
     assert len(unmarked) <= AT_MOST * count, "\n".join(unmarked)

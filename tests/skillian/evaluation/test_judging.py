@@ -210,7 +210,11 @@ def test_with_the_right_numbers_the_form_of_the_call_decides_nothing(
 def test_one_total_is_not_the_groups_of_the_configuration(
     skills: SkillRegistry, groups: list[str], verdict: AnswerVerdict
 ) -> None:
-    sides = {"source_a": "fi_reporting", "source_b": "bpc_reporting", "measures": ["amount"]}
+    sides: dict[str, Any] = {
+        "source_a": "fi_reporting",
+        "source_b": "bpc_reporting",
+        "measures": ["amount"],
+    }
     asked = {**sides, "filters": {"company": "1001"}}
     wanted = asked if groups == ["company"] else {**asked, "align_on": ["company", "period"]}
     made = _call("compare_sources", **{**asked, "align_on": groups})

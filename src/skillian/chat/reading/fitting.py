@@ -108,10 +108,13 @@ def _longest_list(value: Any) -> list[Any] | None:
 def _lists(value: Any) -> list[list[Any]]:
     if isinstance(value, Mapping):
         return [each for part in cast("Mapping[str, Any]", value).values() for each in _lists(part)]
-    if isinstance(value, list):
-        own: list[Any] = value
-        return [own, *(each for part in own for each in _lists(part))]
-    return []
+    if not _is_list(value):
+        return []
+    return [value, *(each for part in value for each in _lists(part))]
+
+
+def _is_list(value: object) -> bool:
+    return isinstance(value, list)
 
 
 def _json(value: Any) -> str:
