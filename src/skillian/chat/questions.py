@@ -43,12 +43,12 @@ class FollowUp:
     Attributes:
         label: What it shows, in a few words.
         question: The question.
-        call: The call that answers it.
+        call: The call that answers it; None for a reading of a question that was not answered.
     """
 
     label: str
     question: str
-    call: PlannedCall
+    call: PlannedCall | None = None
 
 
 def follow_ups(
@@ -77,7 +77,8 @@ def follow_ups(
     usable = (
         each
         for each in offered
-        if each.call.tool not in answered | refused
+        if each.call is not None
+        and each.call.tool not in answered | refused
         and planner.plan(each.question, earlier) == each.call
     )
     return tuple(islice(usable, MOST))

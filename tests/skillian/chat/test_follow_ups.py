@@ -44,6 +44,7 @@ async def offered(sources: Path, question: str, hidden: Sequence[str] = ()) -> l
         for one in each:
             answer, _ = await agent.process(one.question, conversation.from_list(stored))
             [call] = answer.tool_calls_made
+            assert one.call is not None
             assert (call.tool, call.arguments) == (one.call.tool, one.call.arguments)
             assert answer.finished
             assert '"error": true' not in call.result

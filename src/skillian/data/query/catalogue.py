@@ -1,6 +1,7 @@
 """The catalogue of sources: their dimensions with values, and their measures."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -68,6 +69,35 @@ class SourceInfo:
             "row_count": self.row_count,
             "freshness": jsonable(self.freshness),
         }
+
+
+def matching_sources(sources: Sequence[SourceInfo], words: str) -> list[SourceInfo]:
+    """The sources that have some of these words in their names, descriptions or synonyms.
+
+    Those with the rarest words are first.
+    """
+    scores = dict.fromkeys((info.name for info in sources), 0.0)
+    texts = {info.name: _text(info) for info in sources}
+    for word in {*_words(words)}:
+        having = [name for name, text in texts.items() if word in text]
+        for name in having:
+            scores[name] += 1 / len(having)
+    ordered = sorted(sources, key=lambda info: -scores[info.name])
+    return [info for info in ordered if scores[info.name]]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def _text(info: SourceInfo) -> str:
+    """All words of a source."""
+    parts = [info.name, info.description]
+    for name, measure in info.measures.items():
+        parts += [name, measure.description or "", *measure.synonyms]
+    for name, dimension in info.dimensions.items():
+        parts += [name, dimension.description, *dimension.synonyms]
+    return " ".join(_words(" ".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)
