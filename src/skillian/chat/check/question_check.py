@@ -30,7 +30,7 @@ from skillian.offline.vocabulary import Vocabulary, plain
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *LOOKS}
 """The tools whose calls answer a question about data."""
-DATA = {"source", "measure", "dimension", "value", "number_value", "period", "not", "most", "least"}
+DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 
 
