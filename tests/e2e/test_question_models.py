@@ -21,6 +21,7 @@ from tests.skillian.llm.domains import (
 )
 
 from skillian.chat.agent import Agent, Conversation, respond
+from skillian.chat.reading.briefing import read_briefing
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
@@ -81,7 +82,11 @@ async def _opened(
         aclosing(load_registry(services, ())) as registry,
     ):
         planner = Agent(OfflinePlanner(vocabulary), registry, vocabulary)
-        yield planner, Agent(model, registry, vocabulary), AnswerJudge(registry)
+        yield (
+            planner,
+            Agent(model, registry, vocabulary, briefing=await read_briefing(services)),
+            AnswerJudge(registry),
+        )
 
 
 async def _conversation(planner: Agent, asked: Asked) -> Conversation | None:
