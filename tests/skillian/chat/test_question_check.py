@@ -224,7 +224,9 @@ def _right(domain: str, words: Vocabulary) -> Iterator[tuple[Asked, tuple[str, C
             continue
         before = Earlier()
         if asked.after:
-            name, arguments, _ = asyncio.run(ask(Asked(domain, asked.after, {}), words))
+            *first, last = asked.after
+            said = Asked(domain, last, {}, tuple(first))
+            name, arguments, _ = asyncio.run(ask(said, words))
             result: Call = {"cache_key": "cmp", "top_differences": []}
             past = ToolCall("c", name, arguments)
             before = with_result(Earlier(), past, json.dumps(result), result) if name else before

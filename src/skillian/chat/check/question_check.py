@@ -23,7 +23,9 @@ from skillian.chat.check.conditions import (
     probes,
     values_of,
 )
+from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.planner import OfflinePlanner
 from skillian.offline.tokens import Token, as_number, tokens_of
 from skillian.offline.vocabulary import Vocabulary, plain
 
@@ -50,6 +52,10 @@ _SORT = _set("rank ranked ranking sort sorted order ordered")
 _BY = _set("by per each every")
 _CURRENCIES = {"€": "eur", "euro": "eur", "$": "usd", "dollar": "usd", "£": "gbp", "pound": "gbp"}
 _DEFAULT_LIMIT = 50
+_STATED = (
+    *("source", "source_a", "source_b", "measures", "align_on", "dimensions", "filters"),
+    *("thresholds", "order", "limit", "key", "status"),
+)
 Arguments = Mapping[str, Any]
 
 
@@ -101,9 +107,19 @@ class Turn:
         return _tokens(self.question, self.vocabulary)
 
     def losses(self) -> list[Loss]:
-        """What the calls do not have of the question."""
+        """What the calls do not have of the question; nothing if the grammar reads it as them."""
+        if len(self.calls) == 1 and self._is_as_read(self.calls[0]):
+            return []
         found = (*self._conditions(), *self._alternatives(), *self._order(), *self._names())
         return list(dict.fromkeys((*found, *self._amounts(), *self._dropped())))
+
+    def _is_as_read(self, call: Arguments) -> bool:
+        """Whether the planner without a model makes this call."""
+        planned = OfflinePlanner(self.whole).plan(self.question, self.earlier)
+        if not isinstance(planned, PlannedCall) or planned.tool != call["tool"]:
+            return False
+        stated = {name: call.get(name) or None for name in _STATED}
+        return stated == {name: planned.arguments.get(name) for name in _STATED}
 
     def _conditions(self) -> Iterator[Loss]:
         """Yield the values and periods that are not a condition of the calls."""
