@@ -37,7 +37,7 @@ from skillian.errors import SkillianError
 from skillian.evaluation.marking import open_verified, read_examples
 from skillian.local_models import chosen_model
 from skillian.models import context_of, make_model
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
 from skillian.storage import SessionStore, open_store

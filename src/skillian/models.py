@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from skillian.local_models import ollama_url
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ConfigurationError, Model, OpenAIModel
 from tinyagent.models import get_model
 

@@ -91,7 +91,10 @@ async def _opened(
 
 async def _conversation(planner: Agent, asked: Asked) -> Conversation | None:
     """The conversation that a follow-up question continues."""
-    return (await planner.process(asked.after))[1] if asked.after else None
+    conversation = None
+    for question in asked.after:
+        _, conversation = await planner.process(question, conversation)
+    return conversation
 
 
 async def _answer(agent: Agent, question: str, before: Conversation | None) -> GivenAnswer:

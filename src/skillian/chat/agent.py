@@ -15,8 +15,8 @@ from skillian.chat.check.grounded import Grounded
 from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.reading.briefing import Briefing
 from skillian.chat.reading.fitting import Fitted
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session, session_id
 from tinyagent import (

@@ -14,7 +14,7 @@ from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
 from skillian.local_models import chosen_model
 from skillian.models import context_of, make_model
-from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 

@@ -16,9 +16,9 @@ from skillian.chat.scope import part_of
 from skillian.data.query.catalogue import SourceInfo
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, with_result
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.sentences import sentence_of
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
 MOST = 4

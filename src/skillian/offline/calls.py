@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from skillian.offline.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, plain
 
 if TYPE_CHECKING:
-    from skillian.offline.clauses import Reading
+    from skillian.offline.language.clauses import Reading
 
 
 _REQUESTS = {

@@ -15,10 +15,10 @@ from skillian.offline.calls import (
     order_of,
     without_empty,
 )
-from skillian.offline.clauses import Reading
-from skillian.offline.conditions import ENDS, one_filter, one_or_all
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.conditions import ENDS, one_filter, one_or_all
+from skillian.offline.language.vocabulary import Vocabulary
 
 
 def changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:

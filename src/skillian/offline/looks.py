@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names
-from skillian.offline.clauses import Reading
 from skillian.offline.earlier import ROWS, Earlier, PastComparison
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.vocabulary import Vocabulary
 
 _PAGE = 20
 _MOST_ROWS = 100

@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.clauses import Reading
-from skillian.offline.lexicon import KINDS
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.lexicon import KINDS
+from skillian.offline.language.tokens import Token, of_kinds, tokens_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.sentences import sentence_of
-from skillian.offline.tokens import Token, of_kinds, tokens_of
-from skillian.offline.vocabulary import Vocabulary, plain
 
 MOST = 3
 """The largest number of offers."""

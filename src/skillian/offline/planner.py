@@ -13,14 +13,14 @@ from datetime import date
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.clauses import Reading
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.reading import read
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import wanted_look
 from skillian.offline.offers import offers
 from skillian.offline.plans import plan
-from skillian.offline.reading import read
 from skillian.offline.spoken import plan_spoken
-from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
 from tinyagent import Message, Usage
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall

@@ -18,11 +18,11 @@ from skillian.offline.calls import (
     without_empty,
 )
 from skillian.offline.changes import changed
-from skillian.offline.clauses import Reading
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_name
-from skillian.offline.vocabulary import Vocabulary
 
 _PAIR = 2
 

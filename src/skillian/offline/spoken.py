@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from skillian.offline.calls import NotUnderstood, PlannedCall
-from skillian.offline.lexicon import ARTICLES, LEXICON
-from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
+from skillian.offline.language.lexicon import ARTICLES, LEXICON
+from skillian.offline.language.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(
     (

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from skillian.amounts import grouped
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 
 MOST_FINDINGS = 5
 """The maximum number of findings in the answer of a comparison; the result has the others."""

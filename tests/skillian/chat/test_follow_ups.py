@@ -16,7 +16,7 @@ from skillian.chat.questions import MOST, PastCall, follow_ups
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 PAIR = "fi_reporting and bpc_reporting"
 

@@ -23,9 +23,9 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, with_result
-from skillian.offline.periods import spelt_out
+from skillian.offline.language.periods import spelt_out
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD
-from skillian.offline.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from tinyagent import ScriptedModel, ToolCall, scripted_call

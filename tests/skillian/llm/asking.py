@@ -8,8 +8,8 @@ from typing import Any
 
 from tests.skillian.llm.domains import Asked, result_of
 
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Memory
 from tinyagent.core import ModelRequest, ModelResponse, ToolCall
 

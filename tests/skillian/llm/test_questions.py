@@ -22,9 +22,9 @@ from tests.skillian.llm.domains import (
 
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import Earlier
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.sentences import sentence_of
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 ALL = [each for domain in DOMAINS for each in questions(domain)]
 ANSWERED = [each for each in ALL if "refused" not in each.expected]

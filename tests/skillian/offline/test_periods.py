@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.offline.periods import (
+from skillian.offline.language.periods import (
     Day,
     Period,
     dated,

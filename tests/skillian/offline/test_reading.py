@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cost import cost_of
 
-from skillian.offline.reading import MOST_TOKENS, read
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.language.reading import MOST_TOKENS, read
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 DIMENSIONS = {
     "company": DimensionWords(("company code",), ("1001", "1002")),

@@ -9,8 +9,8 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, cast
 
-from skillian.offline.periods import Period, period_of
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.periods import Period, period_of
+from skillian.offline.language.vocabulary import Vocabulary
 
 Bound = tuple[str, Period | str]
 """A value or a period of a question with the comparison word before it, or an empty text."""
@@ -160,3 +160,21 @@ def _span(value: Period | str) -> tuple[Any, Any]:
     number = number_of(value)
     key = (1, str(value).lower()) if number is None else (0, number)
     return key, key
+
+
+def as_object(value: object) -> Mapping[str, Any]:
+    """A mapping; empty for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """A list of a list or of one value; empty for none."""
+    if value is None:
+        return []
+    return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]
+
+
+def limits_of(call: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    """The limits of a call's classes, each with its kind."""
+    levels = as_object(call.get("thresholds")).values()
+    return [pair for level in levels for pair in as_object(level).items() if pair[1] is not None]

@@ -22,9 +22,9 @@ from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, T
 from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
 from skillian.offline.earlier import as_object, keys_in, read_earlier
-from skillian.offline.periods import period_of, periods_of, spelt_out
+from skillian.offline.language.periods import period_of, periods_of, spelt_out
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 

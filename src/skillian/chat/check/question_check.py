@@ -12,26 +12,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from functools import cached_property, lru_cache
-from typing import Any, cast
+from typing import Any
 
 from skillian.chat.check.conditions import (
     Bound,
     admits,
+    as_list,
+    as_object,
     asked,
     condition_words,
+    limits_of,
     number_of,
     probes,
     values_of,
 )
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.tokens import Token, as_number, tokens_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.tokens import Token, as_number, tokens_of
-from skillian.offline.vocabulary import Vocabulary, plain
 
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *LOOKS}
-"""The tools whose calls answer a question about data."""
+"""The tools that answer a question about data."""
 DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 
@@ -48,8 +51,7 @@ _COMPARING = _set("not since after until before between from to")
 _EXCLUDING = _set("except excluding exclude omitting without apart other")
 _DOWN = _set("top most largest biggest highest greatest best descending desc")
 _UP = _set("bottom least smallest lowest fewest worst ascending asc")
-_SORT = _set("rank ranked ranking sort sorted order ordered")
-_BY = _set("by per each every")
+_SORT, _BY = _set("rank ranked ranking sort sorted order ordered"), _set("by per each every")
 _CURRENCIES = {"€": "eur", "euro": "eur", "$": "usd", "dollar": "usd", "£": "gbp", "pound": "gbp"}
 _DEFAULT_LIMIT = 50
 _STATED = (
@@ -79,10 +81,10 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     compared: Arguments = {}
     if tool in LOOKS and earlier.comparison is not None:
         compared = earlier.comparison.arguments
-    filters = {**_object(compared.get("filters")), **_object(arguments.get("filters"))}
-    filters |= _object(arguments.get("key")) if tool in LOOKS else {}
-    by = [*_list(compared.get("align_on")), *_list(arguments.get("align_on"))]
-    by += _list(arguments.get("dimensions"))
+    filters = {**as_object(compared.get("filters")), **as_object(arguments.get("filters"))}
+    filters |= as_object(arguments.get("key")) if tool in LOOKS else {}
+    by = [*as_list(compared.get("align_on")), *as_list(arguments.get("align_on"))]
+    by += as_list(arguments.get("dimensions"))
     return {**compared, **arguments, "tool": tool, "filters": filters, "by": by}
 
 
@@ -202,7 +204,7 @@ class Turn:
 
     def _order(self) -> Iterator[Loss]:
         """Yield words such as "top" that the order of the queries does not have."""
-        orders = ["".join(_list(call.get("order"))[:1]) for call in self.calls]
+        orders = ["".join(as_list(call.get("order"))[:1]) for call in self.calls]
         is_query = all(call["tool"] == QUERY for call in self.calls)
         for at, token in enumerate(self.tokens if is_query else ()):
             words = {*token.text.lower().split()}
@@ -216,9 +218,9 @@ class Turn:
     def _names(self) -> Iterator[Loss]:
         """Yield the names that no call has: of sources, measures and groups, and unknown ones."""
         groups = {name for call in self.calls for name in call["by"]}
-        measures = {name for call in self.calls for name in _list(call.get("measures"))}
+        measures = {name for call in self.calls for name in as_list(call.get("measures"))}
         used = groups | measures | {name for call in self.calls for name in call["filters"]}
-        used |= {name.lstrip("-") for call in self.calls for name in _list(call.get("order"))}
+        used |= {name.lstrip("-") for call in self.calls for name in as_list(call.get("order"))}
         sources = {name for call in self.calls for name in _sources(call)}
         texts = " ".join(each.lower() for call in self.calls for each in values_of(call))
         for at, token in enumerate(self.tokens):
@@ -240,7 +242,7 @@ class Turn:
     def _amounts(self) -> Iterator[Loss]:
         """Yield the numbers and units that no call has."""
         numbers = {number_of(each) for call in self.calls for each in values_of(call)}
-        measures = [name for call in self.calls for name in _list(call.get("measures"))]
+        measures = [name for call in self.calls for name in as_list(call.get("measures"))]
         units = self.vocabulary.units_of(measures)
         for at, token in enumerate(self.tokens):
             if token.kind == "number" and numbers.isdisjoint(self._stated(at)):
@@ -277,7 +279,7 @@ class Turn:
         past = [merged("", each, Earlier()) for each in calls]
         for call in self.calls:
             yield from self._own_filters(call, past)
-            yield from self._own_limits(call, past)
+            yield from self._ownlimits_of(call, past)
             known = {name for each in past for name in (*each["by"], *each["filters"])}
             known |= {*call["filters"]}.union(*map(self._meant, self.tokens))
             known = known.union(*map(self._conditioned, self.tokens))
@@ -294,12 +296,12 @@ class Turn:
             if not (name in named or is_said or (kept and name not in ended)):
                 yield f"{name}: {condition_words(condition)}"
 
-    def _own_limits(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
+    def _ownlimits_of(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
         words = {each for token in self.tokens for each in token.text.lower().split()}
         numbers = {each for at in range(len(self.tokens)) for each in self._stated(at)}
         stated = {"percentage": self._percents, "absolute": numbers - self._percents}
-        known = [limit for each in past for limit in _limits(each)]
-        for kind, limit in _limits(call):
+        known = [limit for each in past for limit in limits_of(each)]
+        for kind, limit in limits_of(call):
             if number_of(limit) not in stated.get(kind, ()) and (kind, limit) not in known:
                 yield f"tolerance {limit}{' %' if kind == 'percentage' else ''}"
         if call["tool"] != QUERY:
@@ -308,10 +310,10 @@ class Turn:
         usual = (None, _DEFAULT_LIMIT, *(each.get("limit") for each in past))
         if limit not in usual and number_of(limit) not in numbers | one:
             yield f"the first {limit} rows"
-        for column in _list(call.get("order"))[:1]:
+        for column in as_list(call.get("order"))[:1]:
             is_free = bool(words & _SORT) and not words & (_DOWN | _UP)
             is_said = is_free or words & (_DOWN if column.startswith("-") else _UP)
-            is_kept = any(column in _list(each.get("order")) for each in past)
+            is_kept = any(column in as_list(each.get("order")) for each in past)
             if not (is_said or is_kept or column in self.vocabulary.values):
                 yield f"order {column}"
 
@@ -362,9 +364,8 @@ class Turn:
         text = self.question
         for at in reversed(places):
             start, token = self.tokens[self._start(at, dimension)].at, self.tokens[at]
-            text = (
-                f"{text[:start].rstrip(' ,:')} {text[token.at + len(token.text) :].lstrip(' ,:')}"
-            )
+            after = text[token.at + len(token.text) :].lstrip(" ,:")
+            text = f"{text[:start].rstrip(' ,:')} {after}"
         return " ".join(text.split())
 
 
@@ -394,21 +395,6 @@ def _is_negative(token: Token) -> bool:
     return token.kind == "not" or token.text.lower() in {"instead of", "rather than"}
 
 
-def _limits(call: Arguments) -> list[tuple[str, Any]]:
-    levels = _object(call.get("thresholds")).values()
-    return [pair for level in levels for pair in _object(level).items() if pair[1] is not None]
-
-
 def _sources(call: Arguments) -> list[str]:
     names = (call.get(each) for each in ("source", "source_a", "source_b"))
     return [str(name) for name in names if name is not None]
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _list(value: object) -> list[Any]:
-    if value is None:
-        return []
-    return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]

@@ -17,7 +17,7 @@ from skillian.chat.scope import scope_of, without_unused
 from skillian.data.for_models import hidden_among
 from skillian.display import DIFFERS, VERIFIED, printable
 from skillian.offline.earlier import COMPARE, QUERY
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.wording import word_result
 from skillian.storage import TurnEvent
 from skillian.web.chat import results

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from skillian.offline.tokens import Token, as_number
-from skillian.offline.vocabulary import plain
+from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.vocabulary import plain
 
 _MOST_FILLER = 40
 _VALUES = {"value", "period", "name"}

@@ -12,7 +12,7 @@ from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
 from lark.lexer import Token as Terminal
 
-from skillian.offline.tokens import Token, of_kinds, text_of
+from skillian.offline.language.tokens import Token, of_kinds, text_of
 
 Clause = tuple[str, list[Token]]
 _WORDS = {"unknown", "name", "number", "unit", "currency"}
@@ -45,7 +45,7 @@ class _Tokens(Lexer):
 
 @cache
 def _parser() -> tuple[Lark, frozenset[str]]:
-    text = files("skillian.offline").joinpath("grammar.lark").read_text("utf-8")
+    text = files("skillian.offline.language").joinpath("grammar.lark").read_text("utf-8")
     names = set(re.findall(r"\b[A-Z][A-Z_]+\b", re.sub("//.*", "", text)))
     declared = f"{text}\n%declare {' '.join(sorted(names))}\n"
     return Lark(declared, parser="lalr", lexer=_Tokens), frozenset(names)

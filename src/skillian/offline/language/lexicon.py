@@ -6,9 +6,9 @@ import tomllib
 from collections.abc import Mapping
 from importlib.resources import files
 
-from skillian.offline.vocabulary import plain
+from skillian.offline.language.vocabulary import plain
 
-_TEXT = files("skillian.offline").joinpath("lexicon.toml").read_text("utf-8")
+_TEXT = files("skillian.offline.language").joinpath("lexicon.toml").read_text("utf-8")
 ARTICLES = frozenset(["a", "an", "any", "my", "our", "please", "kindly", "that", "the", "this"])
 """Words that carry nothing, unless the catalogue has them as values."""
 POINTING = frozenset(("this", "that"))

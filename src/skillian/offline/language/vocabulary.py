@@ -10,7 +10,7 @@ from datetime import date
 from functools import cached_property
 from typing import Any
 
-from skillian.offline.periods import are_periods, are_years, period_of
+from skillian.offline.language.periods import are_periods, are_years, period_of
 
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|[<>!]=|<>|[<>=≥≤≠&%€$£\u2013]|(?<=\s)-(?=\s)|(?<=\w)\.{2,3}(?=\w)"

@@ -10,9 +10,9 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any, Literal
 
-from skillian.offline.periods import MONTHS, Period, are_years, dated, period_of, values_in
-from skillian.offline.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.vocabulary import Vocabulary, plain
+from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
 
 Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 _DIRECTIONS = {

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from skillian.offline.arrangement import arranged
-from skillian.offline.conditions import (
+from skillian.offline.language.arrangement import arranged
+from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
     Operator,
@@ -15,10 +15,10 @@ from skillian.offline.conditions import (
     Values,
     is_plural,
 )
-from skillian.offline.grammar import UnreadError, clauses_of, unknown_words, words_before
-from skillian.offline.lexicon import ORDINALS, PERIODIC
-from skillian.offline.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.grammar import UnreadError, clauses_of, unknown_words, words_before
+from skillian.offline.language.lexicon import ORDINALS, PERIODIC
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
+from skillian.offline.language.vocabulary import Vocabulary
 
 Direction = Literal["", "most", "least"]
 _MOST_ROWS = 1000
@@ -26,23 +26,12 @@ _MOST_ROWS = 1000
 
 @dataclass(slots=True)
 class Reading:
-    """What a question says.
+    """What a question says, in the language of the tools.
 
-    Attributes:
-        sources, measures, breakdown, members: Names; `members` are dimensions whose members are
-            asked for.
-        filters: In the filter language of the tools.
-        cleared: Dimensions with all values ("for all companies").
-        thresholds, units: Limits of the classes, and the units that are named.
-        count, direction, ordered_by: Number of rows, and their order.
-        is_singular: Whether a single member is asked for ("which company").
-        says: Kinds of the tokens that show what is requested, with their texts.
-        lacking, only_in: The source that lacks groups, or that alone has them.
-        ordinal: The position of a group, from 0.
-        replaced: Values by dimension, and measures by "", that the last question had.
-        those: Dimensions whose members are those of the last question.
-        unread: What was not understood: a call without it would answer another question.
-        instead: Words of the question that may be written otherwise, with the other words.
+    `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
+    those of the last question; `replaced` has what it had, measures under "". `says` are the kinds
+    of tokens that show what is requested; `ordinal` is the position of a group, from 0. Without
+    what is `unread` a call would answer another question; `instead` has other words for it.
     """
 
     sources: list[str] = field(default_factory=list[str])

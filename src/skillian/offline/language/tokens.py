@@ -12,9 +12,16 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import pairwise
 
-from skillian.offline.lexicon import ARTICLES, KIND_NAMES, KINDS, NUMBERS, PERIODIC, POINTING
-from skillian.offline.periods import Period, period_at
-from skillian.offline.vocabulary import Vocabulary, Word, split
+from skillian.offline.language.lexicon import (
+    ARTICLES,
+    KIND_NAMES,
+    KINDS,
+    NUMBERS,
+    PERIODIC,
+    POINTING,
+)
+from skillian.offline.language.periods import Period, period_at
+from skillian.offline.language.vocabulary import Vocabulary, Word, split
 
 _LONGEST = 7
 _MARKS = ",;:.?!()"

@@ -8,10 +8,10 @@ from datetime import date
 from functools import lru_cache
 from itertools import islice, product
 
-from skillian.offline.clauses import Reading, read_clauses
-from skillian.offline.periods import Period, relative_at, spelt_out
-from skillian.offline.tokens import Token, tokens_of
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.clauses import Reading, read_clauses
+from skillian.offline.language.periods import Period, relative_at, spelt_out
+from skillian.offline.language.tokens import Token, tokens_of
+from skillian.offline.language.vocabulary import Vocabulary
 
 LONGEST_QUESTION = 2000
 """The longest question, in characters."""
