@@ -57,7 +57,7 @@ class Values:
             return named
         possible = [self._possible(token) for token in tokens]
         common = [name for name in possible[0] if all(name in each for each in possible)]
-        if toward:  # "from Milan" is no destination
+        if toward:  # "from Milan" names an origin
             against = _DIRECTIONS["to" if toward == "from" else "from"]
             common = [n for n in common if not set(plain(n).split()) & against]
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
