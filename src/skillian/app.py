@@ -29,14 +29,15 @@ from skillian.chat.agent import Agent, Approvals
 from skillian.chat.answer_check import check_answer
 from skillian.chat.durable_turns import DurableTurns
 from skillian.chat.opening import read_vocabulary
+from skillian.chat.reading.briefing import read_briefing
 from skillian.chat.turns import LocalTurns, Turns, TurnWork
 from skillian.data.declare.sources import SourceRegistry, registry_of
 from skillian.data.services import DataServices
 from skillian.errors import SkillianError
-from skillian.evaluation.marking import open_verified
+from skillian.evaluation.marking import open_verified, read_examples
 from skillian.local_models import chosen_model
-from skillian.models import make_model
-from skillian.offline.vocabulary import Vocabulary
+from skillian.models import context_of, make_model
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import load_registry
 from skillian.storage import SessionStore, open_store
@@ -131,7 +132,7 @@ async def open_service(
         tinyagent.ConfigurationError: The model's key is missing.
     """
     registry = _registry(settings)
-    approvals = Approvals()
+    approvals, examples = Approvals(), read_examples(settings.questions)
     async with (
         open_store(settings.database_url.get_secret_value()) as store,
         DataServices(registry) as data,
@@ -140,10 +141,13 @@ async def open_service(
 
         async def make_agent() -> Agent:
             vocabulary = await read_vocabulary(data, skills)
-            if model is not None:
-                return Agent(model(vocabulary), skills, vocabulary, approvals)
-            made = make_model(await chosen_model(settings.model), vocabulary)
-            return Agent(made, skills, vocabulary, approvals)
+            briefing = await read_briefing(data, examples)
+            name = None if model is not None else await chosen_model(settings.model)
+            made = make_model(name, vocabulary) if model is None else model(vocabulary)
+            tokens = context_of(name, settings.context_tokens)
+            return Agent(
+                made, skills, vocabulary, approvals, briefing=briefing, context_tokens=tokens
+            )
 
         slots = Slots(settings.max_turns)
         work = _turn_work(settings, await make_agent(), store, approvals)

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 
 from skillian.local_models import ollama_url
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ConfigurationError, Model, OpenAIModel
 from tinyagent.models import get_model
 
 OFFLINE = "offline"
 """The setting for the offline planner; the same as no setting."""
+
+LOCAL_TOKENS = 4096
+_LOCAL = {"ollama", "llamacpp", "lmstudio"}
 
 
 def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
@@ -37,6 +40,18 @@ def make_model(name: str | None, vocabulary: Vocabulary) -> Model:
     if colon and prefix.lower() == "ollama":
         return _ollama(rest)
     return get_model(wanted)
+
+
+def context_of(name: str | None, stated: int | None) -> int | None:
+    """The tokens that a model can read and write at once; None if that is plenty.
+
+    Args:
+        name: The setting of the model.
+        stated: The setting of its context; without one, a model of a server on this machine is
+            taken to have what these servers give by default.
+    """
+    prefix = (name or "").partition(":")[0].strip().lower()
+    return LOCAL_TOKENS if stated is None and prefix in _LOCAL else stated
 
 
 def _ollama(name: str) -> Model:

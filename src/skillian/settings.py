@@ -41,6 +41,8 @@ class Settings(BaseSettings):
         model: The model that answers, such as `openai:…`; without one the offline planner answers.
         sources: The file that declares connections and sources.
         questions: The file of verified questions, which are marked in a chat.
+        context_tokens: What the model can read and write at once, for results to fit into it;
+            4,096 by default for models of servers on this machine.
         skills: Folders of skills, or folders of such folders; separated as in PATH.
         host: The address to serve on; without API keys it must be a loopback address.
         port: The port to serve on; 0 takes a free one.
@@ -71,6 +73,7 @@ class Settings(BaseSettings):
     model: str | None = None
     sources: Path = Path("sources.yaml")
     questions: Path | None = None
+    context_tokens: Annotated[int, Field(ge=1024)] | None = None
     skills: Annotated[tuple[Path, ...], NoDecode, BeforeValidator(_paths)] = ()
     host: str = "127.0.0.1"
     port: Annotated[int, Field(ge=0, le=65535)] = 8000

@@ -21,6 +21,7 @@ from tests.skillian.llm.domains import (
 )
 
 from skillian.chat.agent import Agent, Conversation, respond
+from skillian.chat.reading.briefing import read_briefing
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
@@ -81,12 +82,19 @@ async def _opened(
         aclosing(load_registry(services, ())) as registry,
     ):
         planner = Agent(OfflinePlanner(vocabulary), registry, vocabulary)
-        yield planner, Agent(model, registry, vocabulary), AnswerJudge(registry)
+        yield (
+            planner,
+            Agent(model, registry, vocabulary, briefing=await read_briefing(services)),
+            AnswerJudge(registry),
+        )
 
 
 async def _conversation(planner: Agent, asked: Asked) -> Conversation | None:
     """The conversation that a follow-up question continues."""
-    return (await planner.process(asked.after))[1] if asked.after else None
+    conversation = None
+    for question in asked.after:
+        _, conversation = await planner.process(question, conversation)
+    return conversation
 
 
 async def _answer(agent: Agent, question: str, before: Conversation | None) -> GivenAnswer:

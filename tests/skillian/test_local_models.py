@@ -23,7 +23,7 @@ from skillian.local_models import (
     local_servers,
 )
 from skillian.models import make_model
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.settings import Settings, write_setting
 
 

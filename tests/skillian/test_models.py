@@ -7,8 +7,8 @@ from tests.support.messages_server import MessagesServer
 
 from skillian.local_models import ollama_url
 from skillian.models import make_model
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import ConfigurationError, Message
 from tinyagent.core import ModelRequest, ModelResponse
 from tinyagent.testing import MockServer

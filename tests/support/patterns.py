@@ -25,15 +25,16 @@ from tests.support.automata import Automaton, TooComplexError, Word  # noqa: E40
 
 _OURS = "our own forms, read against what a test sends"
 EXEMPT: dict[tuple[str, str], str] = {
-    ("src/skillian/chat/grounded.py", r"f'(?<!\\w){re.escape(text)}(?!\\w)'"): "an escaped text",
+    (
+        "src/skillian/chat/check/grounded.py",
+        r"f'(?<!\\w){re.escape(text)}(?!\\w)'",
+    ): "an escaped text",
     ("src/skillian/connectors/files/lines.py",
      r"f'{cell}(?:{re.escape(delimiter)}{cell})*+\\s*+'"):
         "every repeat is possessive",
     ("src/skillian/connectors/mysql/session.py", "_PIECES"): "the first refused piece ends it",
-    ("src/skillian/offline/grammar.py", "CLAUSES"): "a question has 2,000 characters at most",
-    ("src/skillian/offline/grammar.py", r"re.sub('\\s', '', letters)"):
-        "our own file, read at import",
-    ("src/skillian/offline/vocabulary.py", r"'[\\s_-]+' if is_quoted else '_+'"): "one class",
+    ("src/skillian/offline/offers.py",
+     r"f'(?<!\\w){re.escape(words)}(?!\\w)'"): "an escaped text",
     ("src/skillian/settings.py", r"f'[ \\t]*(export[ \\t]+)?{variable}[ \\t]*='"):
         "lines of the operator's file",
     ("src/tinyagent/execution/network/secrets.py",

@@ -33,13 +33,9 @@ _WHOLE = pa.decimal128(38, 0)
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
-    "Run Python in a sandbox: no network, no files but its own. `comparison` is a pandas data frame"
-    " of the groups that differ in the last comparison: its dimensions, status, rows_a, rows_b, and"
-    " for a measure such as amount: amount_a, amount_b, amount_gap, amount_absolute_diff,"
-    " amount_percentage_diff, as exact Decimals. Of whole rows it holds those that differ: class,"
-    " differing (the names of columns), 'rows a', 'rows b', the key, and for a column such as city:"
-    " 'city a', 'city b'. `summary` is a dict. What is printed, the value of the last expression (a"
-    " data frame as a table) and matplotlib figures come back. Variables live on."
+    "Run Python in a sandbox; what it prints, its last value and figures come back. `comparison`: a"
+    " data frame of what differs in the last comparison (dimensions, status, amount_a, amount_b,"
+    " amount_gap, as Decimals; of rows class, differing, 'city a', 'city b')."
 )
 
 
@@ -48,10 +44,8 @@ class RunPythonInput(BaseModel):
 
     model_config = ConfigDict(extra="forbid")
 
-    code: str = Field(min_length=1, max_length=LONGEST_CODE, description="Python statements.")
-    cache_key: str | None = Field(
-        None, description="Which comparison; leave out for the last one, or for none."
-    )
+    code: str = Field(min_length=1, max_length=LONGEST_CODE)
+    cache_key: str | None = Field(None, description="Of another comparison than the last.")
 
 
 class RunPython:

@@ -11,9 +11,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
+from skillian.chat.check.grounded import Grounded
 from skillian.chat.direct import DirectModel, direct_call
-from skillian.chat.grounded import Grounded
-from skillian.offline.vocabulary import Vocabulary
+from skillian.chat.reading.briefing import Briefing
+from skillian.chat.reading.fitting import Fitted
+from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.planner import OfflinePlanner
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import in_session, session_id
 from tinyagent import (
@@ -66,6 +69,8 @@ class Agent:
         skills: Their tools are offered; their instructions are the system prompt.
         vocabulary: What questions and calls are checked against; without it they are not checked.
         approvals: Asks a person about tools that need approval; without it they are refused.
+        briefing: The catalogue and the examples that a language model reads.
+        context_tokens: What the model can read and write at once; None if that is plenty.
     """
 
     def __init__(
@@ -74,23 +79,29 @@ class Agent:
         skills: SkillRegistry,
         vocabulary: Vocabulary | None = None,
         approvals: Approvals | None = None,
+        *,
+        briefing: Briefing | None = None,
+        context_tokens: int | None = None,
     ) -> None:
+        briefing, every = briefing or Briefing(), skills.get_all_tools()
         self.model_name = model.name
         self.skills = skills
         middleware: list[Middleware] = [TurnSession(), Provenance()]
         if approvals is not None:
             middleware.append(AskPerson(approvals))
-        tools = [tool.as_tool() for tool in skills.get_all_tools()]
+        tools = [replace(each.as_tool(), is_offered=briefing.offers(each)) for each in every]
         self._direct = ReactAgent(DirectModel(), tools, middleware=tuple(middleware), max_steps=2)
         if vocabulary is not None:
             middleware.append(Grounded(vocabulary))
+        if not isinstance(model, OfflinePlanner):
+            middleware.append(Fitted(context_tokens))
         self._agent = ReactAgent(
             model,
             tools,
             middleware=middleware,
             max_steps=MAX_ROUNDS,
             answer_at_limit=False,  # figures are those of tools, or there is no answer
-            instructions=skills.system_prompt(),
+            instructions=f"{skills.system_prompt(offered=True)}\n\n{briefing.text}".strip(),
         )
 
     async def process(

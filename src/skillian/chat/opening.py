@@ -7,20 +7,25 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from skillian.chat.agent import Agent
+from skillian.chat.reading.briefing import Example, read_briefing
 from skillian.data.declare.definitions import Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
 from skillian.local_models import chosen_model
-from skillian.models import make_model
-from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
+from skillian.models import context_of, make_model
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 
 
 @asynccontextmanager
 async def open_agent(
-    sources: Path, model: str | None, skills: Iterable[Path] = ()
+    sources: Path,
+    model: str | None,
+    skills: Iterable[Path] = (),
+    examples: Iterable[Example] = (),
+    context_tokens: int | None = None,
 ) -> AsyncGenerator[Agent, None]:
     """An agent for the sources of a file; its connections close with it.
 
@@ -28,6 +33,8 @@ async def open_agent(
         sources: A `sources.yaml`.
         model: As in the settings; None is the offline planner.
         skills: Folders of skills in addition to the bundled ones.
+        examples: Verified questions that the model reads.
+        context_tokens: As in the settings.
 
     Raises:
         ConfigurationError: The file of the sources or of a skill has faults; it lists them all.
@@ -37,8 +44,11 @@ async def open_agent(
         registry = load_registry(services, skills)
         try:
             vocabulary = await read_vocabulary(services, registry)
-            made = make_model(await chosen_model(model), vocabulary)
-            yield Agent(made, registry, vocabulary)
+            name = await chosen_model(model)
+            made, briefing = make_model(name, vocabulary), await read_briefing(services, examples)
+            tokens = context_of(name, context_tokens)
+            agent = Agent(made, registry, vocabulary, briefing=briefing, context_tokens=tokens)
+            yield agent
         finally:
             await registry.aclose()
 
@@ -77,6 +87,7 @@ def _dimension(info: DimensionInfo) -> DimensionWords:
         _texts(info.values),
         is_open=info.values is None,
         is_date=info.type == "date",
+        last="" if info.last is None else str(info.last),
     )
 
 

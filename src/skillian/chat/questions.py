@@ -10,14 +10,15 @@ import json
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
-from typing import Any, cast
+from typing import Any
 
 from skillian.chat.scope import part_of
 from skillian.data.query.catalogue import SourceInfo
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import COMPARE, QUERY, ROWS, Earlier, with_result
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.sentences import sentence_of
 from tinyagent import ToolCall
 
 MOST = 4
@@ -42,12 +43,12 @@ class FollowUp:
     Attributes:
         label: What it shows, in a few words.
         question: The question.
-        call: The call that answers it.
+        call: The call that answers it; None for a reading of a question that was not answered.
     """
 
     label: str
     question: str
-    call: PlannedCall
+    call: PlannedCall | None = None
 
 
 def follow_ups(
@@ -76,7 +77,8 @@ def follow_ups(
     usable = (
         each
         for each in offered
-        if each.call.tool not in answered | refused
+        if each.call is not None
+        and each.call.tool not in answered | refused
         and planner.plan(each.question, earlier) == each.call
     )
     return tuple(islice(usable, MOST))
@@ -148,7 +150,6 @@ def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
         return
     groups: list[str] = arguments.get("dimensions") or []
     filters: Mapping[str, Any] = arguments.get("filters") or {}
-    words = _in_words(filters)
     others = [
         name
         for name, other in vocabulary.sources.items()
@@ -156,13 +157,13 @@ def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
         and {*measures} <= other.measures.keys()
         and {*groups, *filters} <= other.dimensions.keys()
     ]
-    for other in others if words is not None else ():
-        by = f" by {' and '.join(groups)}" if groups else ""
-        question = f"Compare {' and '.join(measures)} between {source} and {other}{by}{words}"
+    for other in others:
         stated = {"measures": measures, "align_on": groups, "filters": dict(filters)}
         call = {name: value for name, value in stated.items() if value}
         compared = PlannedCall(COMPARE, {"source_a": source, "source_b": other, **call})
-        yield FollowUp(f"Compare with {other}", question, compared)
+        question = sentence_of(compared)
+        if question is not None:
+            yield FollowUp(f"Compare with {other}", question, compared)
     for name in known.dimensions:
         if name not in groups and name not in _fixed(arguments):
             changed = {**arguments, "dimensions": [name], "order": _order(arguments, name)}
@@ -186,17 +187,6 @@ def _fixed(arguments: Mapping[str, Any]) -> set[str]:
     """The dimensions that have a single value."""
     filters: Mapping[str, Any] = arguments.get("filters") or {}
     return {name for name, value in filters.items() if not isinstance(value, list | dict)}
-
-
-def _in_words(filters: Mapping[str, Any]) -> str | None:
-    """Filters as a part of a question; None if they are more than values."""
-    words = ""
-    for name, value in filters.items():
-        values = cast("list[object]", value) if isinstance(value, list) else [value]
-        if not all(isinstance(each, str) for each in values):
-            return None
-        words += f" for {name} {' and '.join(map(str, values))}"
-    return words
 
 
 def example_questions(sources: Sequence[SourceInfo]) -> tuple[str, ...]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
 
-Part = Literal["sources", "measures", "filters", "groups", "limits", "rows", "time"]
+Part = Literal["sources", "measures", "filters", "groups", "limits", "rows", "time", "marks"]
+
+NOT_USED, CHOSEN = "not used: ", "chosen by the model: "
+"""Beginnings of marks: of what no call has of the question, and of what only the call has."""
 
 _STARTS: Mapping[str, Part] = {
     "by ": "groups",
@@ -15,6 +18,8 @@ _STARTS: Mapping[str, Part] = {
     "the first ": "rows",
     "as of ": "time",
     "all of ": "filters",
+    NOT_USED: "marks",
+    CHOSEN: "marks",
 }
 
 
@@ -34,13 +39,24 @@ def part_of(index: int, words: str) -> Part:
 
 
 def scopes_of(results: Iterable[Any]) -> list[list[str]]:
-    """The parts of each call's scope, without repetitions, in their order."""
+    """The parts of each call's scope, without repetitions, in their order.
+
+    What no call of the turn used is in the last one.
+    """
+    every = [parts for result in results if (parts := scope_of(result)) is not None]
     scopes: list[list[str]] = []
-    for result in results:
-        parts = scope_of(result)
-        if parts is not None and parts not in scopes:
+    for parts in map(without_unused, every):
+        if parts not in scopes:
             scopes.append(parts)
+    for last in every[-1:]:
+        at = scopes.index(without_unused(last))
+        scopes[at] = last
     return scopes
+
+
+def without_unused(parts: Iterable[str]) -> list[str]:
+    """A scope without what its turn has not used."""
+    return [part for part in parts if not part.startswith(NOT_USED)]
 
 
 def scope_of(result: object) -> list[str] | None:

@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from skillian.chat.agent import ApprovalGiven, ApprovalWanted, as_stored, respond
+from skillian.chat.check.grounded import offers_of
 from skillian.chat.scope import scopes_of
 from skillian.storage import Draft
 from tinyagent import (
@@ -243,6 +244,7 @@ class TurnRecord:
                 else [asdict(one) for one in checked.references],
                 "unverified": [] if checked is None else list(checked.unverified),
                 "scope": scopes_of(self.results),
+                "offers": offers_of(response.content, self._response.finish_reason),
             }
         )
         if verify is not None:

@@ -64,12 +64,19 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
     from skillian.chat.agent import respond
     from skillian.chat.opening import open_agent
     from skillian.evaluation.judging import given_answer
-    from skillian.evaluation.marking import open_verified
+    from skillian.evaluation.marking import open_verified, read_examples
     from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
     from tinyagent import RunFinished
     from tinyagent.core import ModelResponded
 
-    async with open_agent(settings.sources, settings.model, settings.skills) as agent:
+    opened = open_agent(
+        settings.sources,
+        settings.model,
+        settings.skills,
+        read_examples(settings.questions),
+        settings.context_tokens,
+    )
+    async with opened as agent:
         verified = open_verified(settings.questions, settings.sources, agent.skills)
         if not quiet:
             out.print(f"Answered by: {agent.model_name}", style="dim", markup=False)

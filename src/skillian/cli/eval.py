@@ -64,7 +64,9 @@ def evaluate(
 async def _evaluate(questions: QuestionSet, settings: Settings, *, quiet: bool) -> Evaluation:
     from skillian.evaluation.running import open_questions
 
-    async with open_questions(questions, settings.model, settings.skills) as asking:
+    async with open_questions(
+        questions, settings.model, settings.skills, settings.context_tokens
+    ) as asking:
         if quiet:
             return await asking.run()
         out.print(f"Answered by: {asking.model_name}", style="dim", markup=False)

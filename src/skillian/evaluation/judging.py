@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
@@ -19,7 +19,9 @@ from skillian.skills.registry import SkillRegistry
 
 # They find out what there is; a turn that made no other call has not computed an answer.
 _LOOKUPS = frozenset({"list_sources", "describe_source", "search_knowledge", "read_skill"})
-
+_GROUPS = frozenset({"align_on", "dimensions"})
+_FORM = _GROUPS | {"order", "limit"}
+"""Arguments that decide how the rows are shown; right numbers say that they were."""
 
 Ending = Literal["answer", "question", "failure"]
 _ENDINGS: Mapping[str, Ending] = {NOT_UNDERSTOOD: "question", TOOL_FAILED: "failure"}
@@ -129,7 +131,9 @@ class AnswerJudge:
         missing = _missing(answer.content, expected.numbers)
         if missing:
             return f"not in the answer: {', '.join(map(str, missing))}"
-        if expected.call is None or self._is_made(expected.call, answer.calls):
+        if expected.call is None or self._is_made(
+            expected.call, answer.calls, has_numbers=bool(expected.numbers)
+        ):
             return ""
         made = [_written(call.tool, call.arguments) for call in answer.calls]
         return (
@@ -137,8 +141,14 @@ class AnswerJudge:
             f" called {'; '.join(made) or 'nothing'}"
         )
 
-    def _is_made(self, expected: ExpectedCall, calls: Sequence[AnswerCall]) -> bool:
-        """Whether the last call of the tool that succeeded has the expected arguments."""
+    def _is_made(
+        self, expected: ExpectedCall, calls: Sequence[AnswerCall], *, has_numbers: bool
+    ) -> bool:
+        """Whether the last call of the tool that succeeded covers what the expected one does.
+
+        If the numbers are verified too, the form of the call decides nothing: its groups, their
+        order, and how many it lists.
+        """
         own = [call for call in calls if call.tool == expected.tool and not call.has_failed]
         if not own or expected.arguments is None:
             return bool(own)
@@ -150,7 +160,21 @@ class AnswerJudge:
             )
         except ValidationError:
             return False
-        return bool(_plain(wanted) == _plain(made))
+        omitted = _FORM if has_numbers else frozenset[str]()
+        return bool(_covered(wanted, omitted) == _covered(made, omitted))
+
+
+def _covered(arguments: Mapping[str, Any], omitted: Collection[str]) -> Any:
+    """What a call covers: a group that a filter leaves one member of changes nothing."""
+    filters: Mapping[str, Any] = _plain(arguments.get("filters") or {})
+    single = {name for name, value in filters.items() if isinstance(value, str | None)}
+    covered = {name: value for name, value in arguments.items() if name not in omitted}
+    for groups in _GROUPS & covered.keys():
+        if covered[groups]:  # without any, a comparison has the groups of the configuration
+            kept = [name for name in covered[groups] if name not in single]
+            covered[groups] = kept or ([""] if groups == "align_on" else [])
+    order = [name for name in covered.get("order") or () if name.lstrip("-") not in single]
+    return _plain({**covered, "order": order})
 
 
 def _unanswered(answer: GivenAnswer) -> Judgement:

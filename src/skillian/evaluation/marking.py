@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from skillian.chat.reading.briefing import Example
 from skillian.errors import ConfigurationError, Fault
 from skillian.evaluation.judging import (
     AnswerCall,
@@ -46,6 +47,23 @@ class VerifiedAnswers:
         )
         ending = ending_of(finish_reason, finished=answer["finished"])
         return self.agrees(question, GivenAnswer(answer["content"], calls, ending))
+
+
+def read_examples(path: Path | None) -> tuple[Example, ...]:
+    """The verified questions whose calls a model may read as examples.
+
+    Args:
+        path: The file of the questions; none without it.
+
+    Raises:
+        ConfigurationError: The file has faults.
+    """
+    questions = () if path is None else read_questions(path).questions
+    return tuple(
+        Example(each.question, each.call.tool, each.call.arguments)
+        for each in questions
+        if each.call is not None and each.call.arguments is not None
+    )
 
 
 def open_verified(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from skillian.chat.agent import Agent, respond
 from skillian.chat.opening import read_vocabulary
+from skillian.chat.reading.briefing import read_briefing
 from skillian.data.services import DataServices
 from skillian.evaluation.judging import (
     AnswerJudge,
@@ -25,7 +26,7 @@ from skillian.evaluation.judging import (
 from skillian.evaluation.questions import QuestionSet, VerifiedQuestion
 from skillian.history.findings import Finding, Standing
 from skillian.local_models import chosen_model
-from skillian.models import make_model
+from skillian.models import context_of, make_model
 from skillian.skills.discovery import load_registry
 from tinyagent import RunFinished
 from tinyagent.core import ModelAuthenticationError, ModelConnectionError, ModelResponded
@@ -145,7 +146,10 @@ class QuestionRun:
 
 @asynccontextmanager
 async def open_questions(
-    questions: QuestionSet, model: str | None, skills: Iterable[Path] = ()
+    questions: QuestionSet,
+    model: str | None,
+    skills: Iterable[Path] = (),
+    context_tokens: int | None = None,
 ) -> AsyncGenerator[QuestionRun]:
     """Open the sources of a set of questions and the model; both close with the block.
 
@@ -153,6 +157,7 @@ async def open_questions(
         questions: The set; its calls are checked.
         model: As in the settings; None is the offline planner.
         skills: Folders of skills in addition to the bundled ones.
+        context_tokens: As in the settings.
 
     Raises:
         ConfigurationError: The file of the questions, of the sources or of a skill has faults.
@@ -164,8 +169,15 @@ async def open_questions(
     ):
         questions.check_calls(registry)
         vocabulary = await read_vocabulary(services, registry)
-        made = make_model(await chosen_model(model), vocabulary)
-        yield QuestionRun(questions, Agent(made, registry, vocabulary), AnswerJudge(registry))
+        name = await chosen_model(model)
+        agent = Agent(
+            make_model(name, vocabulary),
+            registry,
+            vocabulary,
+            briefing=await read_briefing(services),  # without examples, which are its answers
+            context_tokens=context_of(name, context_tokens),
+        )
+        yield QuestionRun(questions, agent, AnswerJudge(registry))
 
 
 def _given(event: RunFinished, reason: str) -> GivenAnswer:

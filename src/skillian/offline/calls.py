@@ -2,12 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from skillian.offline.reading import Reading
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary, plain
+
+if TYPE_CHECKING:
+    from skillian.offline.language.clauses import Reading
+
+
+_REQUESTS = {
+    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
+    *("also", "instead", "those"),
+}
+_UNITS = {
+    **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
+    **dict.fromkeys(("dollar", "usd", "$"), "usd"),
+    **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
+}
+EDITS = {"and", "also", "same_again", "instead", "those"}
+"""Kinds of words that change the last question."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +35,13 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """Why there is no call, as a sentence; empty if nothing was understood."""
+    """Why there is no call, as a sentence; empty if nothing was understood.
+
+    `offers` are sentences near the question that are understood.
+    """
 
     reason: str = ""
+    offers: tuple[str, ...] = ()
 
 
 Plan = PlannedCall | NotUnderstood
@@ -44,3 +63,38 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
         if name not in known.dimensions:
             value = reading.filters.get(name)
             raise UnclearError(f"{source} has no {name}{f' ({value})' if value else ''}.")
+
+
+def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabulary) -> None:
+    """Refuse a unit that is not the one of all measures; without declared units, any will do."""
+    declared = {unit for name in measures for unit in vocabulary.units_of([name]) or {""}}
+    declared = {_UNITS.get(unit, unit) for unit in declared}
+    for text in reading.units if vocabulary.units else ():
+        unit = plain(text) or text
+        if declared != {_UNITS.get(unit, unit)}:
+            raise UnclearError(f"I did not understand: {text}. It is not the unit of the measure.")
+
+
+def check_requests(reading: Reading, usable: set[str]) -> None:
+    """Refuse a question that also asks for what its call cannot do."""
+    asked = [kind for kind in reading.says if kind in _REQUESTS - usable]
+    if "ordinal" in reading.says and not {"drill", "rows"} & reading.says.keys():
+        asked.append("ordinal")
+    if asked:
+        words = ", ".join(reading.says[kind] for kind in asked)
+        raise UnclearError(f"I did not understand: {words}. Ask it as a question of its own.")
+
+
+def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
+    """The order of a query's rows: by the measure that the question names for it."""
+    if not reading.direction:
+        return reading.ordered_by
+    if len(measures) > 1 and not reading.ordered_by:
+        raise UnclearError("The largest by which measure?")
+    by = (reading.ordered_by or measures)[0]
+    return [f"-{by}" if reading.direction == "most" else by]
+
+
+def without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments that say something."""
+    return {name: value for name, value in arguments.items() if value}

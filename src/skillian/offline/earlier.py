@@ -12,6 +12,7 @@ from tinyagent import Message, ToolCall
 
 COMPARE, QUERY, ROWS = "compare_sources", "query_source", "get_comparison_rows"
 _CACHE_KEY = re.compile(r'"cache_key":\s*"([^"]+)"')
+_YEAR = re.compile(r'"((?:19|20)\d\d)(?=[-"/]|\d{2,3}")')
 _KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
 
 
@@ -42,6 +43,12 @@ class Earlier:
     comparison: PastComparison | None = None
     page: ToolCall | None = None
     sources: tuple[str, ...] = field(default=())
+
+    @property
+    def years(self) -> frozenset[int]:
+        """The years that the last call's conditions name."""
+        filters = json.dumps(self.last.arguments.get("filters") or {}) if self.last else ""
+        return frozenset(map(int, _YEAR.findall(filters)))
 
 
 def read_earlier(messages: Sequence[Message]) -> Earlier:

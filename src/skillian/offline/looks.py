@@ -6,12 +6,13 @@ from typing import Any
 
 from skillian.offline.calls import PlannedCall, UnclearError, check_names
 from skillian.offline.earlier import ROWS, Earlier, PastComparison
-from skillian.offline.reading import Reading
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.vocabulary import Vocabulary
 
 _PAGE = 20
 _MOST_ROWS = 100
 _CLASSES = {"major": "major_diff", "minor": "minor_diff", "equal": "match"}
+_ALIKE = {"match", "agree"}
 _OF_ROWS = {
     "major_diff": "differing",
     "missing_in_a": "only_in_b",
@@ -44,6 +45,12 @@ def look_into(look: str, reading: Reading, earlier: Earlier, vocabulary: Vocabul
     said = _of_another(look, reading, known)
     if said:
         raise UnclearError(f"The last comparison has no {said}; compare again with it first.")
+    said_kinds = reading.says.keys()
+    is_of_matches = "dont" not in said_kinds and reading.says.get("compare", "")[:5] in _ALIKE
+    if look == "explain" and (reading.direction or reading.count or is_of_matches):
+        raise UnclearError("The whole difference is explained. Ask: Why?")
+    if look == "rows" and "compare" in said_kinds and said_kinds & {*_CLASSES, "missing"}:
+        raise UnclearError("Ask for one class of groups at a time.")
     if look == "explain":
         finer = [*reading.breakdown, *reading.members]
         if finer and known.is_of_rows:
@@ -63,10 +70,16 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     if reading.thresholds or reading.cleared:
         return "such limits or conditions"
     if (measures and look != "drill") or (look != "drill" and other):
-        return " or ".join([*sorted(measures), *(f"{n}: {reading.filters[n]}" for n in other)])
+        return " or ".join(
+            [*sorted(measures), *(f"{name}: {_said(reading.filters[name])}" for name in other)]
+        )
     if reading.breakdown and look != "explain":
         return f"group by {' and '.join(reading.breakdown)}"
     return ""
+
+
+def _said(value: Any) -> str:
+    return "such a condition" if isinstance(value, dict) else str(value)
 
 
 def _drill(reading: Reading, known: PastComparison) -> PlannedCall:
@@ -101,6 +114,8 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any] | None:
 
 
 def _rows(reading: Reading, known: PastComparison, earlier: Earlier) -> PlannedCall:
+    if "more" in reading.says and earlier.page is None:
+        raise UnclearError("More of what? Ask for the rows first.")
     if "more" in reading.says and earlier.page is not None:
         before = earlier.page.arguments
         offset = int(before.get("offset", 0)) + int(before.get("limit", _PAGE))

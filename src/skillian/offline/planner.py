@@ -9,15 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.reading import read
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import wanted_look
+from skillian.offline.offers import offers
 from skillian.offline.plans import plan
-from skillian.offline.reading import Reading, read
 from skillian.offline.spoken import plan_spoken
-from skillian.offline.vocabulary import Vocabulary
 from skillian.offline.wording import word_help, word_result
 from tinyagent import Message, Usage
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse, RawToolCall
@@ -34,10 +37,12 @@ class OfflinePlanner:
 
     Args:
         vocabulary: The names that questions can use.
+        today: What "last month" is before; the date of the question by default.
     """
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
+    def __init__(self, vocabulary: Vocabulary, today: date | None = None) -> None:
         self._vocabulary = vocabulary
+        self._today = today
 
     @property
     def name(self) -> str:
@@ -55,7 +60,8 @@ class OfflinePlanner:
         planned = self.plan(turn[0].text, earlier)
         if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
-        return _say(word_help(self._vocabulary, planned.reason), NOT_UNDERSTOOD)
+        offered = self.offers(turn[0].text, earlier)
+        return _say(word_help(self._vocabulary, planned.reason, offered), NOT_UNDERSTOOD)
 
     async def stream(
         self, request: ModelRequest
@@ -71,11 +77,18 @@ class OfflinePlanner:
 
         A tool's phrase has precedence unless the question names a source.
         """
-        reading = read(question, self._vocabulary, earlier.sources)
+        reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
         planned = plan(reading, earlier, self._vocabulary)
         if isinstance(planned, PlannedCall) and reading.sources:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
+
+    def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
+        """At most three sentences near a question that was not understood; each is understood."""
+        reading = read(question, self._vocabulary, earlier.sources, self._today)
+        return offers(
+            question, reading, self._vocabulary, lambda sentence: self.plan(sentence, earlier)
+        )
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or look into the comparison."""
@@ -93,7 +106,7 @@ class OfflinePlanner:
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
         """The second call of a question such as "why do … and … differ?"."""
-        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources)
+        reading = read(turn[0].text, self._vocabulary, read_earlier(before).sources, self._today)
         earlier = read_earlier([*before, *turn])
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None

@@ -5,19 +5,29 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rapidfuzz import fuzz, process, utils
-
-from skillian.offline.calls import NotUnderstood, Plan, PlannedCall, UnclearError, check_names
+from skillian.offline.calls import (
+    EDITS,
+    NotUnderstood,
+    Plan,
+    PlannedCall,
+    UnclearError,
+    check_names,
+    check_requests,
+    check_units,
+    order_of,
+    without_empty,
+)
+from skillian.offline.changes import changed
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
-from skillian.offline.reading import Reading
-from skillian.offline.vocabulary import Vocabulary, plain
+from skillian.offline.offers import near_name
 
 _PAIR = 2
-_REQUESTS = {"why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"}
 
 
-_ONLY_A_SOURCE = {"source", "prep", "article", "from"}
+_ONLY_A_SOURCE = {"source", "prep", "from", "show"}
 
 
 def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
@@ -38,12 +48,17 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
         return look_into(look, reading, earlier, vocabulary)
     if len(reading.sources) == _PAIR:
+        before = known.arguments.get("measures") if known else None
+        if known and before and not reading.measures and {*reading.sources} == {*known.sources}:
+            raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
         return _comparison(reading, vocabulary)
     if look and not reading.sources:
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     if reading.sources:
         return _of_one(reading, earlier, vocabulary)
-    return _changed(reading, earlier, vocabulary)
+    if earlier.last is None:
+        return _of_the_only_source(reading, vocabulary)
+    return changed(reading, earlier, vocabulary)
 
 
 def _check(reading: Reading, vocabulary: Vocabulary) -> None:
@@ -61,14 +76,8 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
 
 def _with_guess(text: str, vocabulary: Vocabulary) -> str:
     """A text that was not understood, with the name that it may mean."""
-    names = [*vocabulary.sources, *vocabulary.measures, *vocabulary.dimensions]
-    process_of = utils.default_process
-    near = process.extractOne(text, names, scorer=fuzz.ratio, processor=process_of, score_cutoff=75)
-    return f"{text} (do you mean {near[0]}?)" if near and not _is_same(near[0], text) else text
-
-
-def _is_same(name: str, text: str) -> bool:
-    return "(" in text or plain(name) in plain(text)
+    near = near_name(text, vocabulary)
+    return f"{text} (do you mean {near}?)" if near else text
 
 
 def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -80,9 +89,12 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if reading.ordered_by:
         raise UnclearError("A comparison lists the largest difference first, in no other order.")
     is_ranked = reading.direction or reading.count
+    if "missing" in reading.says and not (reading.breakdown or reading.members):
+        raise UnclearError("Missing by what? Name a dimension.")
     if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
         raise UnclearError("The largest what? A comparison ranks differences.")
-    _check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
+    check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
+    check_units(reading, measures, vocabulary)
     sources = list(reversed(reading.sources)) if "swap" in reading.says else reading.sources
     arguments = {
         "source_a": sources[0],
@@ -92,7 +104,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         "filters": reading.filters,
         "thresholds": reading.thresholds,
     }
-    return PlannedCall(COMPARE, _without_empty(arguments))
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -105,55 +117,68 @@ def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
             f"{a} and {b} have no common measure; only their rows can be compared:"
             f" compare {a} and {b}"
         )
-    _check_requests(reading, {"rows"})
+    check_requests(reading, {"rows"})
     arguments = {"source_a": a, "source_b": b, "filters": reading.filters}
-    return PlannedCall(COMPARE, _without_empty(arguments))
-
-
-def _check_requests(reading: Reading, usable: set[str]) -> None:
-    """Refuse a question that also asks for what its call cannot do."""
-    asked = [kind for kind in reading.says if kind in _REQUESTS - usable]
-    if "ordinal" in reading.says and wanted_look(reading) != "drill":
-        asked.append("ordinal")
-    if asked:
-        words = ", ".join(reading.says[kind] for kind in asked)
-        raise UnclearError(f"I did not understand: {words}. Ask it as a question of its own.")
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
     source, last = reading.sources[0], earlier.last
-    if last is not None and last.name == QUERY and source != last.arguments["source"]:
-        is_same = (
-            bool({"same", "too"} & reading.says.keys()) or reading.says.keys() <= _ONLY_A_SOURCE
-        )
-        is_new = reading.measures or reading.members or not is_same
-        if "compare" in reading.says:
-            return _compared_with(reading, last.arguments, source)
-        if not is_new or (reading.says.keys() & {"and"} and not reading.measures):
-            is_changed = reading.names_data or reading.members
-            same = (
-                _changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
-            )
-            return PlannedCall(QUERY, {**same, "source": source})
+    is_compared = bool(reading.says.keys() & {"compare", "same", "gap"})
+    is_compared |= "exists" in reading.says and not reading.members
+    is_edit = bool(reading.says.keys() & EDITS) or reading.says.keys() <= _ONLY_A_SOURCE
+    if last is not None and not (reading.measures or "describe" in reading.says):
+        if last.name != QUERY or not (is_edit or is_compared) or "also" in reading.says:
+            raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
+        if is_compared and source != last.arguments["source"]:
+            return _compared_with(reading, last.arguments, source, vocabulary)
+        is_changed = reading.names_data or reading.members
+        same = changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
+        check_has(source, same, vocabulary)
+        return PlannedCall(QUERY, {**same, "source": source})
     if "describe" in reading.says and not (reading.names_data or reading.members):
         return PlannedCall("describe_source", {"source": source})
-    several = [name for name, value in reading.filters.items() if isinstance(value, list)]
-    if "gap" in reading.says or ("compare" in reading.says and not several + reading.breakdown):
+    several = [
+        name
+        for name, value in reading.filters.items()
+        if isinstance(value, list) and name not in vocabulary.timed
+    ]
+    if is_compared and ("compare" not in reading.says or not several):
         raise UnclearError("Which other source should it be compared with?")
-    groups = several if "compare" in reading.says else []
-    return _query(reading, source, groups, vocabulary)
+    return _query(reading, source, several if is_compared else [], vocabulary)
 
 
-def _compared_with(reading: Reading, last: Mapping[str, Any], source: str) -> PlannedCall:
+def check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary) -> None:
+    """Refuse a change of the source if the new one does not have what the last question names."""
+    known = vocabulary.sources[source]
+    names = (*(arguments.get("dimensions") or ()), *(arguments.get("filters") or ()))
+    lacking = [name for name in names if name not in known.dimensions]
+    lacking += [name for name in arguments.get("measures") or () if name not in known.measures]
+    if lacking:
+        raise UnclearError(f"{source} has no {' and '.join(lacking)}.")
+
+
+def _compared_with(
+    reading: Reading, last: Mapping[str, Any], source: str, vocabulary: Vocabulary
+) -> PlannedCall:
+    if last.get("limit") or last.get("order"):
+        raise UnclearError("All groups are compared: ask it as a question of its own.")
+    measures = reading.measures or last.get("measures") or []
+    filters = {**last.get("filters", {}), **reading.filters}
+    groups = reading.breakdown or last.get("dimensions") or []
+    named = {"measures": measures, "dimensions": groups, "filters": filters}
+    for each in (str(last["source"]), source):
+        check_has(each, named, vocabulary)
+    check_units(reading, measures, vocabulary)
     arguments = {
         "source_a": last["source"],
         "source_b": source,
-        "measures": reading.measures or last.get("measures"),
-        "align_on": reading.breakdown or last.get("dimensions"),
-        "filters": {**last.get("filters", {}), **reading.filters},
+        "measures": measures,
+        "align_on": groups,
+        "filters": filters,
         "thresholds": reading.thresholds,
     }
-    return PlannedCall(COMPARE, _without_empty(arguments))
+    return PlannedCall(COMPARE, without_empty(arguments))
 
 
 def _query(
@@ -163,9 +188,14 @@ def _query(
         raise UnclearError("A tolerance is for comparing two sources.")
     if reading.says.keys() & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
-    _check_requests(reading, set())
+    check_requests(reading, set())
     dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown, *compared)))
-    ordered = [name.removeprefix("-") for name in reading.ordered_by]
+    named = {name.removeprefix("-") for name in reading.ordered_by}
+    ordered = [name for name in named if name in vocabulary.sources[source].measures]
+    if named - {*ordered, *dimensions}:
+        raise UnclearError(f"It is not by {' and '.join(named - {*ordered, *dimensions})}.")
+    if reading.members and reading.breakdown and not (reading.measures or ordered):
+        raise UnclearError("Which measure? Name one.")
     measures = list(reading.measures)
     if not measures and (reading.direction or not reading.members):
         measures = ordered or _default_measures(reading, vocabulary)
@@ -173,6 +203,7 @@ def _query(
         raise UnclearError("Which measure? Name one.")
     if (reading.direction or reading.count) and not dimensions:
         raise UnclearError("The largest what? Name a dimension.")
+    check_units(reading, measures, vocabulary)
     if reading.direction and reading.members and set(dimensions) - {*reading.members}:
         raise UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
     single = 1 if reading.direction and reading.is_singular and reading.members else None
@@ -181,88 +212,26 @@ def _query(
         "measures": list(dict.fromkeys((*measures, *ordered))),
         "dimensions": dimensions,
         "filters": reading.filters,
-        "order": _order(reading, measures),
+        "order": order_of(reading, measures),
         "limit": reading.count or single,
     }
-    return PlannedCall(QUERY, _without_empty(arguments))
+    return PlannedCall(QUERY, without_empty(arguments))
 
 
-def _order(reading: Reading, measures: Sequence[str]) -> list[str]:
-    """The order of a query's rows: by the measure that the question names for it."""
-    if not reading.direction:
-        return reading.ordered_by
-    if len(measures) > 1 and not reading.ordered_by:
-        raise UnclearError("The largest by which measure?")
-    by = (reading.ordered_by or measures)[0]
-    return [f"-{by}" if reading.direction == "most" else by]
-
-
-def _changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """The last call with the parts replaced that the question names."""
-    last = earlier.last
-    if last is None or not (
-        reading.names_data or reading.members or reading.says.keys() & {"same", "swap"}
-    ):
-        raise UnclearError
-    _check_requests(reading, {"swap"})
-    arguments = dict(last.arguments)
-    for argument in ("source", "source_a", "source_b"):
-        check_names(reading, arguments.get(argument, ""), vocabulary)
-    _check_replaced(reading, arguments)
-    if reading.measures:
-        before: list[str] = (arguments.get("measures") or []) if "too" in reading.says else []
-        arguments["measures"] = list(dict.fromkeys((*before, *reading.measures)))
-    filters = {**arguments.pop("filters", {}), **reading.filters}
-    arguments["filters"] = {n: value for n, value in filters.items() if n not in reading.cleared}
-    _change_groups(arguments, reading, "align_on" if last.name == COMPARE else "dimensions")
-    if last.name != COMPARE:
-        return _changed_query(arguments, reading)
-    if reading.direction or reading.count or reading.ordered_by:
-        raise UnclearError("The largest what? A comparison ranks differences.")
-    if "swap" in reading.says:
-        a, b = arguments["source_a"], arguments["source_b"]
-        arguments |= {"source_a": b, "source_b": a}
-    if reading.thresholds:
-        arguments["thresholds"] = {**arguments.get("thresholds", {}), **reading.thresholds}
-    return PlannedCall(COMPARE, _without_empty(arguments))
-
-
-def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
-    """Refuse "rail instead of road" if the last call was not for road, and rail alone."""
-    for name, values in reading.replaced.items():
-        before = arguments.get("filters", {}).get(name) if name else arguments.get("measures")
-        is_named = reading.filters.get(name) if name else reading.measures
-        if not is_named or before not in (values, values[0]):
-            raise UnclearError(f"The last question was not for {' and '.join(values)}.")
-
-
-def _change_groups(arguments: dict[str, Any], reading: Reading, argument: str) -> None:
-    groups = [*reading.members, *reading.breakdown]
-    if groups:
-        before: list[str] = arguments.get(argument) or []
-        added = [name for name in groups if name not in before]
-        arguments[argument] = [*before, *added] if "too" in reading.says else groups
-
-
-def _changed_query(arguments: dict[str, Any], reading: Reading) -> PlannedCall:
-    if reading.thresholds or "swap" in reading.says:
-        raise UnclearError("A tolerance is for comparing two sources.")
-    measures: list[str] = arguments.get("measures") or []
-    dimensions: list[str] = arguments.get("dimensions") or []
-    if reading.direction and not (measures and dimensions):
-        raise UnclearError("The largest what? Name a measure and a dimension.")
-    order = _order(reading, measures) or arguments.get("order") or []
-    known = {*measures, *dimensions}
-    arguments["order"] = [name for name in order if name.removeprefix("-") in known]
-    if reading.ordered_by and not arguments["order"]:
-        raise UnclearError("The last answer has no such measure to order by.")
-    if reading.count:
-        arguments["limit"] = reading.count
-    return PlannedCall(QUERY, _without_empty(arguments))
-
-
-def _without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in arguments.items() if value}
+def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    """The query of the only source that has the measures of a question that names none."""
+    measures = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
+    having = [
+        name
+        for name, words in vocabulary.sources.items()
+        if measures and measures <= words.measures.keys()
+    ]
+    if len(having) != 1:
+        raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
+    check_names(reading, having[0], vocabulary)
+    if reading.says.keys() & {"compare", "gap"}:
+        raise UnclearError("Which other source should it be compared with?")
+    return _query(reading, having[0], (), vocabulary)
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from skillian.offline.calls import NotUnderstood, PlannedCall
-from skillian.offline.lexicon import LEXICON
-from skillian.offline.vocabulary import ToolWords, Vocabulary, Word, plain, split
+from skillian.offline.language.lexicon import ARTICLES, LEXICON
+from skillian.offline.language.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(
     (
@@ -18,12 +18,14 @@ _BEFORE_VALUES = frozenset(
         "and",
         "with",
         "from",
-        *LEXICON["article"],
-        *LEXICON["link"],
+        *ARTICLES,
+        *LEXICON["aux"],
         *LEXICON["prep"],
     )
 )
-_PASSED = frozenset((*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES))
+_PASSED = frozenset(
+    (*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there")
+)
 
 ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""

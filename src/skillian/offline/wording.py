@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any, cast
 
 from skillian.amounts import grouped
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 
 MOST_FINDINGS = 5
 """The maximum number of findings in the answer of a comparison; the result has the others."""
@@ -50,28 +50,21 @@ def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | Non
     return wordings.get(tool, word_plainly)(result)
 
 
-def word_help(vocabulary: Vocabulary, reason: str = "") -> str:
-    """Why there is no answer, and examples of questions."""
+def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = ()) -> str:
+    """Why there is no answer, and sentences near the question; without any, examples."""
+    phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
+    if offers:
+        also = ["", "It also understands:", *phrases] if phrases else []
+        return "\n".join([_with_list(f"{reason or _LOST}\nYou can ask:", offers), *also])
     names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         measures = ", ".join(words.measures) or "rows"
         lines.append(f"- {name}: {measures} by {', '.join(words.dimensions)}")
-    first, second = names[0] if names else "A", names[1] if len(names) > 1 else "B"
-    measure = next(iter(vocabulary.measures.values()), None)
-    phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
+    first = names[0] if names else "A"
     lines += [
         "",  # otherwise Markdown takes the line for a part of the list
         "You can ask, for example:",
-        *(
-            [
-                f"- Compare {measure} between {first} and {second}",
-                "- and then: Why? Show the rows behind it. Which are missing?",
-                f"- Show {measure} of {first}",
-            ]
-            if measure
-            else [f"- Compare {first} and {second}"]
-        ),
         f"- Which sources are there? Describe {first}",
         *phrases,
     ]

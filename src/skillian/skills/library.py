@@ -77,6 +77,7 @@ def _search_tool(registry: SkillRegistry) -> SkillTool:
         idempotent=True,
         sink="free",
         results="trusted",
+        is_offered=False,
     )
 
 

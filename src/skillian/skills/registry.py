@@ -67,17 +67,25 @@ class SkillRegistry:
         skills = [skill for skill in self._skills.values() if skill.folder is not None]
         return len(skills) <= FEW_SKILLS or sum(len(each.instructions) for each in skills) <= SHORT
 
-    def system_prompt(self) -> str:
+    def system_prompt(self, *, offered: bool = False) -> str:
         """Each skill with its name, description and instructions.
+
+        Args:
+            offered: Leave out the skills whose tools are all not offered to language models, and
+                the descriptions of the others, by which a skill is chosen.
 
         If that is too long, skills from folders have only their description, and the model reads
         the instructions with `read_skill`.
         """
-        return "\n\n".join(
-            f"# Skill: {skill.name}\n{skill.description}"
-            + (f"\n\n{skill.instructions}" if self.is_disclosed or skill.folder is None else "")
-            for skill in self._skills.values()
-        )
+        parts: list[str] = []
+        for skill in self._skills.values():
+            if offered and skill.tools and not any(tool.is_offered for tool in skill.tools):
+                continue
+            is_whole = self.is_disclosed or skill.folder is None
+            description = [] if offered and is_whole else [skill.description]
+            instructions = ["", skill.instructions] if is_whole and skill.instructions else []
+            parts.append("\n".join((f"# Skill: {skill.name}", *description, *instructions)))
+        return "\n\n".join(parts)
 
     def search_knowledge(self, query: str, limit: int = 5) -> list[dict[str, str]]:
         """The passages of all skills that match a query best: skill, file, heading, text."""

@@ -14,6 +14,7 @@ from pydantic import BaseModel, ValidationError
 
 from skillian.errors import InvalidInputError, ToolError
 from skillian.skills.knowledge import Passage
+from skillian.skills.schema import compact
 from tinyagent import Artifact, Tool
 from tinyagent.provenance import Sink
 
@@ -76,6 +77,8 @@ class SkillTool:
             may contain instructions; a call that breaks a rule is put to a person. `"free"` for a
             tool that changes nothing and sends nothing.
         results: `"trusted"` if no stranger can write what it returns.
+        is_offered: Whether a language model reads what it is; otherwise only direct calls, the
+            API and the planner without a model make use of it.
     """
 
     name: str
@@ -88,6 +91,7 @@ class SkillTool:
     idempotent: bool = False
     sink: Sink | Literal["free"] = OWN_WORDS
     results: Literal["trusted", "untrusted"] = "untrusted"
+    is_offered: bool = True
 
     async def aexecute(self, /, **arguments: Any) -> dict[str, Any]:
         """Validate the arguments, run the tool, and return its result.
@@ -116,12 +120,13 @@ class SkillTool:
             name=self.name,
             fn=execute,
             doc=self.description,
-            json_schema=self.input_model.model_json_schema(),
+            json_schema=compact(self.input_model.model_json_schema()),
             validate=lambda arguments: {"arguments": dict(arguments)},
             requires_approval=self.requires_approval,
             idempotent=self.idempotent,
             sink=self.sink,
             results=self.results,
+            is_offered=self.is_offered,
         )
 
 

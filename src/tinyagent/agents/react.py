@@ -34,7 +34,7 @@ from tinyagent.memory.memory import Memory
 from tinyagent.models.base import Model
 from tinyagent.options import checks_options
 from tinyagent.prompts import REACT_SYSTEM
-from tinyagent.tools.tool import Tool
+from tinyagent.tools.tool import Tool, offered_of
 
 _TOOLS_ARE = "The tools are"
 _NAMED = 40  # tools that are named
@@ -99,7 +99,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(model, tools, output_type, options, REACT_SYSTEM, deps_type=deps_type)
-        offered = tuple(self._tool_map.values())
+        offered = offered_of(self._tool_map)
         self._offers = ToolOffers(
             get_adapter(self._model, offered, tool_calling_mode),
             offered,
@@ -123,7 +123,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
         adapter, form = run.offer.adapter, run.offer.format
         if run.results.is_used or run.control.answer_only:
             form = adapter.format_request(
-                tuple(run.tools.values()),
+                offered_of(run.tools),
                 self._output_schema,
                 answer_only=run.control.answer_only,
             )

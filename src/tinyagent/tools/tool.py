@@ -82,6 +82,8 @@ class Tool:
         described_by: The source of its name, description and schema, which models read; empty for
             the operator.
         returns: The type of its results, whose declared fields a sealed agent may tell apart.
+        is_offered: Whether a `ReactAgent` describes it to its model; a call of one that is not
+            described is run all the same.
     """
 
     name: str
@@ -101,6 +103,7 @@ class Tool:
     is_agent: bool = False
     described_by: str = ""
     returns: Any = None
+    is_offered: bool = True
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
@@ -360,3 +363,8 @@ def unknown_tool(name: str, known: Iterable[str]) -> str:
     near = difflib.get_close_matches(name, names, n=3)
     hint = f"; did you mean {' or '.join(near)}?" if near else ";"
     return f"there is no tool {name!r}{hint} Tools: {', '.join(names)}"
+
+
+def offered_of(tools: Mapping[str, Tool]) -> tuple[Tool, ...]:
+    """The tools that an agent describes to its model."""
+    return tuple(tool for tool in tools.values() if tool.is_offered)

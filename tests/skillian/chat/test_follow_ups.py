@@ -16,7 +16,7 @@ from skillian.chat.questions import MOST, PastCall, follow_ups
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 
 PAIR = "fi_reporting and bpc_reporting"
 
@@ -44,6 +44,7 @@ async def offered(sources: Path, question: str, hidden: Sequence[str] = ()) -> l
         for one in each:
             answer, _ = await agent.process(one.question, conversation.from_list(stored))
             [call] = answer.tool_calls_made
+            assert one.call is not None
             assert (call.tool, call.arguments) == (one.call.tool, one.call.arguments)
             assert answer.finished
             assert '"error": true' not in call.result
@@ -84,7 +85,7 @@ async def offered(sources: Path, question: str, hidden: Sequence[str] = ()) -> l
         ),
         (
             "amount of fi_reporting since 2024006 by company",
-            ["By period", "By account", "By cost_centre"],
+            ["Compare with bpc_reporting", "By period", "By account", "By cost_centre"],
         ),
         ("Show the amount of fi_reporting for company 9999", []),
         ("Which companies are in fi_reporting?", []),

@@ -16,7 +16,7 @@ from skillian.chat.agent import Agent, Approvals, Conversation
 from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from skillian.skills.skill import Skill, SkillTool

@@ -118,7 +118,10 @@ def test_what_is_not_right(
         ({"filters": {"company": ["1001"], "period": {"between": ["2024001", "2024003"]}}}, RIGHT),
         ({"filters": {"period": {"lte": 2024003, "gte": 2024001}, "company": 1001}}, RIGHT),
         ({"dimensions": [], "order": None, "limit": 50}, RIGHT),
-        ({"dimensions": ["company"]}, WRONG),
+        ({"dimensions": ["company"]}, RIGHT),  # the filter leaves one
+        ({"dimensions": ["company"], "order": ["company"]}, RIGHT),
+        ({"dimensions": ["period"]}, WRONG),
+        ({"dimensions": ["company", "account"]}, WRONG),
         ({"filters": {"company": "1001"}}, WRONG),
         ({"filters": {**QUERY["filters"], "account": "1"}}, WRONG),
         ({"filters": {**QUERY["filters"], "company": {"ne": "1001"}}}, WRONG),
@@ -153,8 +156,8 @@ def test_a_comparison_has_the_expected_arguments(
 
 
 def test_the_order_of_rows_matters(skills: SkillRegistry) -> None:
-    wanted: dict[str, Any] = {**QUERY, "order": ["-amount", "company"]}
-    made: dict[str, Any] = {**QUERY, "order": ["company", "-amount"]}
+    wanted: dict[str, Any] = {**QUERY, "order": ["-amount", "period"]}
+    made: dict[str, Any] = {**QUERY, "order": ["period", "-amount"]}
     answer = GivenAnswer("Here.", (_call(**made),))
     assert AnswerJudge(skills).judge(_expected("query_source", wanted), answer).verdict is WRONG
 
@@ -183,3 +186,38 @@ def test_numbers_and_a_call_are_both_needed(skills: SkillRegistry) -> None:
     assert judge.judge(expected, GivenAnswer("5", (_call(**QUERY),))).verdict is RIGHT
     assert judge.judge(expected, GivenAnswer("6", (_call(**QUERY),))).verdict is WRONG
     assert judge.judge(expected, GivenAnswer("5", (_call(source="x"),))).verdict is WRONG
+
+
+FORM: list[tuple[dict[str, Any], AnswerVerdict]] = [
+    ({"dimensions": ["account"], "order": ["-amount"], "limit": 5}, RIGHT),
+    ({"filters": {"company": "1001"}}, WRONG),
+    ({"measures": ["documents"]}, WRONG),
+]
+
+
+@pytest.mark.parametrize(("changes", "verdict"), FORM)
+def test_with_the_right_numbers_the_form_of_the_call_decides_nothing(
+    skills: SkillRegistry, changes: dict[str, Any], verdict: AnswerVerdict
+) -> None:
+    call = {"tool": "query_source", "arguments": QUERY}
+    stated = {"question": "What?", "numbers": ["12.50"], "call": call}
+    answer = GivenAnswer("It is 12.50.", (_call(**{**QUERY, **changes}),))
+    expected = VerifiedQuestion.model_validate(stated)
+    assert AnswerJudge(skills).judge(expected, answer).verdict is verdict
+
+
+@pytest.mark.parametrize(("groups", "verdict"), [(["company"], WRONG), (["period"], RIGHT)])
+def test_one_total_is_not_the_groups_of_the_configuration(
+    skills: SkillRegistry, groups: list[str], verdict: AnswerVerdict
+) -> None:
+    sides: dict[str, Any] = {
+        "source_a": "fi_reporting",
+        "source_b": "bpc_reporting",
+        "measures": ["amount"],
+    }
+    asked = {**sides, "filters": {"company": "1001"}}
+    wanted = asked if groups == ["company"] else {**asked, "align_on": ["company", "period"]}
+    made = _call("compare_sources", **{**asked, "align_on": groups})
+    judge = AnswerJudge(skills)
+    answer = GivenAnswer("Here it is.", (made,))
+    assert judge.judge(_expected("compare_sources", wanted), answer).verdict is verdict

@@ -13,7 +13,7 @@ from skillian.app import open_service
 from skillian.errors import ConfigurationError
 from skillian.evaluation.judging import GivenAnswer
 from skillian.evaluation.marking import open_verified
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.registry import SkillRegistry
 from tinyagent import Model, ScriptedModel, scripted_call

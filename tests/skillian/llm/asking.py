@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 from tests.skillian.llm.domains import Asked, result_of
 
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from tinyagent import Memory
 from tinyagent.core import ModelRequest, ModelResponse, ToolCall
+
+TODAY = date(2030, 1, 1)
+"""After all data: "last month" is before the last month of the data."""
 
 
 async def ask(asked: Asked, vocabulary: Vocabulary) -> tuple[str, dict[str, Any], str]:
     """Return the planner's call, or "" with the text of its question back."""
-    planner, memory = OfflinePlanner(vocabulary), Memory()
-    if asked.after:
-        memory.add("user", asked.after)
+    planner, memory = OfflinePlanner(vocabulary, TODAY), Memory()
+    for number, question in enumerate(asked.after):
+        memory.add("user", question)
         before = await planner.complete(ModelRequest(memory.messages))
         name, arguments, _ = _call_of(before)
-        memory.add("assistant", "", tool_calls=[ToolCall("c1", name, arguments)])
-        memory.add("tool", result_of(name, arguments), tool_call_id="c1")
+        memory.add("assistant", "", tool_calls=[ToolCall(f"c{number}", name, arguments)])
+        memory.add("tool", result_of(name, arguments), tool_call_id=f"c{number}")
         memory.add("assistant", "…")
     memory.add("user", asked.question)
     name, arguments, text = _call_of(await planner.complete(ModelRequest(memory.messages)))

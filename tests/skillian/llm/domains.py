@@ -13,12 +13,13 @@ from typing import Any
 
 import duckdb
 import yaml
+from tests.skillian.llm.more_domains import MORE_COLUMNS, MORE_DOMAINS
 
 from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 
 HERE = Path(__file__).parent
 DOMAINS = (
@@ -32,10 +33,12 @@ DOMAINS = (
     "dairy",
     "payroll",
     "airport",
+    *MORE_DOMAINS,
 )
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(366)]
 _COLUMNS: dict[str, dict[str, Sequence[object]]] = {
+    **MORE_COLUMNS,
     "shop": {
         "country": ("Germany", "France", "Spain", "Italy", "United Kingdom"),
         "channel": ("web", "store", "phone"),
@@ -134,13 +137,27 @@ class Asked:
     domain: str
     question: str
     expected: dict[str, Any]
-    after: str = ""
+    after: tuple[str, ...] = ()
 
 
 def questions(domain: str) -> list[Asked]:
     """The questions of a domain."""
     text = (HERE / "questions" / f"{domain}.yaml").read_text()
-    return [Asked(domain, *each) for each in yaml.safe_load(text)]
+    return [_asked(domain, *each) for each in yaml.safe_load(text)]
+
+
+def asked_back() -> dict[str, list[list[str]]]:
+    """Conversations by domain whose last question must be asked back."""
+    text = (HERE / "questions" / "asked_back.yaml").read_text("utf-8")
+    conversations: dict[str, list[list[str]]] = yaml.safe_load(text)
+    return conversations
+
+
+def _asked(
+    domain: str, question: str, expected: dict[str, Any], after: str | list[str] = ""
+) -> Asked:
+    before = [after] if isinstance(after, str) else after
+    return Asked(domain, question, expected, tuple(each for each in before if each))
 
 
 async def vocabulary_of(domain: str, folder: Path) -> Vocabulary:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from tinyagent import Message, ToolCall
 
 MONTHS = tuple(f"2024{month:03d}" for month in range(1, 13))

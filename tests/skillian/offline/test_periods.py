@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from skillian.offline.periods import (
+from skillian.offline.language.periods import (
     Day,
     Period,
     dated,
@@ -26,7 +26,7 @@ from skillian.offline.periods import (
         ("20240331", ((2024, 3, 31), (2024, 3, 31))),
         ("2024-03-31 00:00:00", ((2024, 3, 31), (2024, 3, 31))),
         ("2024013", None),
-        ("2024", None),
+        ("2024", ((2024, 1, 1), (2024, 12, 31))),
         ("400000", None),
         ("2024-Q1", ((2024, 1, 1), (2024, 3, 31))),
         ("2024q4", ((2024, 10, 1), (2024, 12, 31))),

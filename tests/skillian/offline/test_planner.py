@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import NAME, OfflinePlanner
-from skillian.offline.vocabulary import DimensionWords, SourceWords, Vocabulary
 from tinyagent import Memory, ToolCall
 from tinyagent.core import ModelDelta, ModelRequest, ModelResponse
 

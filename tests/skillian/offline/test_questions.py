@@ -30,17 +30,19 @@ async def wrong(asked_of: list[Question]) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize(("kind", "share"), [("direct", 0.95), ("paraphrased", 0.85)])
+@pytest.mark.parametrize(("kind", "share"), [("direct", 0.95), ("paraphrased", 0.8)])
 async def test_questions_are_planned_exactly_right(kind: str, share: float) -> None:
     these = [question for question in OWN if question.kind == kind]
     failed = await wrong(these)
     assert len(these) >= 60
+    assert [each for each in failed if not each.endswith("('', {})")] == []
     assert 1 - len(failed) / len(these) >= share, "\n".join(failed)
 
 
 async def test_paraphrases_that_the_rules_were_not_made_from() -> None:
     failed = await wrong(LOCKED)
-    assert 1 - len(failed) / len(LOCKED) >= 0.85, "\n".join(failed)
+    assert [each for each in failed if not each.endswith("('', {})")] == []
+    assert 1 - len(failed) / len(LOCKED) >= 0.8, "\n".join(failed)
 
 
 async def test_what_cannot_be_answered_is_not_planned() -> None:

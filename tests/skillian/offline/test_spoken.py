@@ -9,9 +9,9 @@ import pytest
 from pydantic import BaseModel
 
 from skillian.offline.calls import NotUnderstood, PlannedCall
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.offline.planner import OfflinePlanner
 from skillian.offline.spoken import plan_spoken
-from skillian.offline.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from tinyagent import Memory
 from tinyagent.core import ModelRequest
 

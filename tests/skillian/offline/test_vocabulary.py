@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skillian.offline.vocabulary import plain, split
+from skillian.offline.language.vocabulary import plain, split
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ class AgUiRun:
             yield from self._write(-1, "text", data["content"])
         yield from self._close()
         result_data = {name: data[name] for name in ("finished", "references", "unverified")}
-        result_data["scope"] = data.get("scope", [])
+        result_data |= {name: data.get(name, []) for name in ("scope", "offers")}
         yield RunFinishedEvent(
             thread_id=self._thread_id, run_id=self._run_id, result=result_data, usage=[usage]
         )

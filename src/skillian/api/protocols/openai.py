@@ -276,6 +276,7 @@ def _skillian(answer: Mapping[str, Any]) -> dict[str, Any]:
         "references": answer["references"],
         "unverified": answer["unverified"],
         "scope": answer.get("scope", []),
+        "offers": answer.get("offers", []),
     }
 
 

@@ -95,6 +95,7 @@ class ChatResponse(BaseModel):
     `finished` is false if a limit ended the turn without an answer: `response` then has the results
     so far and the reason. The numbers of `unverified` are in no tool result. Each entry of `scope`
     has what one call covered, in parts: sources, measures, conditions, groups, limits, time.
+    `offers` are the readings of a question that was not answered, each a question to ask instead.
     `verified` is whether the answer is the one that the team has verified; null if there is none.
     """
 
@@ -107,6 +108,7 @@ class ChatResponse(BaseModel):
     references: list[ReferenceInfo]
     unverified: list[str]
     scope: list[list[str]] = []
+    offers: list[str] = []
     verified: bool | None = None
 
 

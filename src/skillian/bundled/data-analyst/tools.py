@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import Status
+from skillian.data.comparison.results import STATUSES, Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
@@ -42,19 +42,21 @@ from skillian.data.for_models import (
     scope_of_result,
     why_counts,
 )
-from skillian.data.query.catalogue import DimensionInfo, SourceInfo
+from skillian.data.query.catalogue import DimensionInfo, SourceInfo, matching_sources
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
-from skillian.data.tables.differing import RowClass
+from skillian.data.tables.differing import ROW_CLASSES, RowClass
 from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 FILTERS = (
-    "Dimension to value. A value, a list of values, null, or one of "
-    '{"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [low, high]}.'
+    "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"
+    " [low, high]"
 )
+_OF_GROUP = {"cache_key", "key", "limit"}
 SAMPLES = 20
+MOST_DESCRIBED = 4
 MOST_SESSIONS = 10_000
 
 
@@ -65,7 +67,11 @@ class Input(BaseModel):
 
 
 class ListSourcesInput(Input):
-    """`list_sources` takes nothing."""
+    """The arguments of `list_sources`."""
+
+    search: str | None = Field(
+        None, max_length=200, description="Words of names, descriptions or synonyms."
+    )
 
 
 class DescribeSourceInput(Input):
@@ -77,81 +83,76 @@ class DescribeSourceInput(Input):
 class QuerySourceInput(Input):
     """The arguments of `query_source`."""
 
-    source: str = Field(description="The source's name.")
-    dimensions: list[str] | None = Field(None, description="Break the measures down by these.")
-    measures: list[str] | None = Field(None, description="What to aggregate.")
+    source: str
+    measures: list[str] | None = None
+    dimensions: list[str] | None = Field(None, description="Groups.")
     filters: dict[str, Any] | None = Field(None, description=FILTERS)
-    order: list[str] | None = Field(None, description='Columns, "-" before one for descending.')
-    limit: int = Field(50, ge=1, le=1000, description="The maximum number of rows.")
+    order: list[str] | None = Field(None, description='Columns; "-amount" is highest first.')
+    limit: int = Field(50, ge=1, le=1000)
 
 
 _OF_WHOLE_ROWS = "this comparison is of whole rows, whose cells get_comparison_rows gives"
 _OF_ROWS = ("key", "ignore", "columns", "map", "rules", "multiset")
-_RULES = {"type": "object"}  # the description says what is in it, in far fewer words
+_OBJECT: dict[str, Any] = {"type": "object"}
+_STATUS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
 
 class CompareSourcesInput(Input):
     """The arguments of `compare_sources`."""
 
-    source_a: str = Field(description="The source taken as the baseline.")
-    source_b: str = Field(description="The source compared with it.")
+    source_a: str
+    source_b: str
     measures: list[str] | None = Field(
         None,
         min_length=1,
         max_length=10,
-        description="What to compare, for example amount; leave out to compare whole rows.",
+        description="Leave out to compare whole rows.",
     )
     align_on: list[str] | None = Field(
-        None, description="Dimensions whose groups are compared; leave out for the default."
+        None, description="Groups; only if the question says by which."
     )
-    filters: dict[str, Any] | None = Field(None, description=FILTERS)
-    thresholds: Thresholds | None = Field(
+    filters: dict[str, Any] | None = Field(None, description="As in query_source.")
+    thresholds: Annotated[Thresholds, WithJsonSchema(_OBJECT)] | None = Field(
         None,
-        description="Limits of the classes: absolute, percentage or both; if both are given, both"
-        " must be met; one alone decides. Leave out for the configured ones.",
+        description='A tolerance of the question: {"match": {"absolute": 5}} or "percentage".',
     )
     key: list[str] | None = Field(
         None,
         min_length=1,
         max_length=20,
-        description="Of whole rows: the columns that identify one; leave out to find them.",
+        description="Of rows: columns that identify one.",
     )
     ignore: list[str] | None = Field(
-        None, min_length=1, max_length=1000, description="Of whole rows: columns not to compare."
+        None, min_length=1, max_length=1000, description="Of rows: columns to leave out."
     )
     columns: list[str] | None = Field(
-        None, min_length=1, max_length=1000, description="Of whole rows: only these columns."
+        None, min_length=1, max_length=1000, description="Of rows: only these."
     )
     map: dict[str, str] | None = Field(
         None,
         min_length=1,
         max_length=1000,
-        description="Of whole rows: column of source_a to its other name in source_b.",
+        description="Of rows: column of source_a to its name in source_b.",
     )
-    rules: Annotated[Rules, WithJsonSchema(_RULES)] | None = Field(
+    rules: Annotated[Rules, WithJsonSchema(_OBJECT)] | None = Field(
         None,
-        description="Of whole rows, when cells are equal: {all: rule, types: {type: rule}, columns:"
-        " {column: rule}}; a rule has absolute, relative, seconds, precision, zone, trim,"
-        " ignore_case, nfc, collapse_whitespace, empty_is_null. Leave out to compare exactly.",
+        description="Of rows: {all: rule, columns: {name: rule}}; a rule: absolute, relative,"
+        " seconds, trim, ignore_case, ...",
     )
-    multiset: bool | None = Field(
-        None, description="Of whole rows: compare without a key, with how often each row occurs."
-    )
+    multiset: bool | None = Field(None, description="Of rows: without a key, count each.")
 
 
 class ComparisonInput(Input):
     """The arguments of tools that look further into a comparison."""
 
-    cache_key: str = Field(description="The `cache_key` that compare_sources gave.")
+    cache_key: str = Field(description="Of the comparison.")
 
 
 class ExplainDifferenceInput(ComparisonInput):
     """The arguments of `explain_difference`."""
 
     dimensions: list[str] | None = Field(
-        None,
-        description="Of measures: more dimensions to break the gap down by; see"
-        " `unused_dimensions`.",
+        None, description="More dimensions, of `unused_dimensions`."
     )
 
 
@@ -165,13 +166,12 @@ class DrillDownInput(ComparisonInput):
 class GetComparisonRowsInput(ComparisonInput):
     """The arguments of `get_comparison_rows`."""
 
-    status: list[Status | RowClass] | Status | RowClass | None = Field(
-        None,
-        description="The classes to return; leave out for all that differ. Of whole rows:"
-        " differing, only_in_a, only_in_b, duplicate; the others are of groups.",
-    )
-    offset: int = Field(0, ge=0, description="How many groups or rows to skip.")
-    limit: int = Field(20, ge=1, le=100, description="The maximum number of groups or rows.")
+    status: (
+        Annotated[list[Status | RowClass] | Status | RowClass, WithJsonSchema(_STATUS)] | None
+    ) = Field(None, description=f"Of {', '.join((*STATUSES, *ROW_CLASSES))}.")
+    offset: int = Field(0, ge=0)
+    limit: int = Field(20, ge=1, le=100)
+    key: dict[str, Any] | None = Field(None, description="The group whose rows to show.")
 
 
 class DataAnalyst:
@@ -189,11 +189,15 @@ class DataAnalyst:
         """The key of the last comparison of the session of the current call."""
         return self._last_keys.get(session_id())
 
-    async def list_sources(self, _: ListSourcesInput) -> Mapping[str, Any]:
-        """A summary of each source."""
-        return {
-            "sources": [self._summary(info) for info in await self._services.catalogue.sources()]
-        }
+    async def list_sources(self, arguments: ListSourcesInput) -> Mapping[str, Any]:
+        """A summary of each source; of a search, those that fit best, with all that they have."""
+        sources = await self._services.catalogue.sources()
+        if arguments.search is None:
+            return {"sources": [self._summary(info) for info in sources]}
+        names = [each.name for each in matching_sources(sources, arguments.search)]
+        best = [DescribeSourceInput(source=name) for name in names[:MOST_DESCRIBED]]
+        described = [await self.describe_source(each) for each in best]
+        return {"sources": described, "more": names[MOST_DESCRIBED:SAMPLES]}
 
     async def describe_source(self, arguments: DescribeSourceInput) -> Mapping[str, Any]:
         """One source with the types and sample values of its dimensions."""
@@ -269,6 +273,9 @@ class DataAnalyst:
 
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups, or of its rows that differ."""
+        if arguments.key is not None:
+            of_group = arguments.model_dump(include=_OF_GROUP)
+            return await self.drill_down(DrillDownInput(**of_group))
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
         status = arguments.status
@@ -345,14 +352,15 @@ def tools(services: DataServices) -> list[SkillTool]:
     """Make the tools."""
     analyst = DataAnalyst(services)
     read_only = partial(SkillTool, idempotent=True, sink="free")
+    hidden = partial(read_only, is_offered=False)
     return [
-        read_only(
+        hidden(
             "list_sources",
-            "List the sources with their dimensions, measures, row count and freshness.",
+            "Find sources with their measures and dimensions.",
             ListSourcesInput,
             analyst.list_sources,
         ),
-        read_only(
+        hidden(
             "describe_source",
             "Describe one source: its dimensions with types and sample values, and its measures.",
             DescribeSourceInput,
@@ -360,27 +368,23 @@ def tools(services: DataServices) -> list[SkillTool]:
         ),
         read_only(
             "query_source",
-            "Aggregate the measures of one source, by dimensions if needed. Returns rows and SQL.",
+            "Aggregate measures of one source.",
             QuerySourceInput,
             analyst.query_source,
         ),
         read_only(
             "compare_sources",
-            "Compare measures between two sources exactly, group by group: how many groups match,"
-            " the largest differences, and what they point to. Without `measures`, compare whole"
-            " rows: how many match, which columns differ, and which rows only one side has.",
+            "Compare measures of two sources, group by group, or whole rows.",
             CompareSourcesInput,
             analyst.compare_sources,
         ),
         read_only(
             "explain_difference",
-            "Find which members of which dimensions carry the gap of a comparison, with their"
-            " shares; the smallest explanation first. Of whole rows: which rules explain the"
-            " differences, each proved by comparing again.",
+            "Why a comparison differs: which members carry the gap; of whole rows, proved rules.",
             ExplainDifferenceInput,
             analyst.explain_difference,
         ),
-        read_only(
+        hidden(
             "drill_down",
             "Show the rows behind one group of a comparison of measures, on both sides.",
             DrillDownInput,
@@ -388,8 +392,7 @@ def tools(services: DataServices) -> list[SkillTool]:
         ),
         read_only(
             "get_comparison_rows",
-            "Page through the groups of a comparison, the largest difference first, or through its"
-            " whole rows that differ.",
+            "More groups or rows of a comparison that differ, or the rows behind one group.",
             GetComparisonRowsInput,
             analyst.get_comparison_rows,
         ),

@@ -21,8 +21,8 @@ from skillian.evaluation.questions import read_questions
 from skillian.evaluation.running import QuestionResult, open_questions
 from skillian.local_models import chosen_model
 from skillian.models import make_model
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
-from skillian.offline.vocabulary import Vocabulary
 from skillian.settings import Settings
 from skillian.skills.discovery import find_skills
 from skillian.skills.front_matter import FILE, read_skill_file

@@ -1,6 +1,7 @@
 """The catalogue of sources: their dimensions with values, and their measures."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
 from typing import Any
@@ -24,13 +25,17 @@ _CACHE_SECONDS = 300
 
 @dataclass(frozen=True, slots=True)
 class DimensionInfo:
-    """A dimension; `values` are all of its values, or None if there are more than 50."""
+    """A dimension; `values` are all of its values, or None if there are more than 50.
+
+    `last` is the latest of the values of such a dimension of dates.
+    """
 
     name: str
     type: str
     description: str
     synonyms: tuple[str, ...]
     values: tuple[object, ...] | None
+    last: object = None
 
     def to_dict(self) -> dict[str, object]:
         """The dimension for JSON."""
@@ -64,6 +69,35 @@ class SourceInfo:
             "row_count": self.row_count,
             "freshness": jsonable(self.freshness),
         }
+
+
+def matching_sources(sources: Sequence[SourceInfo], words: str) -> list[SourceInfo]:
+    """The sources that have some of these words in their names, descriptions or synonyms.
+
+    Those with the rarest words are first.
+    """
+    scores = dict.fromkeys((info.name for info in sources), 0.0)
+    texts = {info.name: _text(info) for info in sources}
+    for word in {*_words(words)}:
+        having = [name for name, text in texts.items() if word in text]
+        for name in having:
+            scores[name] += 1 / len(having)
+    ordered = sorted(sources, key=lambda info: -scores[info.name])
+    return [info for info in ordered if scores[info.name]]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+", text.lower())
+
+
+def _text(info: SourceInfo) -> str:
+    """All words of a source."""
+    parts = [info.name, info.description]
+    for name, measure in info.measures.items():
+        parts += [name, measure.description or "", *measure.synonyms]
+    for name, dimension in info.dimensions.items():
+        parts += [name, dimension.description, *dimension.synonyms]
+    return " ".join(_words(" ".join(parts)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +179,25 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     table = await source.connector.run(statement, parameters.values)
     values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
     few = len(values) <= MAX_VALUES
+    is_open_date = term.type.kind == "date" and not few
     return DimensionInfo(
         name=name,
         type=term.type.kind,
         description=definition.description,
         synonyms=definition.synonyms,
         values=tuple(sorted(values, key=_none_last)) if few else None,
+        last=await _last(source, name) if is_open_date else None,
     )
+
+
+async def _last(source: BoundSource, name: str) -> object:
+    """The latest value of a dimension."""
+    parameters = sql.BoundValues()
+    term = source.dimension(name, parameters)
+    newest = exp.Select(expressions=[sql.named(exp.Max(this=term.value), "value")])
+    statement = compile_sql(source.rows(newest), source.connector.dialect)
+    rows = python_rows(await source.connector.run(statement, parameters.values))
+    return python_value(rows[0]["value"], term.type.kind)
 
 
 def _measure(measure: Measure) -> dict[str, object]:

@@ -13,11 +13,11 @@ from skillian.api.service import Service
 from skillian.chat.answer_check import amounts_of
 from skillian.chat.direct import direct_call
 from skillian.chat.questions import FollowUp, PastCall, follow_ups
-from skillian.chat.scope import scope_of
+from skillian.chat.scope import scope_of, without_unused
 from skillian.data.for_models import hidden_among
 from skillian.display import DIFFERS, VERIFIED, printable
 from skillian.offline.earlier import COMPARE, QUERY
-from skillian.offline.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.wording import word_result
 from skillian.storage import TurnEvent
 from skillian.web.chat import results
@@ -86,7 +86,7 @@ class TurnView:
         self._timeline = f"/runs/{session_id}/{started.turn}"
         self._tools: dict[str, ToolCard] = {}
         self._text = self._said = ""
-        self._is_answered = False
+        self._is_answered, self._offers = False, list[str]()
         self._past: list[PastCall] = []
         self._results: list[Any] = []
         self._thought: ThoughtCard | None = None
@@ -139,7 +139,9 @@ class TurnView:
                 pass
 
     def follow_ups(self, vocabulary: Vocabulary) -> tuple[FollowUp, ...]:
-        """What the result of this turn can also show; nothing without an answer."""
+        """The readings of a question that was not answered, or what its result can also show."""
+        if self._offers:
+            return tuple(FollowUp(each, each) for each in self._offers)
         if not self._is_answered:
             return ()
         hidden = hidden_among(self._service.data.registry, vocabulary.sources)
@@ -155,7 +157,7 @@ class TurnView:
                 Button(printable(each.label), ask).mark("follow-up")
 
     def withdraw(self) -> None:
-        """Offer nothing any more."""
+        """Offer nothing."""
         self._offered.clear()
         self._offered.set_visibility(False)
 
@@ -168,10 +170,9 @@ class TurnView:
         with ui.element("div").classes("question"):
             words = self._question if self._direct is None else self._direct.words
             ui.label(printable(words)).classes("question-text grow")
-            if self._direct is not None:
-                return
-            edit = IconButton("edit", "Edit", lambda: self._actions.edit(self._question))
-            edit.props("size=sm")
+            if self._direct is None:
+                edit = IconButton("edit", "Edit", lambda: self._actions.edit(self._question))
+                edit.props("size=sm")
 
     def _add_text(self, data: dict[str, Any]) -> None:
         if data["kind"] == "restart":
@@ -211,8 +212,8 @@ class TurnView:
                 results.show_plots(self._service, data["result"])
         result: Any = data["result"]
         self._results.append(result)
+        arguments = dict(self._calls[data["id"]]["args"])
         if _is_map(result) and results.error_of(result) is None:
-            arguments = dict(self._calls[data["id"]]["args"])
             self._past.append(PastCall(data["tool"], arguments, result))
         key = results.comparison_key(data["tool"], result)
         if key is not None:
@@ -220,7 +221,6 @@ class TurnView:
         scope = scope_of(result)
         if scope is None or data["tool"] not in {COMPARE, QUERY}:
             return
-        arguments = dict(self._calls[data["id"]]["args"])
         self._scoped.append((scope, data["tool"], arguments))
         if data["tool"] == QUERY and "rows" in result:
             self._queries.append((arguments, result))
@@ -231,10 +231,10 @@ class TurnView:
             with ui.element("div").classes("answer") as answer:
                 answer.props["data-testid"] = "answer"
                 self._said = str(data["content"])
-                amounts = amounts_of(data.get("references", ()), self._results)
-                self._fill_answer(self._said, amounts)
+                self._fill_answer(amounts_of(data.get("references", ()), self._results))
             self._is_answered = data.get("finished") is not False
-            if data.get("finished") is False:
+            self._offers = data.get("offers", [])
+            if not self._is_answered:
                 ui.label(_AGAIN).classes("small soft")
             if data.get("verified") is not None:
                 agrees = data["verified"]
@@ -247,8 +247,9 @@ class TurnView:
                 note = ui.label(printable(f"⚠ Not in any tool result: {numbers}"))
                 note.classes("small unverified").props("role=note")
 
-    def _fill_answer(self, content: str, amounts: Collection[str]) -> None:
+    def _fill_answer(self, amounts: Collection[str]) -> None:
         """Show the answer; rows are a table, in place of a list of them."""
+        content = self._said
         query = self._queries[-1] if self._queries else None
         last = self._past[-1] if self._past else None
         if last is not None and last.tool == _BEHIND and _is_list_of(content, last):
@@ -262,7 +263,7 @@ class TurnView:
     def _call_of(self, parts: list[str]) -> tuple[str, dict[str, Any]] | None:
         """The call with this scope, with its defaults stated, so that a part can be changed."""
         for scope, tool, arguments in self._scoped:
-            if scope == parts:
+            if without_unused(scope) == without_unused(parts):
                 return tool, stated(self._service, tool, arguments)
         return None
 

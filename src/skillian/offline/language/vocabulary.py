@@ -6,10 +6,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from functools import cached_property
 from typing import Any
 
-from skillian.offline.periods import are_periods
+from skillian.offline.language.periods import are_periods, are_years, period_of
 
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|[<>!]=|<>|[<>=≥≤≠&%€$£\u2013]|(?<=\s)-(?=\s)|(?<=\w)\.{2,3}(?=\w)"
@@ -49,8 +50,8 @@ def _word(match: re.Match[str]) -> Word:
     is_quoted = match[0][0] in _QUOTES
     text = match[0].strip(_QUOTES) if is_quoted else match[0]
     bare = "not" if re.search(r"n['\u2019]t$", text) else re.sub(r"['\u2019]\w{0,2}$", "", text)
-    parts = re.split(r"[\s_-]+" if is_quoted else "_+", bare.lower())
-    form = " ".join(_singular(part) for part in parts if part)
+    parts = re.split("_+", bare.lower())
+    form = plain(text) if is_quoted else " ".join(_singular(part) for part in parts if part)
     return Word(text, form, match.start(), match.end(), is_quoted)
 
 
@@ -68,13 +69,15 @@ def _singular(word: str) -> str:
 class DimensionWords:
     """The synonyms of a dimension, and its known values as text.
 
-    `is_open` means that it has more values than these; `is_date` that they are dates.
+    `is_open` means that it has more values than these; `is_date` that they are dates, of which
+    `last` is the latest.
     """
 
     synonyms: tuple[str, ...] = ()
     values: tuple[str, ...] = ()
     is_open: bool = False
     is_date: bool = False
+    last: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,12 +189,30 @@ class Vocabulary:
 
     @cached_property
     def timed(self) -> tuple[str, ...]:
-        """The dimensions whose values are days or months."""
-        return tuple(
+        """The dimensions whose values are days or months; without any, those of years."""
+        timed = tuple(
             name
             for name, values in self.values.items()
             if self.is_date(name) or (values and are_periods(values.values()))
         )
+        years = (name for name, values in self.values.items() if values and are_years(values))
+        return timed or tuple(years)
+
+    @cached_property
+    def has_only_years(self) -> bool:
+        """Whether the timed dimensions have years."""
+        return all(self.values[name] and are_years(self.values[name]) for name in self.timed)
+
+    @cached_property
+    def last_day(self) -> date | None:
+        """The last day of the data, as the values of its timed dimensions say."""
+        last = [
+            max(values, default="")
+            for name in self.timed
+            for values in ([*self.values[name], *(w.last for w in self._each(name) if w.last)],)
+        ]
+        ends = [period.iso()[1] for value in last if (period := period_of(value)) is not None]
+        return date.fromisoformat(max(ends)) if ends else None
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""

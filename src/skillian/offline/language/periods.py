@@ -6,14 +6,15 @@ import re
 from calendar import monthrange
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
 )
 _LONG = {name: number for number, name in enumerate(_NAMES, 1)}
-_MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
-_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+MONTHS = _LONG | {name[:3]: number for name, number in _LONG.items()} | {"sept": 9}
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True))
 _NAME = rf"(?P<name>{_MONTH})"
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[12]\d|3[01]|0?[1-9])"
@@ -33,14 +34,13 @@ _FORMS = [
         rf"(?P<kind>q|h){_PART}(?:(?:{_IN}|[\s/-]?){_YEAR})?",
         rf"{_YEAR}[\s/-]?(?P<kind>q|h){_PART}",
         rf"{_PART}\s+(?P<kind>quarter|half)(?:{_IN}{_YEAR})?",
-        rf"(?:year\s+)?{_YEAR}",
+        rf"(?:(?:(?:fiscal|financial|calendar)\s+)?year\s+)?{_YEAR}",
     )
 ]
 _VALUE = re.compile(
     r"(?P<year>(?:19|20)\d\d)(?:[-/ ]?q(?P<quarter>[1-4])|0(?P<fiscal>\d\d)"
     r"|[-/.]?[mp]?(?P<month>\d\d?)(?:[-/.]?(?P<day>\d\d))?)?(?:[t ][\d:.]+)?"
 )
-_MONTHS_OF_YEAR = 12
 _MAY = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
 """The verb, and not the month."""
 _ORDER = r"(?:st|nd|rd|th)?"
@@ -72,22 +72,41 @@ _RANGES = [
     )
 ]
 Day = tuple[int, int, int]
+_MONTHS_OF_YEAR = 12
+_LAST = 31
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days of a period; `year` is None if the question leaves it out."""
+    """The days of a period; `year` is None if the question leaves it out.
+
+    `last_year` is the year in which it ends, if that is another one.
+    """
 
     year: int | None
     first: tuple[int, int]
     last: tuple[int, int]
+    last_year: int | None = None
+    is_relative: bool = False
+
+    @property
+    def is_year(self) -> bool:
+        """Whether it is one or more whole years."""
+        return (self.first, self.last) == ((1, 1), (_MONTHS_OF_YEAR, _LAST))
+
+    @property
+    def length(self) -> int:
+        """The number of months; 0 for a day."""
+        is_day = self.first == self.last
+        years = (self.last_year or self.year or 0) - (self.year or 0)
+        return 0 if is_day else self.last[0] - self.first[0] + 1 + years * _MONTHS_OF_YEAR
 
     def days(self) -> tuple[Day, Day]:
         """The first and the last day."""
-        year = self.year or 0
+        year = self.last_year or self.year or 0
         month, day = self.last
         last = min(day, monthrange(year, month)[1]) if year else day
-        return (year, *self.first), (year, month, last)
+        return (self.year or 0, *self.first), (year, month, last)
 
     def iso(self) -> tuple[str, str]:
         """The first and the last day as ISO dates."""
@@ -95,14 +114,67 @@ class Period:
         return "{:04d}-{:02d}-{:02d}".format(*first), "{:04d}-{:02d}-{:02d}".format(*last)
 
 
-_LAST = 31
-
-
 def spelt_out(text: str) -> str:
     """A question in which both ends of each range are periods of their own."""
     for pattern, written in _RANGES:
         text = pattern.sub(written, text)
     return text
+
+
+_RELATIVE = re.compile(
+    r"(?P<which>this|current|last|previous|past|latest|today|yesterday)"
+    r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
+    r"(?:\s+(?P<unit>day|month|quarter|year)s?)?(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    re.IGNORECASE,
+)
+_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
+_LENGTHS = {"month": 1, "quarter": 3, "year": 12}
+
+
+def relative_at(
+    text: str, start: int, last_day: date | None, today: date
+) -> tuple[int, Period] | None:
+    """The end and the days of a relative period at this position, such as "last month".
+
+    It is relative to today, or to the last day of the data if the data ends before that period.
+    """
+    match = _RELATIVE.match(text, start)
+    which = match["which"].lower() if match else ""
+    if match is None or (which in {"today", "yesterday"}) == bool(match["unit"] or match["count"]):
+        return None
+    if not match["unit"] and which not in {"today", "yesterday"}:
+        return None
+    unit = (match["unit"] or "day").lower()
+    count = int(_COUNTS.get(written := (match["count"] or "1").lower(), 0) or written)
+    back = 0 if which in {"this", "current", "latest", "today"} else 1
+    if count < 1 or (count > 1 and not back):
+        return None
+    period = _before(today, unit, back, count)
+    if last_day is not None and date(*period.days()[1]) > _end(last_day, unit):
+        period = _before(last_day, unit, back, count)
+    return match.end(), replace(period, is_relative=True)
+
+
+def _end(day: date, unit: str) -> date:
+    """The last day of the month of a day; the day itself for days."""
+    return day if unit == "day" else date(day.year, day.month, monthrange(day.year, day.month)[1])
+
+
+def _before(day: date, unit: str, back: int, count: int) -> Period:
+    """A period of `count` units that ends `back` units before the one of this day."""
+    if unit == "day":
+        last = day - timedelta(back)
+        first = last - timedelta(count - 1)
+        return Period(first.year, (first.month, first.day), (last.month, last.day), last.year)
+    length = _LENGTHS[unit]
+    at = (day.year * _MONTHS_OF_YEAR + day.month - 1) // length * length
+    start, end = (at - count * length, at - 1) if back else (at, at + length - 1)
+    return Period(
+        start // _MONTHS_OF_YEAR,
+        (start % _MONTHS_OF_YEAR + 1, 1),
+        (end % _MONTHS_OF_YEAR + 1, _LAST),
+        end // _MONTHS_OF_YEAR,
+    )
 
 
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
@@ -136,7 +208,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
         return (
             Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
         )
-    number = _MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
+    number = MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
     if not number:
         return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
     day = int(parts.get("day") or 0)
@@ -155,6 +227,8 @@ def period_of(value: str) -> Period | None:
         last = 3 * int(match["quarter"])
         return Period(year, (last - 2, 1), (last, _LAST))
     month = int(match["fiscal"] or match["month"] or 0)
+    if len(value) == len("2024"):
+        return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
     if not 1 <= month <= _MONTHS_OF_YEAR or day > _LAST:
         return None
     return Period(year, (month, day or 1), (month, day or _LAST))
@@ -170,7 +244,13 @@ def dated(period: Period, years: Iterable[int]) -> Period | None:
 
 def are_periods(values: Collection[str]) -> bool:
     """Whether values are periods that the database orders by time: all are written alike."""
-    return all(map(period_of, values)) and len({len(value) for value in values}) == 1
+    lengths = {len(value) for value in values}
+    return all(map(period_of, values)) and len(lengths) == 1 and lengths != {len("2024")}
+
+
+def are_years(values: Collection[str]) -> bool:
+    """Whether values are years."""
+    return all(re.fullmatch(r"(?:19|20)\d\d", value) for value in values)
 
 
 def values_in(period: Period, values: Iterable[str]) -> list[str]:

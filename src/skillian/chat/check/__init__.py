@@ -1,0 +1,1 @@
+"""The check of the calls of a turn against its question."""

@@ -1,0 +1,181 @@
+"""Grounded: the calls of a turn are checked against its question, whichever model answers.
+
+A call that leaves out a part of the question that changes numbers goes back to the model; if it is
+not corrected, the turn ends as a question with the readings that it may have. Other parts that are
+not used, and what the model chose itself, are in the scope of the result. A filter value that
+neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
+search for, except as the group of a comparison to look into.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+from skillian.chat.answer_check import check_answer
+from skillian.chat.check.conditions import values_of
+from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
+from skillian.chat.scope import CHOSEN, NOT_USED
+from skillian.errors import InvalidInputError, quoted
+from skillian.offline.earlier import as_object, keys_in, read_earlier
+from skillian.offline.language.periods import period_of, periods_of, spelt_out
+from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
+from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
+from tinyagent.core import ModelRequest, ModelResponse
+
+OFFERS = "You can ask:"
+"""The line of a question back before the questions that it offers, each after a dash."""
+_CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
+
+
+class Grounded(Middleware):
+    """Checks the calls of each turn.
+
+    Args:
+        vocabulary: The names and values of the sources.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary = vocabulary
+
+    def bind(self, run: RunContext) -> Middleware:
+        """Check one turn: its question, and the conversation up to each call."""
+        question = spelt_out(" ".join(run.task.split()))
+        return _GroundedTurn(Turn(question, self._vocabulary))
+
+
+class _GroundedTurn(Middleware):
+    def __init__(self, turn: Turn) -> None:
+        self._turn = turn
+        self._messages: Sequence[Message] = ()
+        self._made: list[Arguments] = []
+        self._lost: list[Loss] = []
+
+    async def model_call(
+        self,
+        request: ModelRequest,
+        call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
+    ) -> ModelResponse:
+        if not self._messages:
+            asked = [at for at, each in enumerate(request.messages) if each.role == "user"]
+            earlier = read_earlier(request.messages[: asked[-1]] if asked else ())
+            spoken = "\n".join(request.messages[at].text for at in asked[:-1]).lower()
+            self._turn = replace(self._turn, earlier=earlier, spoken=spoken)
+        self._messages = request.messages
+        response = await call_next(request)
+        if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
+            return response
+        if response.finish_reason == "length":
+            return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
+        lost = self._lost
+        if not lost and not self._made and self._has_invented(response.content or ""):
+            lost = [Loss("no tool was called for it, so no figures were computed")]
+        if not lost:
+            return response
+        return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
+
+    async def tool_call(
+        self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
+    ) -> ToolResult:
+        refusal = self._refusal(call)
+        if refusal is not None:
+            return ToolResult(call, json.dumps(refusal.to_dict()))
+        names = (call.arguments.get(each) for each in ("source", "source_a", "source_b"))
+        is_unknown = any(name and name not in self._turn.whole.sources for name in names)
+        if call.name not in CHECKED or is_unknown or not self._messages:
+            return await call_next(call)
+        made = merged(call.name, call.arguments, self._turn.earlier)
+        losses = replace(self._turn, calls=(*self._made, made)).losses()
+        lost = [loss for loss in losses if loss.readings]
+        if not all(loss.is_partial for loss in lost):
+            self._lost = self._lost if self._made else lost
+            return ToolResult(call, json.dumps(_left_out(lost).to_dict()))
+        result = await call_next(call)
+        value = as_object(result.content)
+        if value.get("error"):
+            return result
+        self._made.append(made)
+        self._lost = lost
+        unused = ", ".join(loss.text for loss in losses if not loss.readings)
+        marks = [f"{CHOSEN}{each}" for each in replace(self._turn, calls=(made,)).choices()]
+        marks += [f"{NOT_USED}{unused}"] if unused else []
+        if not marks or not isinstance(value.get("scope"), list):
+            return result
+        content = json.dumps({**value, "scope": [*value["scope"], *marks]}, ensure_ascii=False)
+        return replace(result, content=content)
+
+    def _has_invented(self, answer: str) -> bool:
+        """Whether an answer without a call has figures that no result of the conversation has."""
+        results = [as_object(each.text) for each in self._messages if each.role == "tool"]
+        asks = any(token.kind in DATA for token in self._turn.tokens)
+        return bool(check_answer(answer, () if asks else results, self._turn.question).unverified)
+
+    def _refusal(self, call: ToolCall) -> InvalidInputError | None:
+        for argument in ("filters", "key"):
+            for dimension, value in _pairs(call.arguments.get(argument)):
+                is_group = argument == "key" and self._is_group(dimension, value)
+                if not is_group and not self._is_known(value):
+                    return InvalidInputError(
+                        f"{quoted(value)} for {quoted(dimension)} is in neither the user's"
+                        " questions nor the catalogue; use a value that is, or ask for it"
+                    )
+        return None
+
+    def _is_group(self, dimension: str, value: str) -> bool:
+        """Whether a result has a group with this value of the dimension."""
+        results = (each.text for each in self._messages if each.role == "tool")
+        known = (text for text in results if not text.startswith('{"error": true'))
+        return any(str(key.get(dimension)) == value for text in known for key in keys_in(text))
+
+    def _is_known(self, value: str) -> bool:
+        text = value.lower()
+        if any(text in values for values in self._turn.whole.values.values()):
+            return True
+        # What the user has said; what tools return may be written by others.
+        users = (message.text for message in self._messages if message.role == "user")
+        spoken = "\n".join([self._turn.question, *users]).lower()
+        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken):
+            return True
+        # A day of a named period: "since March 2024".
+        period = period_of(value)
+        if period is None:
+            return False
+        first, last = period.days()
+        named = (each.days() for each in periods_of(spoken) if each.year)
+        return any(first <= end and start <= last for start, end in named)
+
+
+def offers_of(content: str, finish_reason: str) -> list[str]:
+    """The questions that a question back offers; the text of a model offers nothing."""
+    if finish_reason != NOT_UNDERSTOOD:
+        return []
+    lines = content.partition(f"\n{OFFERS}\n")[2].splitlines()
+    listed = itertools.takewhile(lambda line: line.startswith("- "), lines)
+    return [line.removeprefix("- ") for line in listed]
+
+
+def _left_out(lost: Iterable[Loss]) -> InvalidInputError:
+    parts = ", ".join(quoted(loss.text) for loss in lost)
+    return InvalidInputError(
+        f"this call leaves out a part of the question: {parts}. Correct the call, or ask the user"
+        " what is meant"
+    )
+
+
+def _question_back(lost: Sequence[Loss]) -> str:
+    parts = "\n".join(f"- {loss.text}" for loss in lost)
+    readings = "\n".join(f"- {each}" for each in dict.fromkeys(r for o in lost for r in o.readings))
+    offers = f"\n{OFFERS}\n{readings}" if readings else ""
+    return f"I have no answer to exactly this question. What is left out:\n{parts}{offers}"
+
+
+def _pairs(argument: object) -> Iterator[tuple[str, str]]:
+    """Each dimension with each of its filter values."""
+    if isinstance(argument, Mapping):
+        for name, condition in cast("Mapping[str, Any]", argument).items():
+            yield from ((name, value) for value in values_of(condition))

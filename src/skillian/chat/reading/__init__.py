@@ -1,0 +1,1 @@
+"""What a language model reads before a question, and of results."""

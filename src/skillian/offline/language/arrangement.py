@@ -1,0 +1,193 @@
+"""The order of a question's tokens that the grammar reads: what stands beside a word decides."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.vocabulary import plain
+
+_MOST_FILLER = 40
+_VALUES = {"value", "period", "name"}
+_FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
+    "source": "source",
+    "measure": "measure",
+    "dimension": "dimension",
+    **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
+}
+_STOPS = set(";.?!")
+_BLOCKING = {
+    *("by", "every", "which", "most", "least", "rank", "how_many"),
+    *("and", "or", "number", "dimension"),
+}
+_GROUPING = {"by", "every", "which"}
+_COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
+_JOINS = {"and", "or", "nor"}
+_BEFORE_NUMBER = {
+    *("most", "least", "first", "tolerance", "under", "over", "within", "ignore", "currency"),
+    "which",
+}
+_AFTER_NUMBER = {"percent", "currency", "cents", "unit", "most", "least", "tolerance"}
+_UNITS_OF_TIME = {"day", "week", "month", "quarter", "year"}
+_END = Token("", "", "")
+
+
+def arranged(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """The tokens as the grammar reads them: labels, joins and numbers by what is beside them.
+
+    Args:
+        tokens: The tokens of a question.
+        timed: The dimensions that periods belong to.
+    """
+    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)), timed)
+    return _joined(_numbers(_labels(kept, timed)))
+
+
+def _without_filler(tokens: Sequence[Token]) -> list[Token]:
+    """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
+    names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
+    first = min(names, default=len(tokens))
+    lead = [
+        at
+        for at, token in enumerate(tokens[:first])
+        if token.kind in {"filler", "noun", "show", "where"}
+    ]
+    dropped = set(lead[:_MOST_FILLER])
+    helpers = [at for at, token in enumerate(tokens) if token.text.lower() in {"do", "does", "did"}]
+    kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
+    for at, token in enumerate(kept):
+        if not _may_stand(token, kept, at, has_helper=bool(helpers)):
+            kept[at] = replace(token, kind="unknown")
+    return kept
+
+
+def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bool) -> bool:
+    """Whether a small word has the meaning of its kind at this place."""
+    following = [each.kind for each in tokens[at + 1 : at + 3]]
+    before = {each.kind for each in tokens[:at]}
+    if token.kind == "not" and token.text.lower() == "no":
+        is_answer = at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark)
+        return not is_answer and "measure" not in following  # "no, Germany", "no web revenue"
+    if token.kind == "verb":
+        return has_helper or bool(before & {"which", "how_many", "how_much"})
+    if token.kind == "same":
+        return following[:1] not in (["dimension"], ["period"])
+    return token.kind != "prep" or _may_connect(token.text.lower(), following)
+
+
+def _may_connect(text: str, following: list[str]) -> bool:
+    """Whether a preposition has its noun: not "with ward", "in and outside", "as of yesterday"."""
+    if text == "with" and following[:1] == ["dimension"]:
+        return bool({*following[1:]} & {*_VALUES, *_COMPARING, "number"})
+    if text == "as of":
+        return following[:1] == ["source"]
+    return following[:1] not in (["and"], ["or"], ["nor"])
+
+
+def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
+    """Drop prepositions before a name, and marks that only separate."""
+    kept: list[Token] = []
+    apart = [
+        replace(token, prep=before.text, mark=token.mark or before.mark)
+        if before.kind == "prep"
+        else token
+        for before, token in pairwise([_END, *tokens])
+    ]
+    for token, after in pairwise([*apart, _END]):
+        is_unit = after.kind in {"currency", "unit", ""}
+        is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
+        is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
+        is_question = token.kind in {"dont", "those"} and after.kind == "source"
+        is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
+        is_both = token.kind == "both" and after.kind in _FAMILIES
+        is_open = bool(kept) and kept[-1].kind in _VALUES
+        is_open &= after.kind in {"", "by"} or bool(after.mark)
+        if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
+            kept.append(replace(token, kind="onwards"))
+        elif not (
+            is_dash or is_both or is_question or is_but or (token.kind == "prep" and not is_unit)
+        ) or (token.kind == "prep" and is_bound):
+            kept.append(token)
+    return kept
+
+
+def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """Mark dimensions that are before a value of theirs."""
+    labelled: list[Token] = []
+    is_grouped = False
+    for token, after in pairwise([*tokens, _END]):
+        is_grouped = token.kind in _GROUPING or (
+            is_grouped and token.kind in {"dimension", *_JOINS}
+        )
+        is_plural = plain(token.text) != token.text.lower().replace("_", " ")
+        # "the largest months of 2024"
+        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural)
+        is_label = _is_of(token, after, timed) and not is_apart
+        labelled.append(replace(token, kind="label") if is_label else token)
+    return labelled
+
+
+def _is_of(token: Token, value: Token, timed: Collection[str]) -> bool:
+    """Whether a token is a dimension that may have this value."""
+    if token.kind != "dimension" or value.kind not in {*_VALUES, "number"}:
+        return False
+    return token.name in (timed if value.kind == "period" else value.values or {token.name})
+
+
+def _with_labels_inside(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+    """Move a dimension behind the word that compares it: "months since", "wards other than"."""
+    kept = list(tokens)
+    for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
+        before = kept[at - 1].kind if at else ""
+        is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
+        is_label = operator.kind in _COMPARING and _is_of(token, value, timed) and not is_next
+        if is_label and before not in _BLOCKING:
+            kept[at : at + 2] = [operator, token]
+    return kept
+
+
+def _numbers(tokens: Sequence[Token]) -> list[Token]:
+    """Numbers that are values, and values that are numbers."""
+    kept: list[Token] = []
+    for token, after in pairwise([*tokens, _END]):
+        before = kept[-1].kind if kept else ""
+        is_number = token.kind == "value" and as_number(token.text) is not None
+        is_number &= before != "label"
+        if is_number and (before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER):
+            kept.append(replace(token, kind="number"))
+        elif token.kind == "number" and (
+            before == "label" or (before in _JOINS and len(kept) > 1 and kept[-2].kind == "name")
+        ):
+            kept.append(replace(token, kind="name"))
+        else:
+            kept.append(token)
+    return kept
+
+
+def _joined(tokens: Sequence[Token]) -> list[Token]:
+    """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
+    kept: list[Token] = []
+    following = [*tokens[1:], _END, _END]
+    for token, after, second in zip(tokens, following, following[1:], strict=False):
+        before = kept[-1] if kept else _END
+        family = _FAMILIES.get(before.kind, "")
+        if token.kind in _JOINS:
+            is_by = after.kind == "by" and family == "value"  # "by road or by sea"
+            is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
+            if family and is_same and not {token.mark, after.mark} & _STOPS:
+                kept.append(replace(token, kind="join"))
+            elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
+                kept.append(token)
+            continue
+        is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
+        if {before.kind, token.kind} <= {"value", "period"}:
+            is_list &= before.kind == token.kind == "period" or bool(
+                before.values.keys() & token.values.keys()
+            )
+        if token.mark == "," and not token.prep and is_list:
+            kept.append(Token("join", ",", ","))
+        if not (token.kind == "by" and before.kind == "join"):
+            kept.append(token)
+    return kept

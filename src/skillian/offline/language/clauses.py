@@ -1,0 +1,400 @@
+"""The clauses of a question: from their tokens to what the question says."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from skillian.offline.language.arrangement import arranged
+from skillian.offline.language.conditions import (
+    Conditions,
+    NotReadError,
+    Operator,
+    StatedLimits,
+    Values,
+    is_plural,
+)
+from skillian.offline.language.grammar import UnreadError, clauses_of, unknown_words, words_before
+from skillian.offline.language.lexicon import ORDINALS, PERIODIC
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
+from skillian.offline.language.vocabulary import Vocabulary
+
+Direction = Literal["", "most", "least"]
+_MOST_ROWS = 1000
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a question says, in the language of the tools.
+
+    `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
+    those of the last question; `replaced` has what it had, measures under "". `says` are the kinds
+    of tokens that show what is requested; `ordinal` is the position of a group, from 0. Without
+    what is `unread` a call would answer another question; `instead` has other words for it.
+    """
+
+    sources: list[str] = field(default_factory=list[str])
+    measures: list[str] = field(default_factory=list[str])
+    breakdown: list[str] = field(default_factory=list[str])
+    members: list[str] = field(default_factory=list[str])
+    filters: dict[str, Any] = field(default_factory=dict[str, Any])
+    cleared: list[str] = field(default_factory=list[str])
+    thresholds: dict[str, dict[str, Any]] = field(default_factory=dict[str, dict[str, Any]])
+    units: list[str] = field(default_factory=list[str])
+    count: int | None = None
+    direction: Direction = ""
+    ordered_by: list[str] = field(default_factory=list[str])
+    is_singular: bool = False
+    says: dict[str, str] = field(default_factory=dict[str, str])
+    lacking: str = ""
+    only_in: str = ""
+    ordinal: int = 0
+    replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    those: list[str] = field(default_factory=list[str])
+    unread: list[str] = field(default_factory=list[str])
+    instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    @property
+    def names_data(self) -> set[str]:
+        """What it names that changes a call."""
+        names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
+        return {name for name in names if getattr(self, name)}
+
+
+_OPERATORS: dict[str, Operator] = {
+    "since": "gte",
+    "from": "gte",
+    "after": "gt",
+    "until": "lte",
+    "before": "lt",
+    "onwards": "gte",
+    "backwards": "lte",
+}
+_AFTER_VALUE = {"measure", "and", "or", "only", "also", "instead"}
+_SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
+
+
+class _Reader:
+    """Reads the clauses of one question."""
+
+    def __init__(
+        self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
+    ) -> None:
+        self._tokens = tokens
+        self._vocabulary = vocabulary
+        years = {t.period.year for t in tokens if t.period is not None and t.period.year}
+        self._values = Values(vocabulary, years or {*asked})
+        self._conditions = Conditions(self._values)
+        self._reading = Reading()
+        self._limits = StatedLimits(self._reading.thresholds, self._reading.units)
+        self._before = ""
+        self._counts_rows = False
+        self._excludes = False
+        self._alone = ""
+
+    def read(self) -> Reading:
+        """The reading."""
+        reading = self._reading
+        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
+        reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
+        reading.unread += unknown_words(self._tokens)
+        if reading.unread:
+            return reading
+        if self._tokens and self._tokens[0].kind == "and":
+            reading.says["and"] = self._tokens[0].text
+        try:
+            clauses = clauses_of(arranged(self._tokens, self._vocabulary.timed))
+        except UnreadError as error:
+            reading.unread.append(words_before(error.token, self._tokens) or str(error))
+            return reading
+        for name, part in clauses:
+            reading.says |= {token.kind: token.text for token in part}
+            try:
+                self._check_after(name, part)
+                handler = _HANDLERS.get(name)
+                if handler is not None:
+                    handler(self, part)
+            except NotReadError as error:
+                reading.unread.append(str(error))
+                reading.instead += error.instead
+            self._before = name
+            if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
+                self._excludes = name == "exclusion"
+        self._check_whole([name for name, _ in clauses])
+        reading.filters = self._conditions.arguments()
+        return reading
+
+    def _check_after(self, name: str, part: Sequence[Token]) -> None:
+        """Refuse "how many bikes", "the sum of both", and "the first 3 months of 2024"."""
+        said = self._reading.says
+        is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
+        is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
+        is_first = self._before == "first" and part[0].kind == "label"
+        if (is_asked and is_counted) or is_first:
+            raise NotReadError(text_of(part))
+
+    def _check_whole(self, names: Sequence[str]) -> None:
+        """Refuse what only the whole question shows to have several readings."""
+        reading = self._reading
+        if "verb" in reading.says and not (reading.measures or reading.ordered_by):
+            reading.unread.append(reading.says["verb"])
+        if reading.count and not (reading.direction or self._counts_rows):
+            reading.unread.append(f"{reading.count} (which ones?)")
+        if self._alone and not reading.members:
+            reading.unread.append(self._alone)
+        places = [at for at, name in enumerate(names) if name == "source"]
+        if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
+            between = _SCOPED & {*names[places[0] : places[-1]]}
+            after = _SCOPED & {*names[places[-1] :]}
+            if between and after:
+                reading.unread.append("conditions for each of two sources")
+
+    def source(self, part: Sequence[Token]) -> None:
+        if "or" in {token.name for token in of_kinds(part, {"join"})}:
+            raise NotReadError(text_of(part))
+        if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
+            self._reading.says.setdefault("missing", text_of(part))
+            self._reading.only_in = part[-2].name
+        for token in of_kinds(part, {"source"}):
+            if token.name not in self._reading.sources:
+                self._reading.sources.append(token.name)
+
+    def measures(self, part: Sequence[Token]) -> None:
+        names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
+        is_other = bool(self._reading.measures) and names != self._reading.measures
+        is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
+        if is_other or is_noun or self._before in {"order", "by_measure"}:
+            raise NotReadError(text_of(of_kinds(part, {"measure"})))
+        self._reading.measures = names
+
+    def groups(self, part: Sequence[Token]) -> None:
+        is_limited = self._before in {"tolerance", "limit", "over", "ignored"} and not part[0].mark
+        if is_limited and part[0].text.lower() != "by":  # "a tolerance of 2 EUR each month"
+            raise NotReadError(text_of(part))
+        is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
+        if self._before == "order" or (is_pair and part[-1].kind != "level"):
+            raise NotReadError(text_of(part))
+        names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
+        self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
+
+    def periodic(self, part: Sequence[Token]) -> None:
+        name = self._vocabulary.dimensions.get(PERIODIC[part[0].name])
+        if name is None:
+            raise NotReadError(part[0].text)
+        self._reading.breakdown.append(name)
+
+    def cleared(self, part: Sequence[Token]) -> None:
+        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
+
+    def members(self, part: Sequence[Token]) -> None:
+        dimensions = of_kinds(part, {"dimension"})
+        is_which = bool(of_kinds(part, {"which"}))
+        if self._before == "order" or (is_which and self._reading.direction):
+            raise NotReadError(text_of(part))
+        self._counts_rows |= is_which
+        self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
+        if dimensions:
+            last = dimensions[-1].text
+            self._reading.is_singular |= not is_plural(last)
+        self.count(part)
+
+    def condition(self, part: Sequence[Token]) -> None:
+        is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
+        if self._excludes and not (is_marked or self._conditions.is_timed(part)):
+            raise NotReadError(text_of(part))  # "without Germany, bikes", "without private surgery"
+        periods = [token for token in part if token.period is not None]
+        if self._before == "compared" and len(periods) > 1:  # "compare 2023 and 2024"
+            raise NotReadError(text_of(part))
+        self._check_opening(part)
+        self._conditions.add(part, "eq")
+
+    def _check_opening(self, part: Sequence[Token]) -> None:
+        """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
+        at = next(at for at, token in enumerate(self._tokens) if token.at == part[-1].at)
+        after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
+        is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
+        is_said = after is None or bool(after.mark) or after.kind in _AFTER_VALUE
+        if is_bare and not is_said:
+            raise NotReadError(part[0].text)
+
+    def exclusion(self, part: Sequence[Token]) -> None:
+        is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
+        is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
+        if is_list or is_plain:  # "France, Germany excluded", "which do not have web orders"
+            raise NotReadError(text_of(part))
+        self._conditions.add(part, "ne")
+
+    def edit(self, part: Sequence[Token]) -> None:
+        """Note what "those wards" are: members that the last question named."""
+        self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
+
+    def forgiven(self, part: Sequence[Token]) -> None:
+        if not self._reading.thresholds or self._before == "over":
+            raise NotReadError(text_of(part))
+
+    def bound(self, part: Sequence[Token]) -> None:
+        operator = _OPERATORS.get(part[0].kind, "eq")
+        is_route = part[0].kind in {"from", "to"}
+        is_timed = self._conditions.is_timed(part)
+        is_relative = any(t.period is not None and t.period.is_relative for t in part)
+        is_next = self._before == "members" and part[0].kind in {"after", "before"}
+        if is_next or (is_route and self._before == "exclusion"):
+            raise NotReadError(text_of(part))  # "the month after March", "not from Milan to Nice"
+        if part[0].kind == "from" and (not is_timed or is_relative):
+            operator = "eq"  # "from EMEA", "from last year"
+        if part[0].kind == "to" and is_timed:  # until June, or now June?
+            raise NotReadError(text_of(part))
+        if is_route and not is_timed and of_kinds(part, {"label"}):  # "plants from P01"
+            raise NotReadError(text_of(part))
+        self._conditions.add(part, operator)
+
+    def onwards(self, part: Sequence[Token]) -> None:
+        self._conditions.add(part, _OPERATORS[part[-1].kind])
+
+    def range(self, part: Sequence[Token]) -> None:
+        ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
+        is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
+        if not ends or (is_timed and len(self._conditions.groups(part)) == 1):
+            self._conditions.add(part, "between")
+        else:  # "from Milan to Nice", "for EMEA until June"
+            self.bound(part[: ends[0]])
+            self.bound(part[ends[0] :])
+
+    def ranked(self, part: Sequence[Token]) -> None:
+        kind: Direction = "least" if of_kinds(part, {"least"}) else "most"
+        if self._reading.direction not in {"", kind}:
+            raise NotReadError(text_of(part))
+        self._reading.direction = kind
+        self._counts_rows = True
+        measures = of_kinds(part, {"measure"})
+        if part[0].text.lower() == "most" and part[-1].kind == "dimension":  # "for most countries"
+            raise NotReadError(text_of(part))
+        if measures and not (of_kinds(part, {"gap"}) or self._reading.members):
+            self._alone = text_of(part)  # "the highest revenue by country": of each?
+        if of_kinds(part, {"gap"}):
+            if measures:
+                self.measures(measures)
+        else:
+            self._reading.ordered_by += [token.name for token in measures]
+        self.members(of_kinds(part, {"dimension", "number"}))
+
+    def by_measure(self, part: Sequence[Token]) -> None:
+        is_ranked = self._reading.direction or self._reading.count
+        if not is_ranked or self._reading.ordered_by:  # "top 3 by revenue and by orders"
+            raise NotReadError(text_of(part))
+        self._reading.ordered_by.append(part[-1].name)
+
+    def first(self, part: Sequence[Token]) -> None:
+        if of_kinds(part, {"dimension"}):  # "the first 3 months"
+            raise NotReadError(text_of(part))
+        self._counts_rows = True
+        self.count(part)
+
+    def count(self, part: Sequence[Token]) -> None:
+        numbers = of_kinds(part, {"number"})
+        if not numbers or (numbers[0].text == "one" and not of_kinds(part, {"dimension"})):
+            return
+        number = as_number(numbers[0].text)
+        is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
+        if self._reading.count is not None or number is None or not is_count:
+            raise NotReadError(text_of(part))
+        self._reading.count = int(number)
+
+    def order(self, part: Sequence[Token]) -> None:
+        sign = "-" if of_kinds(part, {"descending"}) else ""
+        names = [token.name for token in of_kinds(part, {"measure", "dimension"})]
+        self._reading.ordered_by += [sign + name for name in names]
+
+    def direction(self, part: Sequence[Token]) -> None:
+        sign = "-" if part[0].kind == "descending" else ""
+        is_of_measure = "first" in part[0].text.lower() or "high" in part[0].text.lower()
+        if self._before in {"groups", "members"} and not is_of_measure:  # "by month descending"
+            raise NotReadError(text_of(part))
+        ordered = self._reading.ordered_by or self._reading.measures
+        if len(ordered) != 1:
+            raise NotReadError(text_of(part))
+        self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
+
+    def rank(self, part: Sequence[Token]) -> None:
+        self.groups(part)
+        self.measures(part)
+        self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
+
+    def limit(self, part: Sequence[Token]) -> None:
+        is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
+        if not is_stated or (self._before == "measures" and not of_kinds(part, {"gap", "within"})):
+            raise NotReadError(text_of(part))
+        if of_kinds(part, {"measure"}):
+            self.measures(of_kinds(part, {"measure"}))
+        self._limits.add(part)
+
+    def over(self, part: Sequence[Token]) -> None:
+        is_gap = "gap" in self._reading.says
+        is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
+        if not (is_gap or is_of_gap):
+            raise NotReadError(text_of(part))
+        self._limits.add(part)
+
+    def in_unit(self, part: Sequence[Token]) -> None:
+        self._reading.units.append(part[-1].text)
+
+    def missing(self, part: Sequence[Token]) -> None:
+        self._reading.says.setdefault("missing", text_of(part))
+        if part[0].kind == "not" and self._reading.measures:  # "weight of scans without invoices"
+            raise NotReadError(text_of(part))
+        for token in of_kinds(part, {"source"}):
+            if self._reading.lacking not in {"", token.name}:
+                raise NotReadError(text_of(part))
+            self.source([token])
+            self._reading.lacking = token.name
+
+    def only_in(self, part: Sequence[Token]) -> None:
+        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep):
+            raise NotReadError(text_of(part))
+        self.source(part)
+        self._reading.says.setdefault("missing", text_of(part))
+        self._reading.only_in = of_kinds(part, {"source"})[0].name
+
+    def status(self, part: Sequence[Token]) -> None:
+        self._counts_rows = True
+        self.count(part)
+
+    def place(self, part: Sequence[Token]) -> None:
+        self._reading.ordinal = ORDINALS[part[0].name]
+        self._reading.says["ordinal"] = text_of(part)
+
+    def replaced(self, part: Sequence[Token]) -> None:
+        """Note what a follow-up question replaces: "rail instead of road"."""
+        measures = [token.name for token in of_kinds(part, {"measure"})]
+        if measures or of_kinds(part, {"dimension"}) == list(part[1:]):
+            self._reading.replaced[""] = measures or [part[-1].name]
+            return
+        for name, tokens in self._conditions.groups(part):
+            self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
+
+    def unread(self, part: Sequence[Token]) -> None:
+        raise NotReadError(text_of(part))
+
+
+_HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
+    "counted": _Reader.unread,
+    "ignored": _Reader.limit,
+    "tolerance": _Reader.limit,
+    "first": _Reader.first,
+    **{
+        name: getattr(_Reader, name)
+        for names in (
+            "source measures groups periodic cleared members condition exclusion bound onwards",
+            "range ranked by_measure order rank direction edit forgiven limit over in_unit missing",
+            "only_in status place replaced",
+        )
+        for name in names.split()
+    },
+}
+"""What reads each clause; of the others it is enough which kinds of tokens they have."""
+
+
+def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
+    """What the tokens of a question say; periods without a year are of `years`."""
+    return _Reader(tokens, vocabulary, years).read()

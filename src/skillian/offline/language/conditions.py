@@ -1,0 +1,365 @@
+"""Conditions and limits of a question: from tokens to the filters and thresholds of the tools."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, Literal
+
+from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
+from skillian.offline.language.vocabulary import Vocabulary, plain
+
+Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
+_DIRECTIONS = {
+    "from": {"origin", "from", "departure", "sender", "start"},
+    "to": {"destination", "to", "arrival", "receiver", "end"},
+}
+_PART_OF_YEAR = re.compile(r"[qhm]?0?[1-9]|1[0-2]|" + "|".join(MONTHS))
+ENDS = ({"gte", "gt"}, {"lte", "lt"})
+"""The operators of a bound from below, and from above."""
+
+
+_OF_CONDITIONS = {"value", "period", "name"}
+
+
+class NotReadError(Exception):
+    """Tokens that the catalogue gives no meaning; the text names them.
+
+    Attributes:
+        instead: Words of the question with other words that have a meaning.
+    """
+
+    def __init__(self, text: str, instead: Sequence[tuple[str, str]] = ()) -> None:
+        super().__init__(text)
+        self.instead = instead
+
+
+class Values:
+    """Looks up what is written in the values of the dimensions.
+
+    Args:
+        vocabulary: The sources that the question is about.
+        years: The years that the question names.
+    """
+
+    def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
+        self._vocabulary = vocabulary
+        self._years = years
+
+    def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
+        """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
+        if named is not None:
+            return named
+        possible = [self._possible(token) for token in tokens]
+        common = [name for name in possible[0] if all(name in each for each in possible)]
+        if toward:  # "from Milan" names an origin
+            against = _DIRECTIONS["to" if toward == "from" else "from"]
+            common = [n for n in common if not set(plain(n).split()) & against]
+            meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
+            common = meant if len(meant) == 1 else common
+        if len(common) == 1 or (common and self._are_one(common)):
+            return common[0]
+        text = " and ".join(token.text for token in tokens)
+        if common:
+            words = [token.text for token in tokens]
+            instead = [(words[0], f"{name} {words[0]}") for name in common]
+            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
+        raise NotReadError(text)
+
+    def of(self, token: Token, dimension: str) -> list[str]:
+        """The values of the dimension that a token means: several for a period."""
+        if dimension in token.values:
+            return [token.values[dimension]]
+        if token.period is not None and self.is_timed(dimension):
+            return self._in_period(token, token.period, dimension)
+        if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
+            return [token.text.strip("'\"“”")]
+        raise NotReadError(token.text)
+
+    def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
+        """Whether a value belongs to the same dimension as those before it."""
+        try:
+            dimension = self.dimension_of([*tokens[:1], token], named)
+            return bool(self.of(token, dimension))
+        except NotReadError:
+            return False
+
+    def is_timed(self, dimension: str) -> bool:
+        """Whether the dimension's values are days or months."""
+        return dimension in self._vocabulary.timed
+
+    def is_part_of_year(self, dimension: str) -> bool:
+        """Whether the dimension has quarters or months, beside another one for the years."""
+        known = self._vocabulary.values.get(dimension, {})
+        parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
+        return parts and any(
+            are_years(values) for values in self._vocabulary.values.values() if values
+        )
+
+    def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
+        """Whether several values are consecutive periods, in this order."""
+        if not self.is_timed(dimension):
+            return False
+        if self._vocabulary.is_open(dimension):
+            periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
+            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
+            is_whole = len(days) == len(tokens)
+            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
+        known = sorted(self._vocabulary.values.get(dimension, {}).values())
+        start = known.index(values[0]) if values[0] in known else len(known)
+        return known[start : start + len(values)] == list(values)
+
+    def _possible(self, token: Token) -> list[str]:
+        if token.period is None:
+            return list(token.values)
+        return list(self._vocabulary.timed)
+
+    def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
+        values = self._vocabulary.values.get(dimension, {}).values()
+        years = self._years or {
+            known.year for value in values if (known := period_of(value)) and known.year
+        }
+        known = dated(period, years)
+        if known is None:
+            instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
+            raise NotReadError(f"{token.text} (of which year?)", instead)
+        if self._vocabulary.is_open(dimension):
+            first, last = known.iso()
+            return [first] if first == last else [first, last]
+        within = values_in(known, values)
+        member = period_of(within[0]) if within else None
+        if (
+            member
+            and member.length
+            and ((known.first[0] - 1) % member.length or known.length % member.length)
+        ):
+            raise NotReadError(f"{token.text} (not a whole {dimension})")
+        if not within:
+            raise NotReadError(f"{token.text} (there is no such {dimension})")
+        return within
+
+    def _is_possible(self, text: str, dimension: str) -> bool:
+        """Whether a value that the catalogue does not have may be one of the dimension."""
+        if self._vocabulary.is_open(dimension):
+            return True
+        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
+
+    def _are_one(self, names: Sequence[str]) -> bool:
+        """Whether no source has two of these dimensions: one dimension with several names."""
+        sources = self._vocabulary.sources.values()
+        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
+
+
+def _shape(value: str) -> str:
+    return "".join("9" if letter.isdigit() else letter for letter in value)
+
+
+class Conditions:
+    """The conditions on each dimension, in the order of the question.
+
+    Args:
+        values: Looks up values.
+    """
+
+    def __init__(self, values: Values) -> None:
+        self._values = values
+        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+
+    def arguments(self) -> dict[str, Any]:
+        """The `filters` argument."""
+        return {name: one_filter(conditions) for name, conditions in self._conditions.items()}
+
+    def add(self, part: Sequence[Token], operator: Operator) -> None:
+        """Add the conditions of a clause; raises `NotReadError`."""
+        groups = self.groups(part)
+        joins = {token.name for token in of_kinds(part, {"join"})}
+        if len(groups) > 1 and (operator != "eq" or "or" in joins):
+            raise NotReadError(text_of(part))
+        if "nor" in joins and operator != "ne":
+            raise NotReadError(text_of(part))
+        for dimension, tokens in groups:
+            self._add_one(dimension, tokens, operator, text_of(part))
+
+    def _add_one(
+        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
+    ) -> None:
+        each = [value for token in tokens for value in self._values.of(token, dimension)]
+        if operator in {"eq", "ne"}:
+            operator, values = self._members(dimension, tokens, each, operator, text)
+        else:
+            values = self._bounds(dimension, tokens, list(dict.fromkeys(each)), operator, text)
+        if operator not in {"eq", "between"} and self._values.is_part_of_year(dimension):
+            raise NotReadError(f"{text} (of each year?)")
+        if not self._put(dimension, operator, values):
+            raise NotReadError(f"{text} (a second condition on {dimension})")
+
+    def _members(
+        self,
+        dimension: str,
+        tokens: Sequence[Token],
+        each: list[str],
+        operator: Operator,
+        text: str,
+    ) -> tuple[Operator, list[str]]:
+        """The values of a list; consecutive periods are a range."""
+        lengths = {token.period.length for token in tokens if token.period is not None}
+        starts = [token.period.first for token in tokens if token.period is not None]
+        has_open = any(t.period is not None and t.period.year is None for t in tokens)
+        if len(lengths) > 1 or (has_open and starts != sorted(starts)):
+            raise NotReadError(text)  # "December 2023 and 2024", "December and January 2024"
+        is_list = len(tokens) > 1 and tokens[0].period is not None and lengths != {12}
+        values = list(dict.fromkeys(each))
+        if len(each) > len(tokens) or is_list:
+            is_run = len(tokens) == 1 or self._values.is_run(tokens, each, dimension)
+            if is_run and operator == "eq":
+                return "between", [values[0], values[-1]]
+            if len(each) != len(tokens):
+                raise NotReadError(text)
+        return operator, values
+
+    def _bounds(
+        self,
+        dimension: str,
+        tokens: Sequence[Token],
+        values: list[str],
+        operator: Operator,
+        text: str,
+    ) -> list[str]:
+        """Both ends of a range, or the one of a bound."""
+        is_timed = self._values.is_timed(dimension)
+        has_order = is_timed or all(any(c.isdigit() for c in token.text) for token in tokens)
+        if not has_order or (len(tokens) > 1) != (operator == "between"):
+            raise NotReadError(text)
+        if operator != "between":
+            return values[-1:] if operator in {"gt", "lte"} else values[:1]
+        if is_timed and values[0] > values[-1]:
+            raise NotReadError(f"{text} (it ends before it starts)")
+        return [values[0], values[-1]]
+
+    def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
+        """The values by dimension: named before or after them, or the only one possible."""
+        groups: list[tuple[str | None, list[Token]]] = []
+        labels: list[Token] = []
+        for token in part:
+            if token.kind == "label":
+                groups.append((token.name, []))
+                labels.append(token)
+            elif token.kind == "dimension":
+                self._check_noun(token, groups[-1][1] if groups else [])
+                groups[-1] = token.name, groups[-1][1]
+            elif token.kind in _OF_CONDITIONS:
+                name, tokens = groups[-1] if groups else (None, [])
+                if tokens and _is_one_name(tokens[-1], token):
+                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
+                elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
+                    tokens.append(token)
+                else:
+                    groups.append((None, [token]))
+        is_several = any(is_plural(each.text) for each in labels)
+        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
+        if any(not tokens for _, tokens in groups) or (is_several and codes):  # "plants P01-P03"
+            raise NotReadError(text_of(part))
+        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
+        return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
+
+    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
+        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
+        for value in values:
+            is_own = noun.name in value.values or value.period is not None
+            is_new = not value.values and any(letter.isdigit() for letter in value.text)
+            if not (is_own or is_new):
+                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
+
+    def is_timed(self, part: Sequence[Token]) -> bool:
+        """Whether the first values of a clause are days or months."""
+        return self._values.is_timed(self.groups(part)[0][0])
+
+    def _put(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
+        """Put a condition; returns False if the dimension already has another one."""
+        known = self._conditions.setdefault(dimension, {})
+        if known.get(operator) == list(values):
+            return True
+        if operator == "ne" and "ne" in known:
+            known["ne"] += [value for value in values if value not in known["ne"]]
+            return True
+        ends = next((ends for ends in ENDS if operator in ends), {operator})
+        is_free = "eq" not in known and not ends & set(known)
+        is_beside = operator == "ne" or not {"between", "eq"} & {operator, *known}
+        if known and not (is_free and is_beside):
+            return False
+        known[operator] = list(values)
+        return True
+
+
+def one_filter(conditions: Mapping[Any, list[str]]) -> Any:
+    """The filter of one dimension with these operators."""
+    if "eq" in conditions:
+        return one_or_all(conditions["eq"])
+    if {"gte", "lte"} <= set(conditions):
+        both = {"between": [conditions["gte"][0], conditions["lte"][0]]}
+        return both | {k: one_or_all(v) for k, v in conditions.items() if k not in {"gte", "lte"}}
+    return {
+        operator: values if operator == "between" else one_or_all(values)
+        for operator, values in conditions.items()
+    }
+
+
+def one_or_all(values: list[str]) -> Any:
+    """The only value, or all."""
+    return values[0] if len(values) == 1 else list(values)
+
+
+def is_plural(text: str) -> bool:
+    """Whether a word or name is written in the plural."""
+    return plain(text) != text.lower().replace("_", " ")
+
+
+def _is_one_name(before: Token, token: Token) -> bool:
+    """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
+    is_next = token.at == before.at + len(before.text) + 1
+    return is_next and before.kind == token.kind == "name"
+
+
+class StatedLimits:
+    """The limits that a question states.
+
+    Args:
+        thresholds: The limits of each class, which `add` fills.
+        units: The units that are named, which `add` fills; each must be that of the measures.
+    """
+
+    def __init__(self, thresholds: dict[str, dict[str, Any]], units: list[str]) -> None:
+        self._thresholds = thresholds
+        self._units = units
+
+    def add(self, part: Sequence[Token]) -> None:
+        """Add one limit, or an absolute and a relative one that must both be met."""
+        text, kinds = text_of(part), {token.kind for token in part}
+        numbers = [at for at, token in enumerate(part) if token.kind == "number"]
+        is_either = any(token.name == "or" for token in part)
+        if is_either or (kinds & {"over"} and kinds & {"under"}):
+            raise NotReadError(text)
+        status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
+        limits = self._thresholds.setdefault(status, {})
+        for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
+            amount = part[max(at - 1, 0) : end]
+            number, units = as_number(part[at].text), {token.kind for token in amount}
+            kind = "percentage" if "percent" in units else "absolute"
+            if number is None or kind in limits:
+                raise NotReadError(text)
+            self._units += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
+            limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
+
+
+def _as_json(number: Decimal) -> int | float | str:
+    """A number for JSON, with all of its digits."""
+    if number == int(number):
+        return int(number)
+    text = format(number.normalize(), "f")
+    return float(text) if str(float(text)) == text else text

@@ -1,0 +1,101 @@
+"""What a question says: nothing that is not in the question or the catalogue."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from functools import lru_cache
+from itertools import islice, product
+
+from skillian.offline.language.clauses import Reading, read_clauses
+from skillian.offline.language.periods import Period, relative_at, spelt_out
+from skillian.offline.language.tokens import Token, tokens_of
+from skillian.offline.language.vocabulary import Vocabulary
+
+LONGEST_QUESTION = 2000
+"""The longest question, in characters."""
+MOST_TOKENS = 200
+"""The largest number of tokens of a question."""
+_MOST_READINGS = 8
+_LONGEST_CODE = 3
+
+
+@lru_cache(maxsize=32)
+def read(
+    question: str,
+    vocabulary: Vocabulary,
+    sources: tuple[str, ...] = (),
+    today: date | None = None,
+    years: frozenset[int] = frozenset(),
+) -> Reading:
+    """What a question says; nothing that is not in the question or the vocabulary.
+
+    A question that names no source is about `sources`, those of the conversation, and one that
+    names no year is about `years`. "Last month" is
+    before `today`, or before the last period of the data if that is earlier.
+    """
+    if len(question) > LONGEST_QUESTION:
+        return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
+    question = spelt_out(question)
+    tokens = tokens_of(question, vocabulary)
+    named = [token.name for token in tokens if token.kind == "source"]
+    part = vocabulary.within(named or sources)
+
+    def relative(text: str, start: int) -> tuple[int, Period] | None:
+        return relative_at(text, start, part.last_day, today or date.today())  # noqa: DTZ011
+
+    tokens = tokens_of(question, vocabulary, part, relative)
+    if len(tokens) > MOST_TOKENS:
+        return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
+    return _read(tokens, part, years)
+
+
+def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
+    """The reading of the tokens; of several readings the English one, unless it carries nothing.
+
+    "in" is a preposition although IN is a country, but "us" may be the country US.
+    """
+    variants = list(islice(_variants(tokens), _MOST_READINGS))
+    first = read_clauses(variants[0], vocabulary, years)
+    others = [token for token in tokens if token.other]
+    doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=not first.unread)]
+    if not (first.unread or doubtful):
+        return first
+    readings = (read_clauses(variant, vocabulary, years) for variant in variants)
+    found = [each for each in readings if not each.unread]
+    if not found or not (doubtful or len(found) > 1):
+        return (found or [first])[0]
+    doubts = [f"{token.text} (a value, or not?)" for token in others]
+    instead = [
+        (token.text, words)
+        for token in others
+        for name, value in (token.other or token).values.items()
+        for words in (f"{name} {value}", "")
+    ]
+    return Reading(unread=doubts, instead=instead)
+
+
+def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:
+    """Whether a word that is also a value may carry nothing: "give us", but not "in".
+
+    `is_read` says whether the question is read with the word as English.
+    """
+    at = tokens.index(token)
+    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and", "join"}
+    is_exact = token.other is not None and token.text in token.other.values.values()
+    if token.kind == "noun":
+        return not is_noun
+    if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
+        return True
+    return not is_read and not is_exact and len(token.text) <= _LONGEST_CODE
+
+
+def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens in each combination of their readings, English first."""
+    choices = [(token, token.other) if token.other else (token,) for token in tokens]
+    for chosen in product(*choices):
+        yield [
+            replace(each, at=token.at, mark=token.mark)
+            for each, token in zip(chosen, tokens, strict=True)
+        ]

@@ -1,0 +1,255 @@
+"""From a question to tokens: names of the catalogue, periods, numbers and phrases of English.
+
+At each position the longest phrase counts; of equally long ones, the catalogue precedes English.
+A word that is English and also a value ("us" and US) has a second reading, `Token.other`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from decimal import Decimal
+from itertools import pairwise
+
+from skillian.offline.language.lexicon import (
+    ARTICLES,
+    KIND_NAMES,
+    KINDS,
+    NUMBERS,
+    PERIODIC,
+    POINTING,
+)
+from skillian.offline.language.periods import Period, period_at
+from skillian.offline.language.vocabulary import Vocabulary, Word, split
+
+_LONGEST = 7
+_MARKS = ",;:.?!()"
+_BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
+_GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
+_BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A part of a question.
+
+    Attributes:
+        kind: A terminal of the grammar in lower case, or `unknown`.
+        text: The part as it is written.
+        name: The source, measure or dimension; of other kinds the plain form.
+        values: Of a value: the dimensions that have it, each with the value as in the data.
+        period: Of a period.
+        at: The position in the question.
+        mark: The mark before it, such as a comma; the last of several.
+        prep: The preposition before it.
+        other: The second reading of a word that is also English.
+    """
+
+    kind: str
+    text: str
+    name: str
+    values: Mapping[str, str] = field(default_factory=dict[str, str])
+    period: Period | None = None
+    at: int = 0
+    mark: str = ""
+    prep: str = ""
+    other: Token | None = None
+
+
+def tokens_of(
+    question: str,
+    whole: Vocabulary,
+    part: Vocabulary | None = None,
+    relative: Callable[[str, int], tuple[int, Period] | None] | None = None,
+) -> list[Token]:
+    """The names, periods, numbers and phrases of a question, from left to right.
+
+    Args:
+        question: The question.
+        whole: All sources that it may name.
+        part: The sources whose measures, dimensions and values it may name; all by default.
+        relative: Reads "last month" and the like; without it they are not understood.
+    """
+    words = split(question)
+    tokens: list[Token] = []
+    at, mark = 0, ""
+    while at < len(words):
+        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
+        start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
+        mark = next((each for each in reversed(before) if each in _MARKS), mark)
+        strange = "".join(each for each in before if each not in _BETWEEN).strip()
+        if strange:
+            tokens.append(Token("unknown", strange, strange, at=words[at - 1].end))
+        if token is not None:
+            tokens.append(replace(token, at=start, mark=mark))
+            mark = ""
+        at += length
+    strange = question[words[-1].end :].strip(_BETWEEN) if words else ""
+    return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
+
+
+def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
+    """The tokens of these kinds."""
+    return [token for token in part if token.kind in kinds]
+
+
+def text_of(part: Sequence[Token]) -> str:
+    """The words of tokens as they are written."""
+    return " ".join(token.text for token in part)
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A position in a question: its words from `at` on, and the tokens before it."""
+
+    question: str
+    words: list[Word]
+    at: int
+    whole: Vocabulary
+    part: Vocabulary
+    before: list[Token]
+
+    def longest(
+        self, relative: Callable[[str, int], tuple[int, Period] | None] | None
+    ) -> tuple[int, Token | None]:
+        """The number of words and the token of the longest reading; None for an article."""
+        first = self.words[self.at]
+        dated = None if first.is_quoted else self._dated(first.start, relative)
+        for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
+            end = self.words[self.at + length - 1].end
+            is_apart = _is_apart(self.question, self.words[self.at : self.at + length])
+            text = first.text if first.is_quoted else self.question[first.start : end]
+            words = [word.plain for word in self.words[self.at : self.at + length]]
+            is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
+            period = Token("period", text, text, period=dated[1]) if dated and is_dated else None
+            bare = [word for word in words if word not in ARTICLES]
+            is_article = words[0] in ARTICLES or words[-1] in ARTICLES
+            for phrase in dict.fromkeys(
+                (" ".join(words), *(() if is_article else (" ".join(bare),)))
+            ):
+                named = period if is_apart else self._named(phrase, text, period)
+                if named is not None and not (is_article and named.kind in KIND_NAMES):
+                    return length, named
+        if first.plain in ARTICLES and not first.is_quoted:
+            points = first.plain in POINTING and self._following() in self.part.dimensions
+            return 1, Token("those", first.text, first.plain) if points else None
+        return 1, _other(first, is_first=self.at == 0)
+
+    def _dated(
+        self, start: int, relative: Callable[[str, int], tuple[int, Period] | None] | None
+    ) -> tuple[int, Period] | None:
+        """The period at this position; only a year where the data has columns of years."""
+        found = relative(self.question, start) if relative else None
+        found = found or period_at(self.question, start)
+        if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
+            return None
+        return found
+
+    def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
+        """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
+        previous = self.before[-1].kind if self.before else ""
+        is_quoted = self.words[self.at].is_quoted
+        values = self.part.plain_values.get(phrase, {})
+        if phrase in ARTICLES and text not in values.values() and not self._is_alone(previous):
+            return None
+        value = Token("value", text, phrase, values) if values else None
+        measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
+        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
+            measure = None
+        if is_quoted and (value or not (measure or dimension)):
+            return value or self._other_name(phrase, text)
+        if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
+            return Token("dimension", text, dimension)
+        named = Token("measure", text, measure) if measure else None
+        english = named or period or self._other_name(phrase, text)
+        if value is None or (previous == "dimension" and self.before[-1].name in values):
+            return value or english
+        return self._either(value, english) if english else value
+
+    def _either(self, value: Token, english: Token) -> Token:
+        """A value that is also English or a measure: as the letters are written, or both."""
+        following = self._following()
+        named = self.part.dimensions.get(following)
+        is_exact = value.text in value.values.values()
+        before = self.before[-1].kind if self.before else ""
+        if english.kind == "noun" and before in {"prep", "not", "only"}:
+            return value
+        is_named = is_exact and named in value.values and english.kind != "vague"
+        if english.kind == "number" or is_named:
+            return value
+        if english.kind == "period":
+            return replace(english, other=value) if value.text.isalpha() else value
+        is_capital = value.text != value.text.lower() and not self.question.isupper()
+        is_start = self.at == 0 and not value.text.isupper()
+        if is_capital and is_exact and not is_start:
+            return value
+        previous = self.before[-1].kind if self.before else ""
+        is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
+        is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
+        return replace(english, other=value) if is_pronoun or is_noun else english
+
+    def _is_alone(self, previous: str) -> bool:
+        """Whether no noun is after an article: "grade a", "a and b"."""
+        is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
+        after = "" if is_last else self.question[self.words[self.at].end :].lstrip()[:1]
+        return is_last or after in {",", "?", "."} or (previous == "dimension" and is_last)
+
+    def _following(self) -> str:
+        """The word after this one."""
+        return self.words[self.at + 1].plain if self.at + 1 < len(self.words) else ""
+
+    def _other_name(self, phrase: str, text: str) -> Token | None:
+        is_taken = phrase in KINDS or phrase in PERIODIC or phrase in self.part.plain_values
+        is_part = phrase in self.whole.names and not is_taken
+        if phrase in self.whole.whole_names or is_part:
+            return Token("source", text, self.whole.names[phrase])
+        if self.words[self.at].is_quoted:
+            return None
+        if phrase in PERIODIC or (phrase in self.part.units and phrase not in KINDS):
+            return Token("periodic" if phrase in PERIODIC else "unit", text, phrase)
+        if phrase not in KINDS:
+            return self._number(phrase, text)
+        kind = KINDS[phrase]
+        is_code = 1 < len(text) <= 4 and text.isupper() and not self.question.isupper()  # noqa: PLR2004
+        is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
+        if is_code and kind in {"filler", "aux", "prep"}:
+            return None
+        return Token("dont" if is_contracted else kind, text, phrase)
+
+    def _number(self, phrase: str, text: str) -> Token | None:
+        start = self.words[self.at].start
+        is_negative = start > 0 and self.question[start - 1] in "-\u2212."  # -2, .5
+        if as_number(text) is None:
+            return None
+        return Token("unknown" if is_negative else "number", text, phrase)
+
+
+def _is_apart(question: str, words: Sequence[Word]) -> bool:
+    """Whether a mark other than a point is between words."""
+    return any(mark in question[a.end : b.start] for a, b in pairwise(words) for mark in ",;:?!")
+
+
+def _other(word: Word, *, is_first: bool) -> Token:
+    """The token of a word that no list has: a new name, or unknown."""
+    is_name = (
+        word.is_quoted
+        or word.has_digit
+        or "_" in word.text
+        or (word.text != word.text.lower() and not is_first)
+    )
+    text = re.sub(r"['\u2019]s$", "", word.text) if is_name and not word.is_quoted else word.text
+    return Token("name" if is_name else "unknown", text, word.plain)
+
+
+def as_number(text: str) -> Decimal | None:
+    """The number that digits or a word say; a comma before 1 or 2 digits is a point."""
+    if text.lower() in NUMBERS:
+        return Decimal(NUMBERS[text.lower()])
+    whole, point, rest = text.replace(",", ".").rpartition(".")
+    is_grouped = len(rest) == 3 and bool(point) and whole != "0"  # noqa: PLR2004
+    is_ambiguous = is_grouped or ("," in text and "." in text)
+    digits = f"{whole}{point}{rest}"
+    if is_ambiguous or not digits.replace(".", "", 1).isdecimal():
+        return None
+    return Decimal(digits)
