@@ -42,16 +42,16 @@ FileOptions = Annotated[
 ]
 
 
-class _NamedFile(NamedTuple):
+class _FileOfRequest(NamedTuple):
     name: str
     options: str
 
 
-def _file(name: FileName, options: FileOptions = "") -> _NamedFile:
-    return _NamedFile(name, options)
+def _file(name: FileName, options: FileOptions = "") -> _FileOfRequest:
+    return _FileOfRequest(name, options)
 
 
-TheFile = Annotated[_NamedFile, Depends(_file)]
+TheFile = Annotated[_FileOfRequest, Depends(_file)]
 
 router = APIRouter(tags=["uploads"])
 
@@ -103,7 +103,7 @@ async def replace(
 
 
 async def _received(
-    request: Request, service: Service, owner: str, file: _NamedFile, *, replaces: str = ""
+    request: Request, service: Service, owner: str, file: _FileOfRequest, *, replaces: str = ""
 ) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
