@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+from typing import Literal
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 from tests.e2e.browser.conftest import NARROW, WIDE, Visit, assert_fits
 from tests.e2e.browser.views import VIEWS, Seed
 
-SERIOUS = {"serious", "critical"}
+LAPTOP, HEIGHT = 1440, 800
+THEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+WEIGHTS = {"moderate", "serious", "critical"}
 EXCUSED = {"login": "401", "no-page": "404", "refused": "422"}
 """What the browser complains of where a view shows an error."""
 # What has the focus, and whether it or the field around it looks otherwise for it.
@@ -21,29 +27,21 @@ FOCUS = """() => {
 }"""
 
 
-@pytest.mark.parametrize(
-    ("width", "dark"),
-    [(WIDE, False), (NARROW, True)],
-    ids=["wide-light", "narrow-dark"],
-)
-@pytest.mark.parametrize(
-    "view",
-    VIEWS,
-)
+@pytest.mark.parametrize("widths", [(LAPTOP, WIDE), (NARROW,)], ids=["wide", "narrow"])
+@pytest.mark.parametrize("view", VIEWS)
 def test_a_view_is_accessible(
-    request: pytest.FixtureRequest, visit: Visit, *, view: str, width: int, dark: bool
+    request: pytest.FixtureRequest, visit: Visit, *, view: str, widths: Sequence[int]
 ) -> None:
     shown = VIEWS[view]
-    excuse = EXCUSED.get(view, "")
-    page = visit(
-        shown.address(request.getfixturevalue(f"{shown.at}_seed")),
-        width=width,
-        dark=dark,
-        excuse=excuse,
-    )
+    address = shown.address(request.getfixturevalue(f"{shown.at}_seed"))
+    page = visit(address, width=widths[0], excuse=EXCUSED.get(view, ""))
     shown.come(page)
-    assert faults(page) == []
-    assert_fits(page)
+    for width, theme in product(widths, THEMES):
+        page.set_viewport_size({"width": width, "height": HEIGHT})
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        expect(page.locator(f"body.body--{theme}")).to_be_attached()
+        assert faults(page) == [], f"{width} pixels, {theme}"
+        assert_fits(page)
 
 
 def faults(page: Page) -> list[str]:
@@ -52,7 +50,7 @@ def faults(page: Page) -> list[str]:
     return [
         f"{each['id']}: {node['html'][:200]} {node['failureSummary']}"
         for each in violations
-        if each["impact"] in SERIOUS
+        if each["impact"] in WEIGHTS
         for node in each["nodes"]
     ]
 

@@ -88,10 +88,10 @@ def set_options(field: Any, options: Sequence[str], value: object) -> None:
 
 
 def scroll_to(element: ui.element) -> None:
-    """Scroll until an element is visible."""
-    script = (
-        f"getHtmlElement({element.id}).scrollIntoView({{block: 'nearest', behavior: 'smooth'}})"
-    )
+    """Scroll until an element is visible, at once for readers who prefer reduced motion."""
+    reduced = "matchMedia('(prefers-reduced-motion: reduce)').matches"
+    options = f"{{block: 'nearest', behavior: {reduced} ? 'instant' : 'smooth'}}"
+    script = f"getHtmlElement({element.id}).scrollIntoView({options})"
     _ = element.client.run_javascript(script)
 
 
