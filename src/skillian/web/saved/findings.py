@@ -64,7 +64,7 @@ def findings_panel(
             ui.label("No run has found a difference.")
             return
         _news(runs)
-        with scroll_region("Findings"), ui.element("ul").classes("finding-list"):
+        with scroll_region("List of findings"), ui.element("ul").classes("finding-list"):
             for each in listed[:MOST_FINDINGS]:
                 _finding(each, changes.get(each["id"], ()), actions)
         if len(findings) > MOST_FINDINGS:

@@ -29,9 +29,11 @@ class Heading(TextElement):
 
 
 def add_scripts() -> None:
-    """Add the scripts that every page has: numbers and times in the reader's locale, and keys."""
+    """Add the scripts of every page: icons, numbers and times in the reader's locale, and keys."""
     for name in ("numbers.js", "keys.js"):
         ui.add_head_html(f"<script>{_script(name)}</script>")
+    # As a module it runs when Quasar is there, and before the page is built.
+    ui.add_body_html(f'<script type="module">{_script("icons.js")}</script>')
 
 
 @cache
