@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -115,6 +116,7 @@ def _amounts(finding: Json, changes: Sequence[Json]) -> list[Sequence[str]]:
     return [
         (f"{name}: gap ", text.amount(size)) if name else ("× ", text.amount(size))  # noqa: RUF001
         for name, size in finding["sizes"].items()
+        if name or Decimal(size) != 1  # a row that is there once needs no number
     ]
 
 
