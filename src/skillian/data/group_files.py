@@ -59,7 +59,7 @@ async def group_columns(
 ) -> AsyncGenerator[Columns]:
     """Yield what `Groups.tables` yields as the columns of a file, in the order of `headings`."""
     async for batch in batches:
-        yield await asyncio.to_thread(lambda each=batch: [*_columns(each, plan)])
+        yield await asyncio.to_thread(lambda: [*_columns(batch, plan)])  # noqa: B023 - awaited
 
 
 async def group_batches(
@@ -78,7 +78,8 @@ async def group_batches(
 
     def arrays() -> ArrowBatch:
         made = [_array(values, kind) for values, kind in zip(whole, types.columns(), strict=True)]
-        return _arrow.RecordBatch.from_arrays(made, names=names)
+        batch: ArrowBatch = _arrow.RecordBatch.from_arrays(made, names=names)
+        return batch
 
     batch: Any = await asyncio.to_thread(arrays)
     for start in range(0, max(batch.num_rows, 1), _AT_ONCE):
