@@ -93,7 +93,7 @@ async def in_chromium(server: Running, pages: int) -> int:
     async with chromium() as browser:
         opened = [await browser.new_page() for _ in range(pages)]
         for page in opened:
-            await page.goto(server.url, timeout=PATIENCE_SECONDS * 1000)
+            await page.goto(f"{server.url}/ui/", timeout=PATIENCE_SECONDS * 1000)
         whole = await asyncio.gather(*map(seen, opened))
         return sum(whole)
 

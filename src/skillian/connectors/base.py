@@ -1,6 +1,6 @@
 """What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Protocol, Self
@@ -146,6 +146,11 @@ class ArrowBatch(Protocol):
     @property
     def schema(self) -> Any:
         """The names and types of the columns."""
+        ...
+
+    @property
+    def columns(self) -> Sequence[Any]:
+        """The columns, each of which has its own `to_pylist`."""
         ...
 
     @property

@@ -15,9 +15,10 @@ from skillian.data.comparison.engine import CachedComparison, MeasureEngine
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows, GroupTypes, PageRow, group_batches
+from skillian.data.comparison.rows import ComparisonRows, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.group_files import GroupTypes, group_batches, group_columns
 from skillian.data.query.binding import Binder
 from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
@@ -185,8 +186,8 @@ class ComparisonEngine:
             found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
         else:
             measured = cast("CachedComparison", kept)
-            groups = self.measures.all_rows(cache_key, page)
-            found = group_batches(measured.result, groups, GroupTypes.of(measured.plan))
+            columns = group_columns(self.measures.tables(cache_key, page), measured.plan)
+            found = group_batches(measured.result, columns, GroupTypes.of(measured.plan))
         async with aclosing(found):
             async for batch in found:
                 yield batch

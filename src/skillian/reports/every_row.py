@@ -14,10 +14,10 @@ from typing import IO, Any, Protocol
 
 from skillian.connectors.base import ArrowBatch
 from skillian.data.phases import phase, within
-from skillian.data.sql.values import jsonable, python_rows
+from skillian.data.sql.values import jsonable, python_columns, python_rows
 from skillian.reports.formats import Format
 from skillian.reports.replacing import replacing
-from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines
+from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines, csv_table
 
 Summary = Sequence[tuple[str, object]]
 
@@ -70,7 +70,8 @@ class _Csv:
         file.write(BYTE_ORDER_MARK + csv_lines([schema.names]))
 
     def write(self, batch: ArrowBatch) -> None:
-        self._file.write(csv_lines(row.values() for row in python_rows(batch)))
+        kinds = [str(field.type) for field in batch.schema]
+        self._file.write(csv_table(zip(python_columns(batch), kinds, strict=True)))
 
     def close(self) -> None:
         self._file.flush()

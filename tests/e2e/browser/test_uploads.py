@@ -197,6 +197,18 @@ def test_a_file_is_read_as_chosen_instead_of_as_recognised(server: Serving, visi
     expect(lines.filter(has_text="amount")).to_contain_text("number")
 
 
+def test_a_column_that_is_dragged_onto_a_line_is_its_partner(server: Serving, visit: Visit) -> None:
+    page = visit(f"{server.url}/ui/start")
+    drop(page, [("a.csv", b"id,tone\n1,red\n2,blue\n"), ("b.csv", b"id,finish\n1,matt\n2,bare\n")])
+    match = page.get_by_role("region", name="Match")
+    line = match.get_by_role("listitem").filter(has_text="tone")
+    expect(line).to_contain_text("only in A")
+    match.get_by_text("finish", exact=True).drag_to(line)
+    expect(line).to_contain_text("2 differ")
+    expect(line.get_by_role("combobox", name="tone in B")).to_have_value("finish")
+    expect(match.get_by_text("Only in b.csv")).to_have_count(0)
+
+
 def test_two_sources_are_compared_with_one_click(server: Serving, visit: Visit) -> None:
     page = visit(f"{server.url}/ui/start")
     page.get_by_role("button", name="Compare sources").click()

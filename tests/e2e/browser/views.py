@@ -179,6 +179,11 @@ def _open_card(page: Page) -> None:
     card.scroll_into_view_if_needed()
 
 
+def _open_rows_card(page: Page) -> None:
+    _open_card(page)
+    expect(page.locator(".comparison-grid").first).to_contain_text("Customer")
+
+
 def _open_plot(page: Page) -> None:
     card = page.get_by_test_id("tool-card").filter(has_text="run_python")
     card.get_by_role("button").first.click()
@@ -345,7 +350,7 @@ VIEWS: Mapping[str, View] = MappingProxyType(
         "rows-form": View("/ui/compare", _rows_form, "customers"),
         "rows-rules": View("/ui/compare", _rows_rules, "customers"),
         "rows-schema": View("/ui/compare/{comparison}", _tab("Schema", "segment"), "customers"),
-        "rows-card": View("/ui/chat/{session}", _open_card, "customers"),
+        "rows-card": View("/ui/chat/{session}", _open_rows_card, "customers"),
         "sources": View("/ui/sources", _shows(".source-card", "fi_reporting")),
         "settings": View("/ui/settings", _shows("body", "Theme")),
         "run": View("/ui/runs/{session}/1", _shows("body", "compare_sources")),

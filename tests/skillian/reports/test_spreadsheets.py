@@ -4,7 +4,7 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from decimal import Decimal
 
 from python_calamine import CalamineWorkbook
@@ -12,7 +12,8 @@ from tests.skillian.reports.comparisons import HOSTILE
 
 from skillian.connectors.base import ColumnType
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import GroupRow, GroupTypes, group_batches
+from skillian.data.comparison.rows import STATUS, GroupRow
+from skillian.data.group_files import Columns, GroupTypes, group_batches, headings
 from skillian.reports.every_row import write_all
 from skillian.reports.formats import Format
 from skillian.reports.outcome import Compared, Outcome
@@ -26,10 +27,16 @@ def groups_of(outcome: Outcome) -> tuple[ComparisonResult, list[GroupRow]]:
     return outcome.result, [*outcome.rows.rows]
 
 
+def cells_of(row: GroupRow) -> Iterator[object]:
+    yield from (*row.key.values(), STATUS[row.status], row.rows_a, row.rows_b)
+    for each in row.measures:
+        yield from (each.a, each.b, each.gap, each.percentage_diff, STATUS[each.status])
+
+
 async def file_of(form: Format, result: ComparisonResult, rows: Sequence[GroupRow]) -> io.BytesIO:
-    async def batches() -> AsyncIterator[Sequence[GroupRow]]:
-        yield rows[:2]
-        yield rows[2:]
+    async def batches() -> AsyncIterator[Columns]:
+        for part in (rows[:2], rows[2:]):
+            yield [*zip(*map(cells_of, part), strict=True)] or [()] * len(headings(result))
 
     texts = [ColumnType("text", "VARCHAR")] * len(result.proof.align_on)
     types = GroupTypes(texts, [2] * len(result.summary.measures))

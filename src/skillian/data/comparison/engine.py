@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
+from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import TOP
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
@@ -168,6 +169,14 @@ class MeasureEngine:
         page = page.of_classes(STATUSES, DIFFERENT)
         groups = self._groups(self._get(cache_key), page)
         async with aclosing(groups.batches(page)) as batches:
+            async for batch in batches:
+                yield batch
+
+    async def tables(self, cache_key: str, page: Page) -> AsyncGenerator[ArrowBatch]:
+        """Yield all groups of a page as they are computed or stored; raises as `rows`."""
+        page = page.of_classes(STATUSES, DIFFERENT)
+        groups = self._groups(self._get(cache_key), page)
+        async with aclosing(groups.tables(page)) as batches:
             async for batch in batches:
                 yield batch
 

@@ -22,6 +22,7 @@ STATUSES: tuple[Status, ...] = (
     "missing_in_b",
 )
 
+_ZERO, _HUNDRED = Decimal(0), Decimal(100)
 _PERCENT_STEP = Decimal("0.0001")
 # Python's default context rounds every operation, even abs(), to 28 digits.
 EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
@@ -31,6 +32,21 @@ EXACT = Context(prec=100, rounding=ROUND_HALF_UP)
 def finite(value: Decimal | None) -> Decimal | None:
     """A finite value, or None for NULL, NaN and the infinities."""
     return value if value is not None and value.is_finite() else None
+
+
+def gap_of(a: Decimal | None, b: Decimal | None) -> Decimal:
+    """The signed b - a, where a side without a finite value counts as 0."""
+    return EXACT.subtract(finite(b) or _ZERO, finite(a) or _ZERO)
+
+
+def percentage_of(a: Decimal | None, b: Decimal | None) -> Decimal | None:
+    """100 * |b - a| / |a| to four digits; None for a = 0 and without two finite values."""
+    baseline = finite(a)
+    if not baseline or finite(b) is None:
+        return None
+    hundredfold = EXACT.multiply(gap_of(a, b).copy_abs(), _HUNDRED)
+    share = EXACT.divide(hundredfold, baseline.copy_abs())
+    return share.quantize(_PERCENT_STEP, context=EXACT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +231,7 @@ class Difference:
 
         A side that is missing, NULL, NaN or infinite counts as 0.
         """
-        return EXACT.subtract(finite(self.b) or Decimal(0), finite(self.a) or Decimal(0))
+        return gap_of(self.a, self.b)
 
     @property
     def absolute_diff(self) -> Decimal | None:
@@ -225,12 +241,7 @@ class Difference:
     @property
     def percentage_diff(self) -> Decimal | None:
         """100 * |b - a| / |a| to four digits; None for a = 0 and without two finite values."""
-        baseline = finite(self.a)
-        if not baseline or finite(self.b) is None:
-            return None
-        hundredfold = EXACT.multiply(self.gap.copy_abs(), Decimal(100))
-        share = EXACT.divide(hundredfold, baseline.copy_abs())
-        return share.quantize(_PERCENT_STEP, context=EXACT)
+        return percentage_of(self.a, self.b)
 
     @property
     def opposite_sign(self) -> bool:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType
@@ -19,7 +18,7 @@ from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.comparison.place import Place, together
 from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference, Status
+from skillian.data.comparison.results import STATUSES, Difference, Status
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
@@ -40,15 +39,6 @@ STATUS: dict[Status, str] = {
 """The name of each class."""
 _MATCH = "match"
 _AT_ONCE = 500
-_arrow: Any = pa  # pyarrow carries no types
-_DIGITS, _PERCENT_PLACES = 38, 4
-_KINDS: Mapping[str, Any] = {
-    "integer": _arrow.int64(),
-    "boolean": _arrow.bool_(),
-    "date": _arrow.date32(),
-    "timestamp": _arrow.timestamp("us"),
-    "timestamptz": _arrow.timestamp("us", "UTC"),
-}
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
@@ -192,14 +182,20 @@ class Groups:
 
     async def batches(self, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield the groups of a page in batches, as they arrive; raises as `page`."""
-        first = largest_first(self._plan, 0)
-        statement = await asyncio.to_thread(self._statement, partial(page.of, first=first))
-        async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
+        async with aclosing(self.tables(page)) as batches:
             async for batch in batches:
                 rows = await asyncio.to_thread(python_rows, batch)
                 for start in range(0, len(rows), _AT_ONCE):
                     yield tuple(_group(row, self._plan) for row in rows[start : start + _AT_ONCE])
                     await asyncio.sleep(0)  # let other tasks run: a batch takes long
+
+    async def tables(self, page: Page) -> AsyncGenerator[ArrowBatch]:
+        """Yield the groups of a page as they are computed or stored; raises as `page`."""
+        first = largest_first(self._plan, 0)
+        statement = await asyncio.to_thread(self._statement, partial(page.of, first=first))
+        async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
+            async for batch in batches:
+                yield batch
 
     async def count(self, page: Page) -> int:
         """The number of groups on all pages of this kind; raises as `page`."""
@@ -294,72 +290,3 @@ def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...
         term = side.source.dimension(name, sql.BoundValues())
         where += parse_filter(name, [value], term.type)
     return tuple(where)
-
-
-class GroupTypes(NamedTuple):
-    """The types of the dimensions of groups, and the decimal places of their measures."""
-
-    keys: Sequence[ColumnType]
-    scales: Sequence[int]
-
-    @classmethod
-    def of(cls, plan: ComparisonPlan) -> GroupTypes:
-        """Those of a plan."""
-        return cls(
-            [term.type for term in plan.a.keys], [measure.scale for measure in plan.measures]
-        )
-
-    def columns(self) -> Iterator[Any]:
-        """The types of Arrow of the columns of a file, in the order of `headings`."""
-        for kind in self.keys:
-            decimal = _arrow.decimal128(_DIGITS, kind.scale)
-            yield decimal if kind.kind == "decimal" else _KINDS.get(kind.kind, _arrow.string())
-        yield from (_arrow.string(), _arrow.int64(), _arrow.int64())
-        for scale in self.scales:
-            yield from [_arrow.decimal128(_DIGITS, scale)] * 3
-            yield from (_arrow.decimal128(_DIGITS, _PERCENT_PLACES), _arrow.string())
-
-
-async def group_batches(
-    result: ComparisonResult, batches: AsyncIterable[Sequence[GroupRow]], types: GroupTypes
-) -> AsyncGenerator[ArrowBatch]:
-    """Yield the groups of a comparison of measures as rows of a file.
-
-    A column has the type of its dimension or measure, also without groups; it is text if a value is
-    not of that type, such as NaN.
-    """
-    rows = [[*_cells(row)] async for batch in batches for row in batch]
-    columns = [
-        _column([row[index] for row in rows], kind) for index, kind in enumerate(types.columns())
-    ]
-    yield _arrow.RecordBatch.from_arrays(columns, names=headings(result))
-
-
-def _column(values: list[object], kind: Any) -> Any:
-    try:
-        return _arrow.array(values, type=kind)
-    except (_arrow.ArrowInvalid, _arrow.ArrowTypeError, OverflowError):
-        texts = [None if value is None else str(jsonable(value)) for value in values]
-        return _arrow.array(texts, type=_arrow.string())
-
-
-def headings(result: ComparisonResult) -> list[str]:
-    """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
-    names = [*result.proof.align_on, "class", "rows a", "rows b"]
-    for measure in result.summary.measures:
-        unit = f" ({measure.unit})" if measure.unit else ""
-        names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]
-        names += [f"{measure.name} %", f"{measure.name} class"]
-    return names
-
-
-def _cells(row: GroupRow) -> Iterator[object]:
-    """The values of one group; amounts are `Decimal`."""
-    yield from row.key.values()
-    yield STATUS[row.status]
-    yield row.rows_a
-    yield row.rows_b
-    for each in row.measures:
-        yield from (each.a, each.b, each.gap)
-        yield each.percentage_diff
-        yield STATUS[each.status]

@@ -1,6 +1,7 @@
 """Single values: from a filter to a column's type, from a database to Python, and to JSON."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -142,8 +143,20 @@ def python_rows(table: ArrowTable | ArrowBatch) -> list[dict[str, Any]]:
     Raises:
         QueryError: A date is outside the years that Python has.
     """
-    try:
+    with _within_years():
         return table.to_pylist()
+
+
+def python_columns(batch: ArrowBatch) -> list[list[Any]]:
+    """The columns as Python values, also where two have one name; raises as `python_rows`."""
+    with _within_years():
+        return [column.to_pylist() for column in batch.columns]
+
+
+@contextmanager
+def _within_years() -> Generator[None]:
+    try:
+        yield
     except (OverflowError, ValueError):
         raise QueryError(
             "the result holds a date outside the years 1 to 9999; declare `type: text` for its"

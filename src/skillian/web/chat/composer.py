@@ -35,6 +35,7 @@ class Composer:
         with ui.element("div").classes("composer"):
             with ui.element("div").classes("composer-box"):
                 self._text = ui.textarea(placeholder="Ask about your sources").classes("grow")
+                self._text.props(remove="outlined")  # the box around it has the border
                 self._text.props('borderless dense autogrow autofocus rows=1 aria-label="Message"')
                 self._text.on("keydown.enter", self._on_enter, js_handler=_ON_ENTER)
                 self._stop = Button("Stop", stop, icon="stop")

@@ -112,8 +112,8 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
         yield "columns"
         cells = list(_differing_cells(data.get("samples")))
         if cells:
-            with scroll_region("Rows that differ"):
-                text.table(["key", "column", "a → b"], cells, "Rows that differ")
+            with scroll_region("Some rows that differ"):
+                text.table(["key", "column", "a → b"], cells, "Some rows that differ")
             yield "samples"
 
 

@@ -174,4 +174,4 @@ def _times(run: Mapping[str, Any]) -> None:
     with ui.element("div").classes("number small soft"):
         Time(run["created"])
         if run["state"] not in _IN_PROGRESS and seconds:
-            text.sentence(text.amount(seconds), " s")
+            text.sentence(" · ", text.amount(seconds), " s")

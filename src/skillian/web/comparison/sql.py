@@ -21,8 +21,8 @@ def sql_panel(statement: str, queries: Mapping[str, str], notes: Sequence[str]) 
     """
     for note in notes:
         ui.label(printable(note)).classes("soft")
-    Heading("SQL of the comparison", 3)
+    Heading("SQL of the comparison", 2)
     code(statement, "sql")
     for name, query in queries.items():
-        Heading(printable(f"SQL in {name}"), 3)
+        Heading(printable(f"SQL in {name}"), 2)
         code(query, "sql")

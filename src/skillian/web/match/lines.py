@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -19,6 +20,19 @@ from skillian.web.shell.elements import Heading
 from skillian.web.shell.rows_table import rows_table
 
 NO_PARTNER = ""
+_COLUMN = "application/x-column"
+"""The type of what is dragged: other texts and files are not taken."""
+_OVER = f"""e => {{
+  if (!e.dataTransfer.types.includes("{_COLUMN}")) return;
+  e.preventDefault();
+  e.currentTarget.classList.add("over");
+}}"""
+_LEAVE = 'e => e.currentTarget.classList.remove("over")'
+_DROP = f"""e => {{
+  e.currentTarget.classList.remove("over");
+  const column = e.dataTransfer.getData("{_COLUMN}");
+  if (column) emit(column);
+}}"""
 
 
 class MatchLines:
@@ -60,8 +74,7 @@ class MatchLines:
             for name in preview.only_a:
                 self._line(name, NO_PARTNER, None)
         if preview.only_b:
-            rest = f"Only in {names[1]}: {', '.join(preview.only_b)}"
-            ui.label(printable(rest)).classes("soft small")
+            self._unpaired(names[1], preview.only_b)
         first = ui.expansion("First rows of both sides").classes("full")
         with first, ui.element("div").classes("preview-sides"):
             for name, sample in zip(names, samples, strict=True):
@@ -120,7 +133,8 @@ class MatchLines:
 
     def _line(self, a: str, b: str, pair: ColumnPair | None) -> None:
         matching = self._matching
-        with ui.element("li").classes("match-line"):
+        with ui.element("li").classes("match-line") as line:
+            self._take(a, line)
             is_key = pair is not None and not matching.multiset and a in self._key
             key = ui.switch("Key", value=is_key).props("dense")
             key.props["aria-label"] = f"{printable(a)} is a key column"
@@ -144,6 +158,28 @@ class MatchLines:
             with ui.element("div").classes("match-rule"):
                 self._rule(pair)
             self._effects[a] = ui.element("div").classes("small match-result")
+
+    def _unpaired(self, name: str, columns: Sequence[str]) -> None:
+        """The columns that only B has: each can be dragged onto a line, or chosen in it."""
+        with ui.element("div").classes("line small").props("role=group"):
+            ui.label(printable(f"Only in {name}:")).classes("soft")
+            for column in columns:
+                chip = ui.label(printable(column)).classes("match-loose").props("draggable=true")
+                drag = f"e => e.dataTransfer.setData({json.dumps(_COLUMN)}, {json.dumps(column)})"
+                chip.on("dragstart", js_handler=drag)
+            ui.label("Drag a column onto its line, or choose it there.").classes("soft")
+
+    def _take(self, a: str, line: ui.element) -> None:
+        """Pair a column of A with one that is dropped on its line."""
+
+        def pair(event: Any) -> None:
+            if event.args in self._columns_b:
+                self._matching.pair(a, event.args)
+                self._match()
+
+        line.on("dragover", js_handler=_OVER)
+        line.on("dragleave", js_handler=_LEAVE)
+        line.on("drop", pair, js_handler=_DROP)
 
     def _refused(self, column: str, reason: str) -> None:
         with ui.element("li").classes("match-line refused"):

@@ -115,7 +115,7 @@ class Matcher:
         a, b = self._question.a, self._question.b
         declared = self._visit.service.data.registry.names
         shared = self._visit.service.data.registry.shared(a, b) if {a, b} <= {*declared} else None
-        columns = (pair.a for pair in preview.pairs)
+        columns = [pair.a for pair in preview.pairs] + [each.a for each in preview.proposals]
         known = (*(shared.dimensions if shared else ()), *columns, *self._question.filters)
         names = [*dict.fromkeys(known)]
         self._filters.set_sources(a, b, names)

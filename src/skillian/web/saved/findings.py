@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -64,7 +65,7 @@ def findings_panel(
             ui.label("No run has found a difference.")
             return
         _news(runs)
-        with scroll_region("Findings"), ui.element("ul").classes("finding-list"):
+        with scroll_region("List of findings"), ui.element("ul").classes("finding-list"):
             for each in listed[:MOST_FINDINGS]:
                 _finding(each, changes.get(each["id"], ()), actions)
         if len(findings) > MOST_FINDINGS:
@@ -115,6 +116,7 @@ def _amounts(finding: Json, changes: Sequence[Json]) -> list[Sequence[str]]:
     return [
         (f"{name}: gap ", text.amount(size)) if name else ("× ", text.amount(size))  # noqa: RUF001
         for name, size in finding["sizes"].items()
+        if name or Decimal(size) != 1  # a row that is there once needs no number
     ]
 
 

@@ -80,7 +80,7 @@ class SavedView:
 
         async def complete() -> None:
             with suppress(TimeoutError):  # a slow browser keeps the path
-                origin = cast("str", await ui.run_javascript("location.origin"))
+                origin = cast("str", await ui.run_javascript("location.origin", timeout=10))
                 link.set_value(f"{origin}{path}")
 
         ui.timer(0, complete, once=True)  # once the browser is connected

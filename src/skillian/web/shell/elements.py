@@ -29,9 +29,11 @@ class Heading(TextElement):
 
 
 def add_scripts() -> None:
-    """Add the scripts that every page has: numbers and times in the reader's locale, and keys."""
+    """Add the scripts of every page: icons, numbers and times in the reader's locale, and keys."""
     for name in ("numbers.js", "keys.js"):
         ui.add_head_html(f"<script>{_script(name)}</script>")
+    # As a module it runs when Quasar is there, and before the page is built.
+    ui.add_body_html(f'<script type="module">{_script("icons.js")}</script>')
 
 
 @cache
@@ -88,10 +90,10 @@ def set_options(field: Any, options: Sequence[str], value: object) -> None:
 
 
 def scroll_to(element: ui.element) -> None:
-    """Scroll until an element is visible."""
-    script = (
-        f"getHtmlElement({element.id}).scrollIntoView({{block: 'nearest', behavior: 'smooth'}})"
-    )
+    """Scroll until an element is visible, at once for readers who prefer reduced motion."""
+    reduced = "matchMedia('(prefers-reduced-motion: reduce)').matches"
+    options = f"{{block: 'nearest', behavior: {reduced} ? 'instant' : 'smooth'}}"
+    script = f"getHtmlElement({element.id}).scrollIntoView({options})"
     _ = element.client.run_javascript(script)
 
 

@@ -2,7 +2,12 @@
 // A number arrives as text, and so keeps all of its digits.
 (() => {
   const DECIMAL = /^-?\d+(\.\d+)?$/;
-  const format = (value, options) => new Intl.NumberFormat(navigator.language, options).format(value);
+  const formats = new Map(); // to make one takes longer than to use it a hundred times
+  const format = (value, options, kind = Intl.NumberFormat) => {
+    const name = JSON.stringify(options);
+    if (!formats.has(name)) formats.set(name, new kind(navigator.language, options));
+    return formats.get(name).format(value);
+  };
   const exact = (value, signed = false) => {
     if (value === null || value === undefined) return "–";
     if (!DECIMAL.test(value)) return String(value);
@@ -17,9 +22,9 @@
     format(value, { notation: "compact", maximumSignificantDigits: 3, signDisplay: signed ? "exceptZero" : "auto" });
   const percent = (value) => `${format(value, { maximumFractionDigits: 4 })} %`;
   const time = (value) =>
-    new Intl.DateTimeFormat(navigator.language, {
+    format(new Date(value), {
       year: "numeric", month: "short", day: "numeric", hour: "2-digit", minute: "2-digit", timeZoneName: "short",
-    }).format(new Date(value));
+    }, Intl.DateTimeFormat);
   const INVISIBLE = /[\p{Cf}\p{Cc}\u00a0\u2000-\u200a\u2028\u2029\u202f\u3000]/gu;
   const code = (sign) => `\\u${sign.codePointAt(0).toString(16).padStart(4, "0")}`;
   const spelled = (text) => text.replaceAll(" ", "·").replace(INVISIBLE, code);

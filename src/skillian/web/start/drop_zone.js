@@ -19,8 +19,6 @@ export default {
   emits: ["stored"],
   data: () => ({ items: [], over: false, number: 0, sent: {} }),
   mounted() {
-    // Quasar's own bar would show the same progress, without a name for screen readers.
-    Quasar.LoadingBar.setDefaults({ hijackFilter: (url) => !url.startsWith(this.url) });
     // A file that misses the zone would replace the page.
     for (const kind of ["dragover", "drop"]) window.addEventListener(kind, this.keep);
   },

@@ -128,7 +128,7 @@ class FilterFields:
         if self._dimensions:
             self._empty.set_text("All rows take part.")
         else:
-            self._empty.set_text("The two sources have no dimension in common to filter by.")
+            self._empty.set_text("The two sources have no column in common to filter by.")
         self._empty.set_visibility(not self._lines)
 
 

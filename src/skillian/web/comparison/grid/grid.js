@@ -47,6 +47,7 @@
     if (request.context.search) params.set("search", request.context.search);
     return params;
   };
+  let counted;
   const fail = (message) => window.getElement(grid)?.$emit("failed", message);
   return {
     async getRows(request) {
@@ -64,7 +65,8 @@
         if (!response.ok) throw new Error(page.detail);
         request.successCallback(page.rows.map(row), page.total);
         const element = window.getElement(grid);
-        element.$emit("counted", page.total);
+        if (page.total !== counted) element.$emit("counted", page.total); // not at each page
+        counted = page.total;
         const { api } = element;
         if (page.total) api.hideOverlay();
         else api.showNoRowsOverlay();

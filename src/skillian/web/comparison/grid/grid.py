@@ -27,6 +27,12 @@ _HEADER = 2 * _HEADING
 _FEWEST, _MOST = 3, 16
 """How many rows the grid is high."""
 _LONGEST_ERROR = 500
+# The browser decides where Tab goes; it would stop at each row.
+_LEAVE_ROWS = """() => {
+  document.activeElement.closest(".ag-root")?.querySelectorAll(".ag-row[tabindex]")
+    .forEach(row => row.removeAttribute("tabindex"));
+  return false;
+}"""
 _FILES = (("CSV", "csv"), ("XLSX", "xlsx"), ("Parquet", "parquet"))
 
 
@@ -242,5 +248,7 @@ def _options(content: GridContent) -> dict[str, Any]:
         "groupHeaderHeight": _HEADING,
         "suppressMultiSort": True,
         "ensureDomOrder": True,
+        # Tab leaves the rows, however many there are; the arrow keys go from cell to cell.
+        ":tabToNextCell": _LEAVE_ROWS,
         "tooltipShowDelay": 300,
     }

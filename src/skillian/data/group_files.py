@@ -1,0 +1,125 @@
+"""The groups of a comparison as the rows of a file, converted by columns."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import Any, NamedTuple
+
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+
+from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison.results import ComparisonResult, gap_of, percentage_of
+from skillian.data.comparison.rows import STATUS
+from skillian.data.query.measures import number_of
+from skillian.data.sql.values import jsonable, python_columns, python_value
+
+Columns = Sequence[Sequence[object]]
+"""The values of some groups, by the columns of a file."""
+_AT_ONCE = 10_000
+_arrow: Any = pa  # pyarrow carries no types
+_DIGITS, _PERCENT_PLACES = 38, 4
+_KINDS: Mapping[str, Any] = {
+    "integer": _arrow.int64(),
+    "boolean": _arrow.bool_(),
+    "date": _arrow.date32(),
+    "timestamp": _arrow.timestamp("us"),
+    "timestamptz": _arrow.timestamp("us", "UTC"),
+}
+
+
+class GroupTypes(NamedTuple):
+    """The types of the dimensions of groups, and the decimal places of their measures."""
+
+    keys: Sequence[ColumnType]
+    scales: Sequence[int]
+
+    @classmethod
+    def of(cls, plan: ComparisonPlan) -> GroupTypes:
+        """Those of a plan."""
+        return cls(
+            [term.type for term in plan.a.keys], [measure.scale for measure in plan.measures]
+        )
+
+    def columns(self) -> Iterator[Any]:
+        """The types of Arrow of the columns of a file, in the order of `headings`."""
+        for kind in self.keys:
+            decimal = _arrow.decimal128(_DIGITS, kind.scale)
+            yield decimal if kind.kind == "decimal" else _KINDS.get(kind.kind, _arrow.string())
+        yield from (_arrow.string(), _arrow.int64(), _arrow.int64())
+        for scale in self.scales:
+            yield from [_arrow.decimal128(_DIGITS, scale)] * 3
+            yield from (_arrow.decimal128(_DIGITS, _PERCENT_PLACES), _arrow.string())
+
+
+async def group_columns(
+    batches: AsyncIterable[ArrowBatch], plan: ComparisonPlan
+) -> AsyncGenerator[Columns]:
+    """Yield what `Groups.tables` yields as the columns of a file, in the order of `headings`."""
+    async for batch in batches:
+        yield await asyncio.to_thread(lambda: [*_columns(batch, plan)])  # noqa: B023 - awaited
+
+
+async def group_batches(
+    result: ComparisonResult, columns: AsyncIterable[Columns], types: GroupTypes
+) -> AsyncGenerator[ArrowBatch]:
+    """Yield the groups of a comparison of measures as rows of a file.
+
+    A column has the type of its dimension or measure, also without groups; it is text if a value is
+    not of that type, such as NaN.
+    """
+    names = headings(result)
+    whole: list[list[object]] = [[] for _ in names]
+    async for part in columns:
+        for column, values in zip(whole, part, strict=True):
+            column.extend(values)
+
+    def arrays() -> ArrowBatch:
+        made = [_array(values, kind) for values, kind in zip(whole, types.columns(), strict=True)]
+        batch: ArrowBatch = _arrow.RecordBatch.from_arrays(made, names=names)
+        return batch
+
+    batch: Any = await asyncio.to_thread(arrays)
+    for start in range(0, max(batch.num_rows, 1), _AT_ONCE):
+        yield batch.slice(start, _AT_ONCE)
+
+
+def headings(result: ComparisonResult) -> list[str]:
+    """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
+    names = [*result.proof.align_on, "class", "rows a", "rows b"]
+    for measure in result.summary.measures:
+        unit = f" ({measure.unit})" if measure.unit else ""
+        names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]
+        names += [f"{measure.name} %", f"{measure.name} class"]
+    return names
+
+
+def _columns(batch: ArrowBatch, plan: ComparisonPlan) -> Iterator[Sequence[object]]:
+    stored = dict(zip(batch.schema.names, python_columns(batch), strict=True))
+    for position, term in enumerate(plan.a.keys):
+        kind = term.type.kind
+        yield [python_value(value, kind) for value in stored[f"key_{position}"]]
+    yield [STATUS[status] for status in stored["status"]]
+    yield [int(rows) for rows in stored["rows_a"]]
+    yield [int(rows) for rows in stored["rows_b"]]
+    for index, measure in enumerate(plan.measures):
+        a, b = (_numbers(stored, measure, f"{side}_{index}") for side in "ab")
+        yield from (a, b, list(map(gap_of, a, b)), list(map(percentage_of, a, b)))
+        yield [STATUS[status] for status in stored[f"status_{index}"]]
+
+
+def _numbers(
+    stored: Mapping[str, Sequence[Any]], measure: MeasurePlan, name: str
+) -> Sequence[Decimal | None]:
+    values = stored[name]
+    return list(map(number_of, values, stored[f"x{name}"])) if measure.has_code else values
+
+
+def _array(values: Sequence[object], kind: Any) -> Any:
+    try:
+        return _arrow.array(values, type=kind)
+    except (_arrow.ArrowInvalid, _arrow.ArrowTypeError, OverflowError):
+        texts = [None if value is None else str(jsonable(value)) for value in values]
+        return _arrow.array(texts, type=_arrow.string())
