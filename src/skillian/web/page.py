@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import nicegui
 from fastapi import FastAPI, Request
