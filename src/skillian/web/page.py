@@ -5,6 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Awaitable, Callable
 from functools import partial
+from typing import Any
 
 import nicegui
 from fastapi import FastAPI, Request
@@ -84,7 +85,8 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
     config.socket_io_js_transports = ["websocket"]  # polling would bypass the limits on bodies
     nicegui.app.add_middleware(PagePolicy)
     # Quasar would show the progress of each request, without a name for screen readers.
-    nicegui.app.config.quasar_config["loadingBar"]["skipHijack"] = True
+    page_settings: Any = nicegui.app.config
+    page_settings.quasar_config["loadingBar"]["skipHijack"] = True
     nicegui.app.on_shutdown(_clear)  # pyright: ignore[reportUnknownMemberType]
     nicegui.app.on_page_exception(_show_failure)  # pyright: ignore[reportUnknownMemberType]
     ui.run_with(  # pyright: ignore[reportUnknownMemberType] - `root` is a bare Callable

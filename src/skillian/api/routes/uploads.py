@@ -42,16 +42,16 @@ FileOptions = Annotated[
 ]
 
 
-class _FileOfRequest(NamedTuple):
+class _SentFile(NamedTuple):
     name: str
     options: str
 
 
-def _file(name: FileName, options: FileOptions = "") -> _FileOfRequest:
-    return _FileOfRequest(name, options)
+def _file(name: FileName, options: FileOptions = "") -> _SentFile:
+    return _SentFile(name, options)
 
 
-TheFile = Annotated[_FileOfRequest, Depends(_file)]
+TheFile = Annotated[_SentFile, Depends(_file)]
 
 router = APIRouter(tags=["uploads"])
 
@@ -103,7 +103,7 @@ async def replace(
 
 
 async def _received(
-    request: Request, service: Service, owner: str, file: _FileOfRequest, *, replaces: str = ""
+    request: Request, service: Service, owner: str, file: _SentFile, *, replaces: str = ""
 ) -> dict[str, Any]:
     media_type = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media_type != MEDIA_TYPE:
