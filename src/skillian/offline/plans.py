@@ -89,8 +89,6 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if reading.ordered_by:
         raise UnclearError("A comparison lists the largest difference first, in no other order.")
     is_ranked = reading.direction or reading.count
-    if "missing" in reading.says and not (reading.breakdown or reading.members):
-        raise UnclearError("Missing by what? Name a dimension.")
     if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
         raise UnclearError("The largest what? A comparison ranks differences.")
     check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
