@@ -35,13 +35,9 @@ class PlannedCall:
 
 @dataclass(frozen=True, slots=True)
 class NotUnderstood:
-    """Why there is no call, as a sentence; empty if nothing was understood.
-
-    `offers` are sentences near the question that are understood.
-    """
+    """Why there is no call, as a sentence; empty if nothing was understood."""
 
     reason: str = ""
-    offers: tuple[str, ...] = ()
 
 
 Plan = PlannedCall | NotUnderstood

@@ -14,7 +14,6 @@ from skillian.offline.language.vocabulary import Vocabulary
 
 Bound = tuple[str, Period | str]
 """A value or a period of a question with the comparison word before it, or an empty text."""
-_NEVER = object()
 
 
 def values_of(argument: object) -> Iterator[str]:

@@ -26,7 +26,7 @@ from skillian.offline.language.vocabulary import Vocabulary, Word, split
 _LONGEST = 7
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
-_GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "with", "aux", "filler", "between"}
+_GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
 
@@ -151,7 +151,7 @@ class _Place:
         previous = self.before[-1].kind if self.before else ""
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
-        if phrase in ARTICLES and text not in values.values() and not self._is_alone(previous):
+        if phrase in ARTICLES and text not in values.values() and not self._is_alone():
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
@@ -189,11 +189,10 @@ class _Place:
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
 
-    def _is_alone(self, previous: str) -> bool:
+    def _is_alone(self) -> bool:
         """Whether no noun is after an article: "grade a", "a and b"."""
         is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
-        after = "" if is_last else self.question[self.words[self.at].end :].lstrip()[:1]
-        return is_last or after in {",", "?", "."} or (previous == "dimension" and is_last)
+        return is_last or self.question[self.words[self.at].end :].lstrip()[:1] in {",", "?", "."}
 
     def _following(self) -> str:
         """The word after this one."""
