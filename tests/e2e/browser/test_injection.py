@@ -56,7 +56,9 @@ def test_an_answer_is_markdown_and_nothing_else(
     server: Serving, model: PacedModel, visit: Visit
 ) -> None:
     page = visit(server.url)
-    model.says("Thanks", hostile.ANSWER)
+    # An answer with numbers is shown only after a call that computed some.
+    call = scripted_call("query_source", source=hostile.OTHER, dimensions=[hostile.PROPERTY])
+    model.says("Thanks", call, hostile.ANSWER)
     ask(page, "Thanks")
     answer = page.get_by_test_id("answer").last
     assert_shown(answer, "The end of the answer.", "<script>window.pwned = 50</script>")
@@ -94,8 +96,9 @@ def test_calls_their_arguments_and_their_results_are_texts(
         "Done.",
     )
     ask(page, "use all tools")
-    # These calls answer no question; their cards are shown all the same.
-    assert_shown(page.get_by_test_id("answer").last, "I have no answer to exactly this question")
+    answer = page.get_by_test_id("answer").last
+    assert_shown(answer, "Done.", hostile.CODE)
+    expect(answer.locator("img, iframe, script")).to_have_count(0)
     heads = page.get_by_test_id("tool-card").locator("button.tool-head")
     open_all(heads, 8)
     assert_shown(page.locator("main"), hostile.SOURCE, hostile.VALUES[0], "window.pwned = 50")
