@@ -13,7 +13,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tinyagent.core.provenance import Between, Domains, Form, OneOf, Rule, Sink
+from tinyagent.core.provenance import Sink
+from tinyagent.core.rules import Between, Domains, Form, OneOf, Rule
 from tinyagent.provenance.policy import Policy, parse_source, sources_of
 
 _WORDS = re.compile(

@@ -8,15 +8,13 @@ that changes something or carries data out; its rules say what its arguments may
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import lru_cache, reduce
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
+from tinyagent.core.rules import Rule
 from tinyagent.core.untrusted import as_array, as_object
 
 MAX_SOURCES = 64
@@ -130,132 +128,26 @@ class Mark:
     sources: frozenset[str]
 
 
-Word = Literal["any", "own_words", "readable"]
+Place = tuple[str, ...]
+"""Where a value is in the arguments of a call: `(".items", "[]", ".id")`."""
 
 
-@dataclass(frozen=True, slots=True)
-class OneOf:
-    """The argument must be one of these values."""
-
-    values: Sequence[str | float | bool]
-
-    def accepts(self, value: object) -> bool:
-        """Whether the value is one of them, of the same type."""
-        return any(type(value) is type(known) and value == known for known in self.values)
-
-
-@dataclass(frozen=True, slots=True)
-class Between:
-    """The argument must be a number from `low` to `high`, both included."""
-
-    low: float
-    high: float
-
-    def accepts(self, value: object) -> bool:
-        """Whether the value is a number in the range."""
-        return (
-            isinstance(value, int | float)
-            and not isinstance(value, bool)
-            and self.low <= value <= self.high
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Domains:
-    """The argument must be an `https` URL on one of these hosts, without a user or a port.
-
-    The path and the query are not checked: who serves the host reads them.
-    """
-
-    hosts: Sequence[str]
-
-    def accepts(self, value: object) -> bool:
-        """Whether the value is such a URL."""
-        if not isinstance(value, str) or not value.isascii() or not value.isprintable():
-            return False
-        if "\\" in value or " " in value:
-            return False
-        try:
-            url = urlsplit(value)
-        except ValueError:
-            return False
-        return url.scheme == "https" and url.netloc.lower() in self.hosts
-
-
-FORMS: Mapping[str, re.Pattern[str]] = {
-    "date": re.compile(
-        r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,9})?)?(Z|[+-]\d\d:\d\d)?)?", re.ASCII
-    ),
-    "email": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,8}", re.ASCII),
-    "url": re.compile(
-        r"(https?://)?[\w-]{1,63}(\.[\w-]{1,63}){1,8}(:\d{1,5})?([/?#]\S*)?", re.ASCII
-    ),
-}
-_OPEN: Mapping[str, re.Pattern[str]] = {
-    "date": re.compile(r"(\d{4}-\d\d-\d\d)[T ](\d\d:\d\d)(?::00(?:\.0{1,9})?(?![\d.]))?", re.ASCII),
-    "email": re.compile(r"@[\w.-]+", re.ASCII),
-    "url": re.compile(r"\b(?:http|HTTP)[sS]?://[^\s/?#]+", re.ASCII),
-}
-"""What may be spelled in several ways without meaning anything else."""
-
-
-@dataclass(frozen=True, slots=True)
-class Form:
-    """Each text of the argument must have a form, and one of the sources must vouch for it.
-
-    What a form leaves open is not compared: the case of a domain, and how the time of a date is
-    written.
-
-    Attributes:
-        name: `"date"` (ISO 8601, with or without a time), `"email"` or `"url"`.
-        sources: As in a list of sources; without any, the form is enough.
-    """
-
-    name: str
-    sources: Sequence[str] = ()
-
-    def accepts(self, value: object) -> bool:
-        """Whether the value is a text of this form."""
-        if not isinstance(value, str) or FORMS[self.name].fullmatch(value) is None:
-            return False
-        try:
-            return self.name != "date" or bool(datetime.fromisoformat(value))
-        except ValueError:
-            return False
-
-
-def normal(text: str, form: str) -> str:
-    """The text with one spelling for all that means the same in what has the form.
-
-    Args:
-        text: Any text.
-        form: A name of `FORMS`; every text is its own spelling without one.
-    """
-    if not form:
-        return text
-    if form == "date":
-        return _OPEN[form].sub(r"\1 \2", text)
-    return _OPEN[form].sub(lambda found: found[0].lower(), text)
-
-
-Rule = Sequence[str] | Word | OneOf | Between | Domains | Form
-"""What one argument must be made of.
-
-A list of sources that may vouch for it: `"user"` (is in the user's request, as whole words),
-`"contacts"` (is a whole value in a result of that tool), `"contacts.email"` (of that field),
-`"in:read_page"` (is in a text of that tool's results). `"own_words"`: once the model has read
-something untrusted, only what is in the user's request. `"readable"`: whoever receives it may read
-all that it was made of. `"any"`: anything. `OneOf`, `Between`, `Domains` and `Form`: a narrow
-check of the value itself.
-"""
+def place_of(path: str) -> Place:
+    """The place that a path such as `items[].id` names."""
+    steps: list[str] = []
+    for name in path.split("."):
+        plain = name.removesuffix("[]")
+        steps += [f".{plain}", "[]"] if name != plain else [f".{name}"]
+    return tuple(steps)
 
 
 class Sink:
     """The rules of one tool.
 
     Args:
-        arguments: A rule for each argument by name; also as keyword arguments. An argument without
-            one is `"own_words"`.
+        arguments: A rule for each argument by name; also as keyword arguments. `"items[].id"` and
+            `"address.city"` are rules for values inside an argument; the longest one holds. An
+            argument without a rule is `"own_words"`.
         control: `"trusted"` if the call may only be made while the model has read nothing
             untrusted, whatever its arguments are.
         readers: The argument that names who receives the others, or all that do; `"public"` (the
@@ -266,7 +158,7 @@ class Sink:
         `Sink(to=["user", "contacts.email"], body="readable", readers="to")`
     """
 
-    __slots__ = ("control", "readers", "rules")
+    __slots__ = ("_places", "control", "readers", "rules")
 
     def __init__(
         self,
@@ -278,6 +170,7 @@ class Sink:
         **rules: Rule,
     ) -> None:
         self.rules: Mapping[str, Rule] = {**arguments, **rules}
+        self._places = {place_of(path): rule for path, rule in self.rules.items()}
         self.control: Literal["any", "trusted"] = control
         self.readers = readers if isinstance(readers, str) else tuple(readers)
 
@@ -288,9 +181,17 @@ class Sink:
             return () if self.readers in {"public", "nobody"} else (self.readers,)
         return self.readers
 
-    def rule(self, argument: str) -> Rule:
-        """The rule of an argument."""
-        return self.rules.get(argument, "own_words")
+    @property
+    def arguments(self) -> frozenset[str]:
+        """The arguments that have a rule, or hold a value that has one."""
+        return frozenset(place[0][1:] for place in self._places)
+
+    def rule(self, place: Place) -> Rule:
+        """The rule of the value at a place, or of what it is in."""
+        for end in range(len(place), 0, -1):
+            if place[:end] in self._places:
+                return self._places[place[:end]]
+        return "own_words"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Sink) and self._key == other._key

@@ -11,6 +11,7 @@ from tinyagent.core.cost import ModelUse, read_dollars
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
 from tinyagent.core.provenance import Label, Sink
+from tinyagent.core.rules import Items
 from tinyagent.core.untrusted import (
     as_array,
     as_object,
@@ -24,7 +25,7 @@ from tinyagent.core.untrusted import (
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
 
 
-Trust = Literal["trusted", "untrusted"] | Callable[[Any], Label]
+Trust = Literal["trusted", "untrusted"] | Items | Callable[[Any], Label]
 """Whether the results of a tool are trusted; or a function from a result to its label."""
 
 

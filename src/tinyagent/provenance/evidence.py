@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from types import MappingProxyType
 
 from tinyagent.core.messages import MATERIAL, Message, ToolCall
 from tinyagent.core.provenance import COMMON, USER, Label
 from tinyagent.core.results import long_result_handle
-from tinyagent.provenance.policy import parse_source
+from tinyagent.core.rules import as_number, host_of, hosts_in, numbers_in
+from tinyagent.core.types import ToolSpec
+from tinyagent.provenance.policy import SOURCE_WORDS, Policy, address_of, item_source, parse_source
+from tinyagent.provenance.records import Record, Row, words_of
 from tinyagent.provenance.vouching import (
-    Record,
     Scalar,
     as_json,
     has_words,
@@ -20,6 +24,7 @@ from tinyagent.provenance.vouching import (
 )
 
 LONG = 5_000
+_NO_POLICY = Policy()
 
 
 class Evidence:
@@ -27,10 +32,22 @@ class Evidence:
 
     Args:
         task: What the run was asked. An agent may be asked by another one, which the user asked.
+        policy: Says which sources, and writers of items, are trusted.
+        tools: Of the run.
     """
 
-    def __init__(self, task: str) -> None:
-        self._task = task
+    def __init__(
+        self,
+        task: str,
+        policy: Policy = _NO_POLICY,
+        tools: Mapping[str, ToolSpec] = MappingProxyType({}),
+    ) -> None:
+        self._task, self._policy, self._tools = task, policy, tools
+        self._writers: dict[tuple[str, str], bool] = {}  # whether items of a tool are trusted
+        self.trusted_items: set[str] = set()
+        """The sources of items whose writers are trusted."""
+        self._searches: dict[int, bool] = {}  # whether the arguments of a record are the user's
+        self._request: frozenset[str] | None = None  # the words of the user and of trusted items
         self._words: dict[str, int] = {}  # how often they are in one request, at most
         self._said = Counter[str]()  # how often they are in this one
         self._records: dict[str, Record] = {}
@@ -47,6 +64,7 @@ class Evidence:
         """
         if not goes_on:
             self._said.clear()
+        said = len(self._words)
         for message in messages:
             for made in message.tool_calls:
                 self._calls[made.id] = made
@@ -56,6 +74,9 @@ class Evidence:
             call = self._calls.get(message.tool_call_id or "")
             if call is not None and call.id not in self._records:
                 self._earlier.setdefault(call.id, (call, message))
+        if len(self._words) != said:
+            self._request = None
+            self._forget([key for key, is_trusted in self._writers.items() if not is_trusted])
 
     def _read_user(self, message: Message) -> None:
         """Take what the user wrote, or handed over."""
@@ -72,24 +93,24 @@ class Evidence:
             )
 
     def _records_of(self, tool: str) -> Iterator[Record]:
-        """The results of a tool."""
-        if any(call.name == tool for call, _ in self._earlier.values()):
+        """The results of a tool, of all that is trusted, or of what lists the user's own things."""
+        named = self._policy.of_word(tool, self._tools)
+        if any(call.name in named for call, _ in self._earlier.values()):
             self._read_earlier()
-        return (one for one in self._records.values() if one.vouches and one.tool == tool)
+        return (one for one in self._records.values() if one.vouches and one.tool in named)
 
     def _read_earlier(self) -> None:
         """Make records of the results of earlier runs; what the user said may be repeated."""
-        for key, (call, message) in self._earlier.items():
+        earlier, self._earlier = self._earlier, {}
+        for key, (call, message) in earlier.items():
             text, own = message.text, Label(frozenset({call.name}))
-            value, is_result = as_json(None, text), not message.is_error
-            said = frozenset(
-                leaf.path
-                for name, argument in call.arguments.items()
-                for leaf in leaves(argument, name)
-                if isinstance(leaf.value, str) and self.vouches("user", leaf.value)
-            )
-            self._records[key] = Record(call.name, value, call.arguments, said, is_result, own)
-        self._earlier.clear()
+            record = Record(call.name, as_json(None, text), call.arguments, own=own)
+            record.vouches = not message.is_error
+            record.by = self._policy.items_by(self._tools.get(call.name))
+            record.known = self._said_in(call.arguments)
+            record.is_clean = False
+            self._records[key] = record
+            self._note_writers(record)
 
     def add(self, call: ToolCall, record: Record, text: str, label: Label) -> None:
         """Add a result of this run.
@@ -103,6 +124,7 @@ class Evidence:
         is_new = call.id not in self._records and call.id not in self._earlier
         key = call.id if is_new else f"{call.id} {len(self._records) + len(self._earlier)}"
         self._records[key] = record
+        self._note_writers(record)
         if len(text) > LONG:
             self._long[long_result_handle(text)] = label
 
@@ -111,7 +133,7 @@ class Evidence:
         handle = call.arguments.get("handle")
         return self._long.get(handle, Label()) if isinstance(handle, str) else Label()
 
-    def vouches(self, source: str, value: object, form: str = "") -> bool:
+    def vouches(self, source: str | float, value: object, form: str = "") -> bool:
         """Whether a source of a rule vouches for a value.
 
         Args:
@@ -119,19 +141,139 @@ class Evidence:
             value: A value of an argument.
             form: Whose spellings mean the same, if the rule is a `Form`.
         """
+        if not isinstance(value, str | int | float) or not isinstance(source, str):
+            return isinstance(value, int | float) and value == source
+        number = as_number(str(value)) if form == "number" else None
         if source == "user":
-            return isinstance(value, str) and any(
-                is_said_in(value, words, form) for words in self._words
-            )
+            return self._is_said(value, number, form)
         inside, tool, name = parse_source(source)
-        records = self._records_of(tool)
-        if inside:
-            return isinstance(value, str) and any(
-                each.contains(value, name, form) for each in records
-            )
-        return isinstance(value, str | int | float) and any(
-            each.holds(value, name, form) for each in records
+        admits = self._concerns if source in SOURCE_WORDS else self._admits
+        for each in self._records_of(tool):
+            where = self._policy.own_field(each.tool) if source == "own" else name
+            if not inside and each.holds(value, where, form, admits):
+                return True
+            if not inside and source != "trusted":
+                continue
+            if number is not None and number in each.numbers(where, admits):
+                return True
+            if isinstance(value, str) and each.contains(value, where, form, admits):
+                return True
+        return False
+
+    def _is_said(self, value: object, number: Decimal | None, form: str) -> bool:
+        """Whether the user's request contains the value."""
+        if number is not None:
+            return any(number in numbers_in(words) for words in self._words)
+        return isinstance(value, str) and any(
+            is_said_in(value, words, form) for words in self._words
         )
+
+    def vouches_for_link(self, sources: Iterable[str], link: str) -> bool:
+        """Whether a link stands in a result, and one of the sources names its host."""
+        host = host_of(link, "https") or host_of(link, "http")
+        is_read = any(has_words(link, text) for record in self.records() for text in record.texts())
+        return is_read and any(self.names_host(source, host) for source in sources)
+
+    def names_host(self, source: str, host: str) -> bool:
+        """Whether a source of a rule names a host, by itself or in a URL."""
+        if source == "user":
+            texts: Iterable[str] = self._words
+        else:
+            records = self._records_of(parse_source(source)[1])
+            texts = (text for each in records for text in each.texts(self._admits))
+        return any(host in hosts_in(text) for text in texts)
+
+    def _asked_for(self, arguments: Mapping[str, object]) -> bool:
+        """Whether a call has arguments, and all of them are the user's."""
+        values = [
+            leaf.value
+            for name, argument in arguments.items()
+            for leaf in leaves(argument, name)
+            if not leaf.is_key and leaf.value not in (None, "", True, False)
+        ]
+        return bool(values) and all(
+            any(self.vouches(source, value, form) for source in ("user", "trusted", "own"))
+            for value in values
+            for form in ["" if isinstance(value, str) else "number"]
+        )
+
+    def _said_in(self, arguments: Mapping[str, object]) -> frozenset[str]:
+        """The paths of the arguments that the user's request vouches for."""
+        return frozenset(
+            leaf.path
+            for name, argument in arguments.items()
+            for leaf in leaves(argument, name)
+            if isinstance(leaf.value, str) and self.vouches("user", leaf.value)
+        )
+
+    def _admits(self, record: Record, row: Row) -> bool:
+        """Whether a row may vouch for a rule that names its tool.
+
+        Its writer is trusted, or no attacker can have searched for it, or it concerns the request.
+        """
+        if self._policy.writers(record.tool):
+            return self.trusts_writer(record.tool, row.writer)
+        return record.is_clean or not record.arguments or self._concerns(record, row)
+
+    def _concerns(self, record: Record, row: Row) -> bool:
+        """Whether a row is what the request is about: the user searched for it, or named it."""
+        if self._policy.writers(record.tool):
+            return self.trusts_writer(record.tool, row.writer)
+        key = id(record)
+        if key not in self._searches:
+            self._searches[key] = self._asked_for(record.arguments)
+        return self._searches[key] or record.shares(row, self._request_words())
+
+    def _request_words(self) -> frozenset[str]:
+        if self._request is None:
+            items = [one for one in self._records.values() if self._policy.writers(one.tool)]
+            texts = [text for one in items for text in one.texts(self._admits)]
+            self._request = words_of([*self._words, *texts])
+        return self._request
+
+    def trusts_writer(self, tool: str, writer: str) -> bool:
+        """Whether the policy trusts the items of a tool that somebody wrote."""
+        if (tool, writer) not in self._writers:
+            sources = self._policy.writers(tool) if writer else ()
+            address = address_of(writer)
+            self._writers[tool, writer] = any(self._names(one, address) for one in sources)
+            if self._writers[tool, writer]:
+                source = item_source(self._policy.source(tool), writer)
+                self.trusted_items.add(source)
+        return self._writers[tool, writer]
+
+    def _names(self, source: str, writer: str) -> bool:
+        """Whether one of those whom `from` lists is the writer of an item."""
+        if source == "user":
+            return any(is_said_in(writer, words, "email") for words in self._words)
+        if "@" in source:
+            name, known = writer.lower(), source.lower()
+            is_host = known.startswith("@") and "." in known
+            same = name.endswith(known) if is_host else name in {known, known[1:]}
+            return same and writer.isascii()
+        _, tool, name = parse_source(source)
+        return any(
+            each.holds(writer, name, "email", self._is_curated) for each in self._records_of(tool)
+        )
+
+    def _is_curated(self, record: Record, _: Row) -> bool:
+        return record.is_clean or self._policy.is_trusted(record.tool, self._tools)
+
+    def _note_writers(self, record: Record) -> None:
+        """Note whose items are trusted; a look-up may name writers of items that were read."""
+        self._request = None
+        if record.tool in self._policy.directories:
+            strangers = [key for key, is_trusted in self._writers.items() if not is_trusted]
+            self._forget(strangers)
+        if self._policy.writers(record.tool):
+            for writer in record.writers():
+                self.trusts_writer(record.tool, writer)
+
+    def _forget(self, writers: Iterable[tuple[str, str]]) -> None:
+        """Look again at these writers."""
+        for key in writers:
+            del self._writers[key]
+            self.trusts_writer(*key)
 
     def times_said(self, value: str) -> int:
         """How often the user's request contains a text."""

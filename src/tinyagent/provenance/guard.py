@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, cast
 
 from tinyagent.core.context import RunControl
 from tinyagent.core.provenance import Sink
 from tinyagent.core.types import ToolSpec
 from tinyagent.middleware.base import Middleware, SteeringMiddleware
 from tinyagent.options import checks_options
-from tinyagent.provenance.policy import Policy, names_of, policy_from_dict
+from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.policy_check import check_names, check_rules
+from tinyagent.provenance.policy_file import names_of, policy_from_dict, writers_of
 from tinyagent.provenance.run_guard import Guard
 from tinyagent.provenance.sealed_guard import SealedGuard
 
@@ -40,6 +42,13 @@ class Provenance(SteeringMiddleware):
         reveal_bits: How much a sealed code agent may learn of narrow untrusted values (bool, int,
             float, dates, `Literal`) in one run without being influenced by them, in bits.
         links: Hosts to which links in a tainted answer may go; others are removed from it.
+        own: Tools, or fields of their results (`"list_orders.id"`), that list what belongs to the
+            user's account; the source `"own"` of a rule.
+        from_: Whose items are trusted where a tool says who wrote each item of its results (see
+            `Items`): a list of `"user"` (whom the request names), `"@corp.example"` (addresses of
+            this host), `"anna@corp.example"`, `"@ben"` (this name), `"contacts.email"` (a value of
+            a trusted tool); or such a list by tool, or by the field that says so
+            (`"read_mail.sender"`).
 
     A call that breaks a rule is put to the agent's `Approval`, if it has one, and refused
     otherwise. Agents without a `Provenance` of their own that run in a tool are held to this one.
@@ -49,7 +58,7 @@ class Provenance(SteeringMiddleware):
             argument.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - the parts of a policy
         self,
         *,
         trusted: Iterable[str] = (),
@@ -58,6 +67,8 @@ class Provenance(SteeringMiddleware):
         sinks: Mapping[str, Sink] = MappingProxyType({}),
         reveal_bits: int = 0,
         links: Iterable[str] | None = None,
+        own: Iterable[str] = (),
+        from_: Iterable[str] | Mapping[str, Iterable[str]] = (),
     ) -> None:
         self._checked: Mapping[str, ToolSpec] | None = None
         self.policy = Policy(
@@ -67,7 +78,10 @@ class Provenance(SteeringMiddleware):
             dict(sinks),
             reveal_bits,
             None if links is None else names_of(links, "links"),
+            names_of(own, "own"),
+            writers_of(_as_data(from_)),
         )
+        check_rules(self.policy)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Provenance:
@@ -78,6 +92,7 @@ class Provenance(SteeringMiddleware):
         """
         provenance = cls()
         provenance.policy = policy_from_dict(data)
+        check_rules(provenance.policy)
         return provenance
 
     def steer(self, run: RunControl) -> Middleware:
@@ -87,7 +102,7 @@ class Provenance(SteeringMiddleware):
             ConfigurationError: The policy names a tool or an argument that the agent does not have.
         """
         if self._checked is not run.tools:  # those of the agent, in each of its runs
-            self.policy.check(run.tools, sealed=run.sealed)
+            check_names(self.policy, run.tools, sealed=run.sealed)
             self._checked = run.tools
         caller = run.delegation.caller if run.delegation is not None else None
         outer = caller.policy_for(run) if isinstance(caller, Inheritance) else Policy()
@@ -119,8 +134,15 @@ class Inheritance:
             ConfigurationError: The policy names a tool that the agent does not have.
         """
         policy = self.policy_for(run)
-        policy.check(run.tools, sealed=run.sealed)
+        check_names(policy, run.tools, sealed=run.sealed)
         return _steer(run, policy, Policy())
+
+
+def _as_data(writers: Iterable[str] | Mapping[str, Iterable[str]]) -> object:
+    if isinstance(writers, Mapping):
+        given = cast("Mapping[str, Iterable[str]]", writers)
+        return {name: list(names_of(who, f"from.{name}")) for name, who in given.items()}
+    return sorted(names_of(writers, "from")) or {}
 
 
 def _steer(run: RunControl, policy: Policy, outer: Policy) -> Middleware:

@@ -7,10 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tinyagent.core.messages import ArgumentOrigin
-from tinyagent.core.provenance import Between, Domains, Form, Label, OneOf, Rule, Sink
+from tinyagent.core.provenance import Label, Sink
+from tinyagent.core.rules import (
+    Between,
+    Domains,
+    Form,
+    FormOf,
+    Link,
+    OneOf,
+    Rule,
+    Under,
+    host_of,
+)
 from tinyagent.core.untrusted import as_object, one_line
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.policy import sources_of
+from tinyagent.provenance.shapes import is_declared
 from tinyagent.provenance.vault import Opened
 from tinyagent.provenance.vouching import Leaf, leaves
 
@@ -18,6 +30,11 @@ PUBLIC = frozenset({"public"})
 _NAMED = 5
 _SHOWN = 200
 MAX_FAULTS = 20
+_SOURCES = {
+    "user": "the user's request",
+    "trusted": "what is trusted",
+    "own": "the user's own",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +56,7 @@ def judge(
     sinks: Sequence[Sink],
     evidence: Evidence,
     context: Label,
-    parameters: Mapping[str, Any],
+    schema: Mapping[str, Any],
     *,
     is_trusted: Callable[[Label], bool],
 ) -> Verdict:
@@ -51,7 +68,7 @@ def judge(
         sinks: All must allow it; without one it is allowed.
         evidence: What may vouch for its values.
         context: The label of all that the model had read when it wrote the call.
-        parameters: The JSON Schema of each argument of the tool.
+        schema: The JSON Schema of the arguments of the tool.
         is_trusted: Whether all sources of a label are.
 
     Raises:
@@ -65,10 +82,12 @@ def judge(
             read = ", ".join(sorted(context.sources)[:_NAMED])
             reasons.append(f"it may only be called before anything untrusted is read ({read})")
         readers = _readers(sink, opened.value)
-        for name, argument in _passed(opened.value, sink, parameters):
-            rule = sink.rule(name)
+        for name, argument in _passed(opened.value, sink, schema.get("properties", {})):
             receives = frozenset[str]() if name in sink.receivers else readers
             for leaf in leaves(argument, name):
+                if leaf.is_key and is_declared(schema, leaf.place):
+                    continue  # a name that the tool gave
+                rule = _rule(sink, leaf, opened.value, evidence)
                 own, is_tainted, place = context, tainted, one_line(leaf.path[:_SHOWN])
                 if opened.labels:
                     own, place = context | opened.label_at(leaf.path), name
@@ -93,7 +112,7 @@ def _passed(
     """The arguments as the tool takes them: one that is empty or left out is its default."""
     for name, argument in arguments.items():
         yield name, _default(parameters, name, argument) if _is_empty(argument) else argument
-    for name in sink.rules.keys() - arguments.keys():
+    for name in sink.arguments - arguments.keys():
         if (default := _default(parameters, name, None)) is not None:
             yield name, default
 
@@ -103,6 +122,15 @@ def _default(parameters: Mapping[str, Any], name: str, argument: object) -> obje
     schema = as_object(parameters.get(name)) or {}
     default = schema.get("default", argument if name in parameters else None)
     return None if default == argument and "default" in schema else default
+
+
+def _rule(sink: Sink, leaf: Leaf, arguments: Mapping[str, Any], evidence: Evidence) -> Rule:
+    """The rule of a value."""
+    rule = sink.rule(leaf.place[:-1] if leaf.is_key else leaf.place)
+    if not isinstance(rule, FormOf):
+        return rule
+    host = host_of(arguments.get(rule.argument), "https")
+    return "any" if host and evidence.names_host("user", host) else "own_words"
 
 
 def _is_empty(argument: object) -> bool:
@@ -127,9 +155,9 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     """
     value = leaf.value
     fault = ""
-    if isinstance(rule, OneOf | Between | Domains | Form) and value is not None:
+    if isinstance(rule, OneOf | Between | Domains | Under | Form | Link) and value is not None:
         fault = "" if rule.accepts(value) else f"`{place}` is not {_described(rule)}"
-    if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between):
+    if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between | Under):
         return ArgumentOrigin(leaf.path, value, fault=fault)
     said = ""
     if not context.allows(readers):  # then only what the user said may go out
@@ -139,14 +167,24 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     sources = sources_of(rule)
     if not tainted or not sources:
         return ArgumentOrigin(leaf.path, value, said)
-    form = rule.name if isinstance(rule, Form) else ""
-    by = next((source for source in sources if evidence.vouches(source, value, form)), "")
-    if by:
+    if by := _vouched_by(rule, sources, value, evidence):
         return ArgumentOrigin(leaf.path, value, by)
     found = evidence.sources_of(value)
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
-    may = " or ".join("the user's request" if name == "user" else name for name in sources)
-    return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; it may come from {may}")
+    may = " or ".join(_SOURCES.get(str(name), str(name)) for name in sources)
+    wanted = "its host may be named by" if isinstance(rule, Link) else "it may come from"
+    return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; {wanted} {may}")
+
+
+def _vouched_by(
+    rule: Rule, sources: Sequence[str | float], value: object, evidence: Evidence
+) -> str:
+    """The first source that vouches for a value; empty if none does."""
+    if isinstance(rule, Link):
+        is_vouched = isinstance(value, str) and evidence.vouches_for_link(rule.sources, value)
+        return "a link" if is_vouched else ""
+    form = rule.name if isinstance(rule, Form) else ""
+    return next((str(one) for one in sources if evidence.vouches(one, value, form)), "")
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
@@ -175,7 +213,7 @@ def _unreadable(place: str, context: Label) -> str:
     return f"`{place}` is made of what only {allowed} may read, and others would receive it"
 
 
-def _described(rule: OneOf | Between | Domains | Form) -> str:
+def _described(rule: OneOf | Between | Domains | Under | Form | Link) -> str:
     match rule:
         case OneOf(values):
             return f"one of: {', '.join(map(str, values))}"
@@ -183,5 +221,9 @@ def _described(rule: OneOf | Between | Domains | Form) -> str:
             return f"a number from {low:g} to {high:g}"
         case Form(name):
             return f"of the form of {'an' if name == 'email' else 'a'} {name}"
+        case Under(folders):
+            return f"a path under {' or '.join(folders)}"
+        case Link():
+            return "a link"
         case Domains(hosts):
             return f"an https URL on one of: {', '.join(hosts)}"

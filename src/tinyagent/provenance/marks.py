@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from tinyagent.core.provenance import Mark
-from tinyagent.provenance.vouching import Record
+from tinyagent.provenance.records import Record
 
 _WORDS = 5
 """How many words in a row are hardly a coincidence."""

@@ -7,39 +7,23 @@ is an error that names it.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, cast, get_args
+from functools import cached_property
+from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
-from tinyagent.core.provenance import (
-    COMMON,
-    FORMS,
-    UNDECLARED,
-    Between,
-    Domains,
-    Form,
-    Label,
-    OneOf,
-    Rule,
-    Sink,
-    Word,
-)
+from tinyagent.core.provenance import COMMON, UNDECLARED, Label, Sink
+from tinyagent.core.rules import Form, Items, Link, Rule
 from tinyagent.core.types import ToolSpec
-from tinyagent.core.untrusted import as_array, as_object, describe
-from tinyagent.options import refuse_unknown
 
-WORDS = frozenset(get_args(Word))
-_KEYS = ("trusted", "private", "free", "sinks", "reveal_bits", "links")
 _OTHERS = COMMON | {"unknown"}
 """Sources that are no tools."""
-_HOST = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
-_COPIES = ("cc", "bcc")
-_CHECKS: Mapping[str, Callable[..., Rule]] = {
-    "one_of": lambda *values: OneOf(values),
-    "between": Between,
-    "domains": lambda *hosts: Domains(hosts),
-}
+SOURCE_WORDS = frozenset({"user", "trusted", "own"})
+"""Sources of a rule that are no tools."""
+_MAX_WRITERS = 8
+_MAX_WRITER = 100
+_WITH_ADDRESS = re.compile(r"[^<>]*<([^<>\s]+)>")
 
 
 @dataclass(frozen=True)
@@ -56,21 +40,10 @@ class Policy:
     sinks: Mapping[str, Sink] = field(default_factory=dict[str, Sink])
     reveal_bits: int = 0
     links: frozenset[str] | None = None
+    own: frozenset[str] = frozenset()
+    from_: Mapping[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
 
     def __post_init__(self) -> None:
-        if self.reveal_bits < 0:
-            raise ConfigurationError(f"reveal_bits must be 0 or more, got {self.reveal_bits}")
-        for host in self.links or ():
-            if not _HOST.fullmatch(host.lower().removeprefix("*.")):
-                raise ConfigurationError(f"links: {host!r} is not a host such as '*.example.com'")
-        for name, sink in cast("Mapping[str, object]", self.sinks).items():
-            if not isinstance(sink, Sink):
-                raise ConfigurationError(
-                    f"sinks.{name}: {sink!r} is not a Sink; write Sink(...), or read a policy of"
-                    " plain data with Provenance.from_dict"
-                )
-            for argument, rule in sink.rules.items():
-                check_rule(rule, f"sinks.{name}.{argument}")
         both = sorted(self.free & self.sinks.keys())
         if both:
             raise ConfigurationError(f"{both[0]} is both free and a sink; remove one of them")
@@ -81,6 +54,8 @@ class Policy:
 
     def trusts(self, source: str, tools: Mapping[str, ToolSpec]) -> bool:
         """Whether a source is trusted; `agent/tool` also if the agent is."""
+        tool = source.partition("<")[0]  # of an item
+        source = tool if tool in tools else source
         return (
             source in COMMON
             or source in self.trusted
@@ -88,11 +63,58 @@ class Policy:
             or ("/" in source and source.partition("/")[0] in self.trusted)
         )
 
-    def label(self, tool: ToolSpec, value: object) -> Label:
-        """The label of a result, without what its arguments were made of."""
-        readers = self.private.get(tool.name)
-        own = Label(frozenset({self.source(tool.name)}), readers)
+    def label(self, tool: ToolSpec, value: object, writers: Collection[str] = ()) -> Label:
+        """The label of a result, without what its arguments were made of.
+
+        Args:
+            tool: Which returned it.
+            value: The result.
+            writers: Who wrote its items, if all of it are items.
+        """
+        readers, source = self.private.get(tool.name), self.source(tool.name)
+        items = writers if len(writers) <= _MAX_WRITERS and "" not in writers else ()
+        sources = {item_source(source, writer) for writer in items} or {source}
+        own = Label(frozenset(sources), readers)
         return tool.results(value) | own if callable(tool.results) else own
+
+    def items_by(self, tool: ToolSpec | None) -> str:
+        """The field that says who wrote an item of the tool's results; empty if none counts."""
+        if tool is None or not self.writers(tool.name):
+            return ""
+        named = [key.partition(".")[2] for key in self.from_ if key.partition(".")[0] == tool.name]
+        attested = tool.results.by if isinstance(tool.results, Items) else ""
+        return next(filter(None, named), attested)
+
+    def writers(self, tool: str) -> tuple[str, ...]:
+        """Those whose items of the tool's results are trusted, as `from` names them."""
+        if not self.from_:
+            return ()
+        own = (who for key, who in self.from_.items() if key.partition(".")[0] == tool)
+        return next(own, self.from_.get("", ()))
+
+    @cached_property
+    def directories(self) -> frozenset[str]:
+        """The tools whose results say whose items are trusted."""
+        named = (source for who in self.from_.values() for source in who if "@" not in source)
+        return frozenset(parse_source(source)[1] for source in named) - {"user"}
+
+    def of_word(self, source: str, tools: Mapping[str, ToolSpec]) -> Collection[str]:
+        """The tools that a source of a rule stands for."""
+        if source == "own":
+            return {name.partition(".")[0] for name in self.own}
+        if source == "trusted":
+            return [name for name in tools if self.writers(name) or self.is_trusted(name, tools)]
+        return (source,)
+
+    def own_field(self, tool: str) -> str | None:
+        """The field of what the tool lists that is the user's own; None for all of it."""
+        if tool in self.own:
+            return None
+        return next(name.partition(".")[2] for name in self.own if name.startswith(f"{tool}."))
+
+    def is_trusted(self, tool: str, tools: Mapping[str, ToolSpec]) -> bool:
+        """Whether all that a tool returns is trusted."""
+        return self.trusts(self.source(tool), tools)
 
     def sinks_of(self, tool: ToolSpec) -> tuple[Sink, ...]:
         """The sinks whose rules a call must all satisfy; none if the tool is free."""
@@ -127,25 +149,13 @@ class Policy:
             {new: self.private[old] for new, old in own(self.private).items()},
             frozenset(own(self.free)) - sinks.keys(),
             sinks,
+            own=frozenset(own(self.own)),
+            from_={
+                new: left
+                for new, old in own(self.from_).items()
+                if (left := tuple(_shared(self.from_[old], shared)))
+            },
         )
-
-    def check(self, tools: Mapping[str, ToolSpec], *, sealed: bool = False) -> None:
-        """Check that all that the policy names exists.
-
-        Args:
-            tools: Of the agent.
-            sealed: Whether it keeps the fields of untrusted results apart.
-
-        Raises:
-            ConfigurationError: It names what does not.
-        """
-        for name in sorted(self.trusted):
-            _check_trusted(name, tools, sealed=sealed)
-        for name in sorted(self.private.keys() | self.free | self.sinks.keys()):
-            _require(name, tools, "the policy")
-        for tool in tools.values():
-            for sink in self.sinks_of(tool):
-                _check_sink(tool, sink, tools)
 
 
 def _only(sink: Sink, shared: Collection[str]) -> Sink:
@@ -153,66 +163,31 @@ def _only(sink: Sink, shared: Collection[str]) -> Sink:
     rules: dict[str, Rule] = {}
     for name, rule in sink.rules.items():
         sources = () if isinstance(rule, str) else sources_of(rule)
-        left = [each for each in sources if each == "user" or parse_source(each)[1] in shared]
+        left = list(_shared(sources, shared))
         if sources and not left:
             return UNDECLARED
-        rules[name] = replace(rule, sources=left) if isinstance(rule, Form) else left or rule
+        is_check = isinstance(rule, Form | Link)
+        rules[name] = replace(rule, sources=left) if is_check else left or rule
     return Sink(rules, control=sink.control, readers=sink.readers)
 
 
-def names_of(names: Iterable[str], where: str) -> frozenset[str]:
-    """The names in a part of a policy.
-
-    Raises:
-        ConfigurationError: It is a text.
-    """
-    if isinstance(names, str):
-        raise ConfigurationError(f"{where} is a text; write a list: [{names!r}]")
-    return frozenset(names)
+def _shared(sources: Iterable[Any], shared: Collection[str]) -> Iterator[Any]:
+    """The sources that mean the same in an agent with these tools of its caller."""
+    for each in sources:
+        is_word = not isinstance(each, str) or each in SOURCE_WORDS or "@" in each
+        if is_word or parse_source(each)[1] in shared:
+            yield each
 
 
-def check_rule(rule: object, where: str) -> None:
-    """Check one rule.
-
-    Raises:
-        ConfigurationError: It is not a rule.
-    """
-    if isinstance(rule, OneOf | Between | Domains | Form):
-        _check_check(rule, where)
-        return
-    if isinstance(rule, str) and rule in WORDS:
-        return
-    if isinstance(rule, list | tuple):
-        names = list(cast("Iterable[object]", rule))
-        if names and all(isinstance(name, str) and name for name in names):
-            return
-    known = ", ".join(sorted(WORDS))
-    raise ConfigurationError(
-        f"{where}: {rule!r} is not a rule; write a list of sources such as ['user', 'contacts'],"
-        f" or one of: {known}, OneOf(...), Between(...), Domains(...), Form(...)"
-    )
+def item_source(tool: str, writer: str) -> str:
+    """The source of an item, by who wrote it."""
+    return f"{tool}<{writer[:_MAX_WRITER]}>"
 
 
-def _check_check(rule: OneOf | Between | Domains | Form, where: str) -> None:
-    """Refuse a narrow check that accepts nothing, or not what it seems to."""
-    fault = ""
-    match rule:
-        case Form(name, sources):
-            if name not in FORMS:
-                raise ConfigurationError(f"{where}: no form is {name!r}; forms: {', '.join(FORMS)}")
-            fault = "its sources are a text" if isinstance(sources, str) else ""
-        case Between(low, high):
-            numbers = all(type(each) in (int, float) for each in (low, high))
-            fault = "" if numbers and low <= high else f"{low!r} to {high!r} is not a range"
-        case OneOf(values):
-            fault = "write a list of values" if isinstance(values, str) or not values else ""
-        case Domains(hosts):
-            names = [] if isinstance(hosts, str) else list(hosts)
-            bad = [host for host in names if not _HOST.fullmatch(host)]
-            fault = "" if names and not bad else "write a list of hosts"
-            fault += f" such as 'www.example.com', not {bad[0]!r}" if bad else ""
-    if fault:
-        raise ConfigurationError(f"{where}: {type(rule).__name__}: {fault}")
+def address_of(writer: str) -> str:
+    """The address of a writer: of `Anna <anna@example.com>` what is in the angle brackets."""
+    found = _WITH_ADDRESS.fullmatch(writer)
+    return found[1] if found else writer
 
 
 def parse_source(text: str) -> tuple[bool, str, str | None]:
@@ -222,145 +197,10 @@ def parse_source(text: str) -> tuple[bool, str, str | None]:
     return inside, tool, name if dot else None
 
 
-def sources_of(rule: Rule) -> Sequence[str]:
+def sources_of(rule: Rule) -> Sequence[str | float]:
     """The sources that may vouch for an argument; none if its rule names none."""
-    if isinstance(rule, Form):
+    if isinstance(rule, Form | Link):
         return rule.sources
     if isinstance(rule, list | tuple):
         return rule
     return ("user",) if rule == "own_words" else ()
-
-
-def policy_from_dict(data: Mapping[str, Any]) -> Policy:
-    """Read a policy from the contents of a YAML or JSON file.
-
-    Raises:
-        ConfigurationError: A policy does not have this key or value.
-    """
-    refuse_unknown("a policy", map(str, data), _KEYS)
-    private = {
-        str(name): frozenset(_texts(readers, f"private.{name}"))
-        for name, readers in _table(data, "private").items()
-    }
-    sinks = {str(name): _sink(entry, str(name)) for name, entry in _table(data, "sinks").items()}
-    return Policy(
-        frozenset(_texts(data.get("trusted", []), "trusted")),
-        private,
-        frozenset(_texts(data.get("free", []), "free")),
-        sinks,
-        _number(data.get("reveal_bits", 0), "reveal_bits"),
-        frozenset(_texts(data["links"], "links")) if "links" in data else None,
-    )
-
-
-def _sink(data: object, name: str) -> Sink:
-    if data == "control":
-        return Sink(control="trusted")
-    entry = as_object(data)
-    if entry is None:
-        raise ConfigurationError(f"sinks.{name} is {describe(data)}, not a table of rules")
-    rest = dict(entry)
-    control = rest.pop("control", "any")
-    if control not in ("any", "trusted"):
-        raise ConfigurationError(f"sinks.{name}.control is {control!r}, not 'any' or 'trusted'")
-    readers = rest.pop("readers", "public")
-    if not isinstance(readers, str):
-        readers = _texts(readers, f"sinks.{name}.readers")
-    rules = {str(key): _rule(rule, f"sinks.{name}.{key}") for key, rule in rest.items()}
-    return Sink(rules, control=control, readers=readers)
-
-
-def _rule(data: object, where: str) -> Rule:
-    entry = as_object(data)
-    if entry is None:
-        check_rule(data, where)
-        return cast("Rule", data)
-    if len(entry) != 1 or next(iter(entry)) not in _CHECKS.keys() | FORMS.keys():
-        known = ", ".join([*_CHECKS, *FORMS])
-        raise ConfigurationError(f"{where}: write one of: {known}, each with a list")
-    name, values = next(iter(entry.items()))
-    if name in FORMS:
-        return _form(name, values, where)
-    given = as_array(values)
-    if given is None:
-        raise ConfigurationError(f"{where}.{name} is {describe(values)}, not a list")
-    try:
-        return _CHECKS[name](*given)
-    except TypeError:
-        raise ConfigurationError(f"{where}.{name} does not take {len(given)} values") from None
-
-
-def _form(name: str, sources: object, where: str) -> Form:
-    if sources == "any":
-        return Form(name)
-    given = as_array(sources)
-    check_rule(given, f"{where}.{name}")
-    return Form(name, tuple(given or ()))
-
-
-def _check_sink(tool: ToolSpec, sink: Sink, tools: Mapping[str, ToolSpec]) -> None:
-    where = f"the sink {tool.name}"
-    arguments = set(tool.json_schema.get("properties", ()))
-    for argument, rule in sink.rules.items():
-        if argument not in arguments:
-            known = ", ".join(sorted(arguments)) or "none"
-            raise ConfigurationError(f"{where} has no argument {argument!r}; it has: {known}")
-        for source in sources_of(rule):
-            if source != "user":
-                _require(parse_source(source)[1], tools, f"{where}.{argument}")
-    missing = [name for name in sink.receivers if name not in arguments]
-    if missing or not (sink.receivers or isinstance(sink.readers, str)):
-        names = ", ".join(missing)
-        raise ConfigurationError(f"{where}: readers names no argument: {names or sink.readers!r}")
-    unnamed = [name for name in _COPIES if name in arguments and name not in sink.receivers]
-    if sink.receivers and unnamed:
-        every = ", ".join([*sink.receivers, *unnamed])
-        raise ConfigurationError(f"{where}: {unnamed[0]} names receivers too: readers: [{every}]")
-
-
-def _check_trusted(name: str, tools: Mapping[str, ToolSpec], *, sealed: bool) -> None:
-    """Check a trusted source: a tool, its field, an agent's tool, or what is read without one."""
-    if name.startswith("file:") or name in {"executor", "host", "network"}:
-        return
-    if name.startswith("mcp:"):
-        servers = sorted({tool.described_by for tool in tools.values() if tool.described_by})
-        if name not in servers:
-            known = ", ".join(servers) or "none"
-            raise ConfigurationError(f"the policy trusts {name!r}; servers of tools: {known}")
-        return
-    tool, dot, _ = name.partition(".")
-    _require(tool, tools, "the policy")
-    if dot and not sealed:
-        raise ConfigurationError(
-            f"the policy trusts {name!r}: only TinyCodeAgent(sealed=True) keeps fields apart; trust"
-            f" {tool!r}, or none of it"
-        )
-
-
-def _require(name: str, tools: Mapping[str, ToolSpec], where: str) -> None:
-    agent, inner, _ = name.partition("/")
-    if agent not in tools:
-        known = ", ".join(sorted(tools)) or "none"
-        raise ConfigurationError(f"{where} names {name!r}, which is not a tool; tools: {known}")
-    if inner and not tools[agent].is_agent:
-        raise ConfigurationError(f"{where} names {name!r}, but {agent!r} is not an agent")
-
-
-def _table(data: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    entry = as_object(data.get(key, {}))
-    if entry is None:
-        raise ConfigurationError(f"{key} is {describe(data[key])}, not a table")
-    return entry
-
-
-def _number(data: object, where: str) -> int:
-    if type(data) is not int:
-        raise ConfigurationError(f"{where} is {describe(data)}, not a whole number")
-    return data
-
-
-def _texts(data: object, where: str) -> list[str]:
-    names = as_array(data)
-    if names is None or not all(isinstance(name, str) for name in names):
-        raise ConfigurationError(f"{where} is {describe(data)}, not a list of names")
-    return cast("list[str]", names)

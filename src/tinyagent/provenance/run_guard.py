@@ -6,7 +6,7 @@ import asyncio
 import copy
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
@@ -31,8 +31,9 @@ from tinyagent.provenance.judge import Verdict, judge
 from tinyagent.provenance.links import without_links
 from tinyagent.provenance.marks import marks_of
 from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.records import Record
 from tinyagent.provenance.vault import Opened
-from tinyagent.provenance.vouching import Record, as_json
+from tinyagent.provenance.vouching import as_json
 
 MAX_REFUSED = 10
 """How often a person refuses doubtful calls of one tool in a run before nobody is asked again."""
@@ -55,7 +56,7 @@ class Guard(Middleware):
     def __init__(self, policy: Policy, run: RunControl, outer: Policy, caller: MakeCaller) -> None:
         self._policy, self._outer, self._caller = policy, outer, caller
         self._run = run
-        self._evidence = Evidence(run.task)
+        self._evidence = Evidence(run.task, policy, run.tools)
         self._messages: list[Message] = []  # of the request before
         described = {tool.described_by for tool in run.tools.values() if tool.described_by}
         self._base = OPERATOR | Label(frozenset(described))
@@ -64,7 +65,8 @@ class Guard(Middleware):
         self._in_code = False
         self._clean: dict[frozenset[str], bool] = {}
         # Not a method: it outlives the run, whose results need not.
-        self._trusts = partial(_trusts, policy, run.tools, run.delegation)
+        items = self._evidence.trusted_items
+        self._trusts = partial(_trusts, policy, run.tools, items, run.delegation)
         self._callers: dict[tuple[Any, ...], tuple[Label, Caller]] = {}
         self._asking = asyncio.Lock()
         self._refused = Counter[str]()  # by tool
@@ -120,14 +122,19 @@ class Guard(Middleware):
             result = await call_next(call)
         finally:
             DELEGATION.reset(token)
-        own = self._label_of_result(tool, result, delegation)
+        record = self._record(tool, result)
+        record.arguments, record.known = call.arguments, verdict.vouched
+        record.is_clean = self._is_clean(context)
+        record.own = own = self._label_of_result(tool, result, delegation, record.writers)
         label = result.label or context | own
-        written = dict[str, Any]() if self._is_clean(context) else call.arguments
-        value = as_json(result.value, result.content)
-        is_result = not result.is_error
-        record = Record(call.name, value, written, verdict.vouched, is_result, own)
         self._evidence.add(call, record, result.content, label)
         return self._labelled(result, label)
+
+    def _record(self, tool: ToolSpec, result: ToolResult) -> Record:
+        """What the result of a tool may vouch for."""
+        value = as_json(result.value, result.content)
+        by = self._policy.items_by(tool)
+        return Record(tool.name, value, vouches=not result.is_error, by=by)
 
     def _verdict(self, tool: ToolSpec, opened: Opened) -> Verdict:
         outer = self._outer.sinks.get(tool.name)
@@ -140,7 +147,7 @@ class Guard(Middleware):
             sinks,
             self._evidence,
             self._read,
-            tool.json_schema.get("properties", {}),
+            tool.json_schema,
             is_trusted=self._is_clean,
         )
         return _attempt(check, Verdict("its arguments cannot be checked", ()))
@@ -186,7 +193,8 @@ class Guard(Middleware):
         if result is None or delegation is None:
             return self._process
         tool = self._run.tools[result.call.name]
-        return delegation.context | self._label_of_result(tool, result, delegation)
+        record = self._record(tool, result)
+        return delegation.context | self._label_of_result(tool, result, delegation, record.writers)
 
     async def _refused_by(self, call: ToolCall, verdict: Verdict) -> str:
         """Why the call is refused; empty if a person approves it.
@@ -231,7 +239,13 @@ class Guard(Middleware):
                     other, arguments=opened.value, origins=verdict.origins, doubt=verdict.reason
                 )
 
-    def _label_of_result(self, tool: ToolSpec, result: ToolResult, delegation: Delegation) -> Label:
+    def _label_of_result(
+        self,
+        tool: ToolSpec,
+        result: ToolResult,
+        delegation: Delegation,
+        writers: Callable[[], Collection[str]],
+    ) -> Label:
         """The label of a result, without what its arguments were made of."""
         outer = self._outer.private.get(tool.name)
         kept = Label() if outer is None else Label(frozenset(), outer)
@@ -239,7 +253,8 @@ class Guard(Middleware):
             sources = (_named(source, tool.name) for source in delegation.answer.sources)
             own = Label(frozenset(sources), delegation.answer.readers)
             return own | Label(frozenset(), self._policy.private.get(tool.name)) | kept
-        return _attempt(partial(self._policy.label, tool, result.value), UNKNOWN) | kept
+        named = writers() if self._policy.items_by(tool) and not result.is_error else ()
+        return _attempt(partial(self._policy.label, tool, result.value, named), UNKNOWN) | kept
 
     def _labelled(self, result: ToolResult, label: Label) -> ToolResult:
         if self._in_code:
@@ -249,15 +264,21 @@ class Guard(Middleware):
     def _is_clean(self, label: Label) -> bool:
         """Whether all sources of a label are trusted."""
         sources = label.sources  # whose hash is kept with them
-        if sources not in self._clean:
+        if not self._clean.get(sources):  # it may become trusted, but not the other way round
             self._clean[sources] = all(map(self._trusts, sources))
         return self._clean[sources]
 
 
 def _trusts(
-    policy: Policy, tools: Mapping[str, ToolSpec], delegation: Delegation | None, source: str
+    policy: Policy,
+    tools: Mapping[str, ToolSpec],
+    items: Collection[str],
+    delegation: Delegation | None,
+    source: str,
 ) -> bool:
     """Whether a run trusts a source; those of its caller are the caller's to trust."""
+    if source in items:
+        return True
     if source.startswith(OUTER):
         return delegation is not None and delegation.trusts(source)
     return policy.trusts(source, tools)

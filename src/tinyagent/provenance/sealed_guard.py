@@ -12,7 +12,7 @@ from tinyagent.core.messages import ArgumentOrigin, ToolCall
 from tinyagent.core.provenance import UNKNOWN, Label
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, ToolSpec
 from tinyagent.middleware.base import ModelCall, ToolCallHandler
-from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.policy import Policy, item_source
 from tinyagent.provenance.run_guard import Guard, MakeCaller, copied
 from tinyagent.provenance.vault import Opened, Vault
 from tinyagent.provenance.vouching import as_json
@@ -74,15 +74,20 @@ class SealedGuard(Guard):
         value = as_json(result.value, result.content) if result.parts else result.value
         own, base = self._policy.source(tool.name), self._read | opened.label
 
-        def part(value: Any, kind: Any, name: str) -> Any:
-            field = Label(frozenset({f"{own}.{name}"}), label.readers) | base
-            if name and self._is_public(field):
-                self._process |= field
-                return value
+        def part(value: Any, kind: Any, name: str, writer: str) -> Any:
+            item = label
+            if writer:
+                item = base | Label(frozenset({item_source(own, writer)}), label.readers)
+            field = Label(frozenset({f"{own}.{name}"}), label.readers) | base if name else item
+            for each in (field, item):
+                if self._is_public(each):
+                    self._process |= each
+                    return value
             where = f"{tool.name}.{name}" if name else tool.name
-            return self._vault.seal(value, kind, label, where)
+            return self._vault.seal(value, kind, item, where)
 
-        value = self._vault.seal_parts(value, tool.returns, tool.name, part)
+        by = self._policy.items_by(tool)
+        value = self._vault.seal_parts(value, tool.returns, tool.name, part, by)
         content = f"(the result of {tool.name} is sealed)"
         return replace(result, value=value, content=content, parts=(), note="")
 

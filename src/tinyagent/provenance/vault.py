@@ -11,17 +11,16 @@ import dataclasses
 import math
 import re
 import secrets
-import types
-import typing
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Any, Literal, NamedTuple, Union, cast, get_args, get_origin
+from typing import Any, Literal, NamedTuple, cast, get_args, get_origin
 
 from tinyagent.core.messages import Message
 from tinyagent.core.parts import Text
 from tinyagent.core.provenance import Label, join
 from tinyagent.execution.sandbox.worker.codec.sealed import Sealed, SealedList
+from tinyagent.provenance.shapes import fields_of, plain_type
 
 _TOKEN = re.compile(r"sealed_[0-9a-f]{32}")
 _MAX_PARTS = 10_000
@@ -30,6 +29,8 @@ _MAX_OPENED = 32_000_000
 """Characters of the texts of one call whose stand-ins are replaced."""
 _BITS: Mapping[object, int] = {bool: 1, int: 64, float: 64, date: 22, datetime: 64}
 """What a value of a narrow type can tell at most; a date has 3,652,059 values."""
+MakePart = Callable[[Any, Any, str, str], Any]
+"""Makes what stands for a part, from the part, its type, its field and its item's writer."""
 _LISTS = (list, tuple, set, frozenset, Collection)
 
 
@@ -91,9 +92,7 @@ class Vault:
         self._entries[token] = entry
         return Sealed(token, entry.shown)
 
-    def seal_parts(
-        self, value: Any, kind: Any, what: str, part: Callable[[Any, Any, str], Any]
-    ) -> Any:
+    def seal_parts(self, value: Any, kind: Any, what: str, part: MakePart, by: str = "") -> Any:
         """The value with each of its parts replaced, as far as its type declares its shape.
 
         The items of a list and the declared fields of an object are parts; everything else is one.
@@ -103,11 +102,12 @@ class Vault:
             value: Any value.
             kind: Its declared type.
             what: Where it comes from, for the model.
-            part: Called with a part, its type and its field.
+            part: Called with a part, its type, its field and who wrote its item.
+            by: The field that says who wrote an item; empty if nothing does.
         """
         if _count(value) > _MAX_PARTS:
-            return part(_as_data(value), None, "")
-        return _by_shape(value, kind, what, part)
+            return part(_as_data(value), None, "", "")
+        return _Shaped(what, part, by).value(value, kind)
 
     def open(self, value: Any, path: str = "") -> Opened:
         """The value with all stand-ins replaced, also inside lists, objects and texts.
@@ -217,47 +217,38 @@ def bits_of(kind: Any) -> int | None:
     return _BITS.get(kind)
 
 
-def _by_shape(
-    value: Any, kind: Any, what: str, part: Callable[[Any, Any, str], Any], name: str = ""
-) -> Any:
-    kind = _plain(kind)
-    if value is None:
-        return None
-    fields, data = _fields(kind), _as_data(value)
-    if fields and isinstance(data, dict) and data.keys() <= fields.keys():
-        entries = cast("dict[str, Any]", data)
-        return {key: _by_shape(item, fields[key], what, part, key) for key, item in entries.items()}
-    if get_origin(kind) in _LISTS and isinstance(value, list | tuple | set | frozenset):
-        item_kind = (get_args(kind) or (None,))[0]
-        items = cast("Collection[Any]", value)
-        where = f"{what}.{name}" if name else what
-        shown = f"<list from {where} of {_items_shown(_plain(item_kind))}>"
-        return SealedList((_by_shape(each, item_kind, what, part, name) for each in items), shown)
-    return part(data, kind, name)
+class _Shaped(NamedTuple):
+    """Takes a value apart by its declared shape."""
+
+    what: str
+    part: MakePart
+    by: str
+
+    def value(self, value: Any, kind: Any, name: str = "", writer: str = "") -> Any:
+        kind = plain_type(kind)
+        if value is None:
+            return None
+        fields, data = fields_of(kind), _as_data(value)
+        if fields and isinstance(data, dict) and data.keys() <= fields.keys():
+            entries = cast("dict[str, Any]", data)
+            named = entries.get(self.by)
+            writer = named if isinstance(named, str) else writer
+            return {
+                key: self.value(item, fields[key], key, writer) for key, item in entries.items()
+            }
+        if get_origin(kind) in _LISTS and isinstance(value, list | tuple | set | frozenset):
+            item_kind = (get_args(kind) or (None,))[0]
+            items = cast("Collection[Any]", value)
+            where = f"{self.what}.{name}" if name else self.what
+            shown = f"<list from {where} of {_items_shown(plain_type(item_kind))}>"
+            parts = (self.value(each, item_kind, name, writer) for each in items)
+            return SealedList(parts, shown)
+        return self.part(data, kind, name, writer)
 
 
 def _items_shown(kind: Any) -> str:
-    fields = _fields(kind)
+    fields = fields_of(kind)
     return f"objects with {', '.join(fields)}" if fields else "sealed values"
-
-
-def _plain(kind: Any) -> Any:
-    """The type without `Annotated` and without None."""
-    if get_origin(kind) is typing.Annotated:
-        return _plain(get_args(kind)[0])
-    if get_origin(kind) in (Union, types.UnionType):
-        others = [each for each in get_args(kind) if each is not type(None)]
-        return _plain(others[0]) if len(others) == 1 else None
-    return kind
-
-
-def _fields(kind: Any) -> Mapping[str, Any]:
-    """The types of the declared fields of an object; empty if it has none."""
-    model = getattr(kind, "model_fields", None)
-    if isinstance(model, Mapping):
-        return {name: each.annotation for name, each in cast("Mapping[str, Any]", model).items()}
-    has_hints = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
-    return typing.get_type_hints(kind) if has_hints else {}
 
 
 def _as_data(value: Any) -> Any:

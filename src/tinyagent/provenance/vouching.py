@@ -12,14 +12,14 @@ import json
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, cast
 
-from tinyagent.core.provenance import Label, normal
+from tinyagent.core.provenance import Place
+from tinyagent.core.rules import normal
 from tinyagent.core.untrusted import as_array, as_object
 
 MIN_CHARACTERS = 3
-_MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
 _MAX_PLACES = 1_000
 _WINDOW = 300
@@ -37,32 +37,49 @@ _URL_JOINS = _JOINS + ",;()[]"
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value inside an argument; `path` is the way to it."""
+    """A value inside an argument.
+
+    Attributes:
+        path: The way to it.
+        value: It, or the name of a key.
+        place: The way to it for a rule, where all items of a list are in one place.
+        is_key: Whether it is the name of a key, whose place is that of its value.
+    """
 
     path: str
     value: Scalar | None
+    place: Place
+    is_key: bool = False
 
 
-def leaves(value: object, path: str, depth: int = 0) -> Iterator[Leaf]:
+def leaves(value: object, path: str, place: Place | None = None, depth: int = 0) -> Iterator[Leaf]:
     """All values inside a JSON value, the keys of objects among them.
+
+    Args:
+        value: Of an argument.
+        path: The name of the argument, or the way to the value.
+        place: The same for a rule.
+        depth: How deep it is nested.
 
     Raises:
         ValueError: It is nested more than 50 levels deep.
     """
+    place = (f".{path}",) if place is None else place
     if depth > _MAX_DEPTH:
         raise ValueError(f"{path}: nested more than {_MAX_DEPTH} levels deep")
     if value is None or isinstance(value, str | float | int | bool):
-        yield Leaf(path, value)
+        yield Leaf(path, value, place)
     elif isinstance(value, Mapping):
         entries = cast("Mapping[object, object]", value)
         for name, item in entries.items():
-            yield Leaf(f"{path}: key", str(name))
-            yield from leaves(item, f"{path}.{name}", depth + 1)
+            inner = (*place, f".{name}")
+            yield Leaf(f"{path}: key", str(name), inner, is_key=True)
+            yield from leaves(item, f"{path}.{name}", inner, depth + 1)
     elif isinstance(value, list | tuple | set | frozenset):
         for at, item in enumerate(cast("Iterable[Any]", value)):
-            yield from leaves(item, f"{path}[{at}]", depth + 1)
+            yield from leaves(item, f"{path}[{at}]", (*place, "[]"), depth + 1)
     else:
-        yield Leaf(path, str(value))
+        yield Leaf(path, str(value), place)
 
 
 def can_be_vouched_for(value: str) -> bool:
@@ -125,117 +142,6 @@ def _is_part(wanted: str, before: str, after: str) -> bool:
 
 def _is_in_word(character: str) -> bool:
     return character.isalnum() or unicodedata.category(character) in {"Mn", "Mc", "Me", "Cf"}
-
-
-@dataclass(slots=True)
-class Record:
-    """A text that a model has read: a tool's result, or material in the task.
-
-    Attributes:
-        tool: Its source.
-        value: The result as JSON.
-        arguments: Of its call, as far as others may have written them.
-        known: The paths of those that somebody vouched for; a result may repeat the other ones.
-        vouches: Whether it may vouch for values; errors do not.
-        own: Its label, without what its arguments were made of.
-    """
-
-    tool: str
-    value: Any
-    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    known: frozenset[str] = frozenset()
-    vouches: bool = True
-    own: Label = field(default_factory=Label)
-    _whole: dict[tuple[str, str], frozenset[str]] = field(
-        default_factory=dict[tuple[str, str], frozenset[str]], repr=False
-    )
-    _echoes: list[str] | None = field(default=None, repr=False)
-    _entries: list[tuple[str, Scalar]] | None = field(default=None, repr=False)
-    _texts: dict[str | None, str] = field(default_factory=dict[str | None, str], repr=False)
-
-    def holds(self, value: Scalar, field_name: str | None, form: str = "") -> bool:
-        """Whether the value is a whole value of the result, or of one of its fields."""
-        if not isinstance(value, str):
-            if isinstance(value, bool) or field_name is None:
-                return False
-            wanted = f"#{value!r}"
-        elif field_name is None and not can_be_vouched_for(value):
-            return False
-        else:
-            wanted = normal(value, form)
-        return wanted in self._values(field_name or "", form) and not self._is_echo(value)
-
-    def contains(self, value: str, field_name: str | None, form: str = "") -> bool:
-        """Whether the value is in a text of the result, as whole words."""
-        wanted = normal(value, form)
-        return (
-            can_be_vouched_for(wanted)
-            and has_words(wanted, normal(self.text(field_name), form))
-            and not self._is_echo(value)
-        )
-
-    def text(self, field_name: str | None = None) -> str:
-        """All texts of the result, or of one of its fields, one after the other."""
-        if field_name not in self._texts:
-            self._texts[field_name] = "\0".join(
-                value
-                for name, value in self._all()
-                if isinstance(value, str) and field_name in (None, name)
-            )
-        return self._texts[field_name]
-
-    def _is_echo(self, value: Scalar) -> bool:
-        """Whether the call may have put the value into its result.
-
-        It is a part of an argument, or is put together of nothing but arguments.
-        """
-        wanted = str(value).casefold()
-        is_number = not isinstance(value, str)
-        rest = wanted
-        if self._echoes is None:
-            self._echoes = sorted(echoes_of(self.arguments, self.known), key=len, reverse=True)
-        for echo in self._echoes:
-            if has_words(wanted, echo) if is_number else wanted in echo:
-                return True
-            rest = rest.replace(echo, " ")
-        return rest != wanted and not any(map(str.isalnum, rest))
-
-    def _values(self, name: str, form: str) -> frozenset[str]:
-        """Its whole values in one spelling; those of all fields for the empty name."""
-        key = (name, form)
-        if key not in self._whole:
-            self._whole[key] = frozenset(
-                normal(value, form) if isinstance(value, str) else f"#{value!r}"
-                for field_name, value in self._all()
-                if name in ("", field_name)
-            )
-        return self._whole[key]
-
-    def _all(self) -> list[tuple[str, Scalar]]:
-        """Its values with their fields, at most 100,000; too deep ones vouch for nothing."""
-        if self._entries is None:
-            self._entries = _entries(self.value)
-        return self._entries
-
-
-def _entries(value: object) -> list[tuple[str, Scalar]]:
-    """The values of a result with their fields; this is called with all of a large result."""
-    found: list[tuple[str, Scalar]] = []
-    waiting: list[tuple[str, object, int]] = [("", value, 0)]
-    while waiting and len(found) < _MAX_LEAVES:
-        name, item, depth = waiting.pop()
-        if isinstance(item, str | float | int):
-            found.append((name, item))
-        elif depth >= _MAX_DEPTH or item is None:
-            continue
-        elif isinstance(item, dict):
-            entries = cast("dict[object, object]", item)
-            waiting += [(str(key), each, depth + 1) for key, each in entries.items()]
-        elif isinstance(item, list | tuple | set | frozenset):
-            waiting += [(name, each, depth + 1) for each in cast("Iterable[object]", item)]
-        else:
-            found.append((name, str(item)))
-    return found
 
 
 def as_json(value: object, text: str) -> object:

@@ -26,6 +26,7 @@ from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import ContentPart, Document, Image, Text
 from tinyagent.core.provenance import Sink
+from tinyagent.core.rules import Items
 from tinyagent.core.threads import run_in_thread
 from tinyagent.core.types import ToolResult, Trust
 from tinyagent.options import checks_options
@@ -74,8 +75,9 @@ class Tool:
         sequential: Never run concurrently with other calls of the same answer.
         idempotent: A durable run may repeat a call whose result was lost when the process died;
             for other tools it asks first.
-        results: For a `Provenance`: whether its results are trusted, or a function from a result
-            to its label. They are not unless this says so.
+        results: For a `Provenance`: whether its results are trusted, `Items` if a field says who
+            wrote each item of them, or a function from a result to its label. They are not trusted
+            unless this says so.
         sink: For a `Provenance`: what must hold for its arguments; `"free"` for a tool that changes
             nothing and sends nothing.
         is_agent: Each call is a run of another agent.
@@ -119,9 +121,10 @@ class Tool:
             raise ToolDefinitionError(
                 f"tool {self.name!r}: timeout must be more than 0, got {self.timeout}"
             )
-        if not (callable(self.results) or self.results in {"trusted", "untrusted"}):
+        is_known = isinstance(self.results, Items) or callable(self.results)
+        if not (is_known or self.results in {"trusted", "untrusted"}):
             raise ToolDefinitionError(
-                f"tool {self.name!r}: results must be 'trusted', 'untrusted' or a function"
+                f"tool {self.name!r}: results must be 'trusted', 'untrusted', Items or a function"
             )
         if not (self.sink is None or self.sink == "free" or isinstance(self.sink, Sink)):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ToolDefinitionError(f"tool {self.name!r}: sink must be 'free' or a Sink")

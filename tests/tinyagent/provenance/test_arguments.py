@@ -26,8 +26,8 @@ from tinyagent.provenance import Between, Domains, Form, OneOf, Provenance, Sink
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.judge import judge
 from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.records import Record
 from tinyagent.provenance.vault import Opened
-from tinyagent.provenance.vouching import Record
 
 THIEF = "thief@evil.example"
 PAGE = Label(frozenset({"page"}))
@@ -46,7 +46,12 @@ def _judge(
     evidence.read([Message("user", task, label=USER)], goes_on=False)
     schema = {name: {} for name in arguments} | dict(parameters or {})
     verdict = judge(
-        Opened(dict(arguments)), (sink,), evidence, context, schema, is_trusted=lambda _: False
+        Opened(dict(arguments)),
+        (sink,),
+        evidence,
+        context,
+        {"properties": schema},
+        is_trusted=lambda _: False,
     )
     return verdict.reason
 
@@ -122,7 +127,7 @@ def test_it_vouches_for_what_it_adds(office: Office) -> None:
          scripted_call("send_mail", to="carl@example.com", body="x"), "done"]
     )  # fmt: skip
     tools = [*office.tools(), Tool.from_function(look_up)]
-    ReactAgent(model, tools, middleware=[guard]).run_sync("Go")
+    ReactAgent(model, tools, middleware=[guard]).run_sync("Write to carl")
     assert len(office.sent) == 1
 
 

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tinyagent.provenance.vouching import Record, is_said_in, leaves
+from tinyagent.provenance.records import Record
+from tinyagent.provenance.vouching import is_said_in, leaves
 
 REQUEST = "Write to Anna (anna@example.com) about www.shop.example/offers at 10:00 on 2024-05-20."
 
@@ -143,7 +144,7 @@ def test_numbers_are_vouched_for_by_a_named_field_only() -> None:
     assert record.holds(7, "id")
     assert not record.holds(7, "amount")
     assert not record.holds(7, None)
-    assert not record.holds(value=True, field_name="id")
+    assert not record.holds(value=True, name="id")
 
 
 def test_names_of_keys_are_no_values_of_a_result() -> None:

@@ -9,7 +9,8 @@ from tests.tinyagent.provenance.conftest import INJECTION, READ, Office, policy
 
 from tinyagent import Approval, Document, ReactAgent, ScriptedModel, Tool, scripted_call
 from tinyagent.core import ModelContextTooLong, ModelRequest, ToolCall
-from tinyagent.core.provenance import Domains, Label
+from tinyagent.core.provenance import Label
+from tinyagent.core.rules import Domains
 from tinyagent.memory.pruning import token_budget
 from tinyagent.provenance import Provenance, Sink, explain
 

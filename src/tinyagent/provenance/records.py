@@ -1,0 +1,250 @@
+"""What a model has read, row by row: which rows may vouch for a value, and which values they hold.
+
+A row is an object of a list, with the fields that are in no row of its own; a text is one row. A
+look-up that the user did not ask for returns what an attacker searched for, so its rows vouch only
+if they have to do with the request: they share a word with it that few other rows have.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from typing import Any, cast
+
+from tinyagent.core.provenance import Label
+from tinyagent.core.rules import as_number, normal, numbers_in
+from tinyagent.core.untrusted import as_object
+from tinyagent.provenance.vouching import Scalar, can_be_vouched_for, echoes_of, has_words
+
+_MAX_LEAVES = 100_000
+_MAX_DEPTH = 50
+_WORD = re.compile(r"[^\W\d_]{4,}|\d{2,}")
+_COMMON = frozenset(
+    re.findall(
+        r"\w+",
+        """
+        about after also and been before each email every file from have http https into just last
+        list mail message more most name need next only order other please send that their them
+        then there these they this today user very want week what when where which will with would
+        your
+        """,
+    )
+)
+"""Words that say nothing about which row is meant."""
+
+
+@dataclass(slots=True)
+class Row:
+    """One row of a result.
+
+    Attributes:
+        writer: Who wrote it, if the tool attests that.
+        entries: Its values with their fields.
+    """
+
+    writer: str = ""
+    entries: list[tuple[str, Scalar]] = field(default_factory=list[tuple[str, Scalar]])
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The words of its texts and its numbers."""
+        return words_of(str(value) for _, value in self.entries if not isinstance(value, bool))
+
+
+Admits = Callable[["Record", Row], bool]
+"""Whether a row may vouch."""
+
+
+def everything(_: Record, __: Row) -> bool:
+    """Admits all rows."""
+    return True
+
+
+@dataclass(slots=True)
+class Record:
+    """A text that a model has read: a tool's result, or material in the task.
+
+    Attributes:
+        tool: Its source.
+        value: The result as JSON.
+        arguments: Of its call.
+        known: The paths of those that somebody vouched for; a result may repeat the other ones.
+        vouches: Whether it may vouch for values; errors do not.
+        own: Its label, without what its arguments were made of.
+        by: The field that says who wrote a row; empty if nothing does.
+        is_clean: Whether nothing untrusted had been read when the call was written.
+    """
+
+    tool: str
+    value: Any
+    arguments: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    known: frozenset[str] = frozenset()
+    vouches: bool = True
+    own: Label = field(default_factory=Label)
+    by: str = ""
+    is_clean: bool = True
+    _rows: list[Row] | None = field(default=None, repr=False)
+    _places: dict[tuple[str, str], dict[str, list[Row]]] = field(
+        default_factory=dict[tuple[str, str], dict[str, list[Row]]], repr=False
+    )
+    _echoes: list[str] | None = field(default=None, repr=False)
+    _text: str | None = field(default=None, repr=False)
+    _counts: Counter[str] | None = field(default=None, repr=False)
+
+    def holds(
+        self, value: Scalar, name: str | None, form: str = "", admits: Admits = everything
+    ) -> bool:
+        """Whether the value is a whole value of an admitted row, or of one of its fields."""
+        if isinstance(value, bool) or (not isinstance(value, str) and not (name or form)):
+            return False
+        if isinstance(value, str) and name is None and not can_be_vouched_for(value):
+            return False
+        rows = self._values(name or "", form).get(_spelt(value, form), ())
+        return any(admits(self, row) for row in rows) and not self._is_echo(value)
+
+    def contains(
+        self, value: str, name: str | None, form: str = "", admits: Admits = everything
+    ) -> bool:
+        """Whether the value is in a text of an admitted row, as whole words."""
+        wanted = normal(value, form)
+        return (
+            can_be_vouched_for(wanted)
+            and any(
+                isinstance(text, str)
+                and name in (None, field_name)
+                and has_words(wanted, normal(text, form))
+                and admits(self, row)
+                for row in self.rows()
+                for field_name, text in row.entries
+            )
+            and not self._is_echo(value)
+        )
+
+    def texts(self, admits: Admits = everything) -> Iterable[str]:
+        """The texts of all admitted rows."""
+        for row in self.rows():
+            if admits(self, row):
+                yield from (text for _, text in row.entries if isinstance(text, str))
+
+    def numbers(self, name: str | None, admits: Admits) -> frozenset[Decimal]:
+        """The numbers in the texts of a field of the admitted rows."""
+        return frozenset(
+            number
+            for row in self.rows()
+            if admits(self, row)
+            for field_name, text in row.entries
+            if isinstance(text, str) and name in (None, field_name)
+            for number in numbers_in(text)
+        )
+
+    def text(self) -> str:
+        """All texts of the result, one after the other."""
+        if self._text is None:
+            self._text = "\0".join(self.texts(everything))
+        return self._text
+
+    def writers(self) -> frozenset[str]:
+        """Who wrote its rows; the empty name for texts that nobody is attested to have written."""
+        return frozenset(
+            row.writer
+            for row in self.rows()
+            if row.writer or any(isinstance(value, str) for _, value in row.entries)
+        )
+
+    def shares(self, row: Row, words: Collection[str]) -> bool:
+        """Whether the row has one of these words, which at most a quarter of the rows have."""
+        common = row.words.intersection(words) - _COMMON
+        if not common:
+            return False
+        if self._counts is None:
+            self._counts = Counter(word for each in self.rows() for word in each.words)
+        most = max(1, len(self.rows()) // 4)
+        return any(self._counts[word] <= most for word in common)
+
+    def rows(self) -> list[Row]:
+        """Its rows, with at most 100,000 values; too deep ones vouch for nothing."""
+        if self._rows is None:
+            self._rows = _rows_of(self.value, self.by)
+        return self._rows
+
+    def _is_echo(self, value: Scalar) -> bool:
+        """Whether the call may have put the value into its result.
+
+        It is a part of an argument, or is put together of nothing but arguments.
+        """
+        wanted = str(value).casefold()
+        is_number = not isinstance(value, str)
+        rest = wanted
+        if self._echoes is None:
+            written: Mapping[str, Any] = dict[str, Any]() if self.is_clean else self.arguments
+            self._echoes = sorted(echoes_of(written, self.known), key=len, reverse=True)
+        for echo in self._echoes:
+            if has_words(wanted, echo) if is_number else wanted in echo:
+                return True
+            rest = rest.replace(echo, " ")
+        return rest != wanted and not any(map(str.isalnum, rest))
+
+    def _values(self, name: str, form: str) -> Mapping[str, list[Row]]:
+        """The rows of each whole value in one spelling; of all fields for the empty name."""
+        key = (name, form)
+        if key not in self._places:
+            places: dict[str, list[Row]] = {}
+            for row in self.rows():
+                for field_name, value in row.entries:
+                    if name in ("", field_name):
+                        places.setdefault(_spelt(value, form), []).append(row)
+            self._places[key] = places
+        return self._places[key]
+
+
+def words_of(texts: Iterable[str]) -> frozenset[str]:
+    """The words of four letters and more, and the numbers of two digits and more."""
+    return frozenset(word for text in texts for word in _WORD.findall(text.casefold()))
+
+
+def _spelt(value: Scalar, form: str) -> str:
+    """The value in one spelling; a number is not the text of it."""
+    if form == "number" and not isinstance(value, bool):
+        number = as_number(str(value))
+        return f"#{value!r}" if number is None else f"={number.normalize()}"
+    return normal(value, form) if isinstance(value, str) else f"#{value!r}"
+
+
+def _rows_of(value: object, by: str) -> list[Row]:
+    """The rows of a result; this is called with all of a large result."""
+    rows = [Row()]
+    waiting: list[tuple[str, object, int, Row]] = [("", value, 0, rows[0])]
+    count = 0
+    while waiting and count < _MAX_LEAVES:
+        name, item, depth, row = waiting.pop()
+        if isinstance(item, str | float | int):
+            row.entries.append((name, item))
+            count += 1
+        elif depth >= _MAX_DEPTH or item is None:
+            continue
+        elif isinstance(item, dict):
+            entries = cast("dict[object, object]", item)
+            writer = entries.get(by) if by else None
+            if isinstance(writer, str) and writer:
+                row = _new(rows, writer)
+            is_table = len(entries) > 1 and all(isinstance(v, dict) for v in entries.values())
+            waiting += [
+                (str(key), each, depth + 1, _new(rows, row.writer) if is_table else row)
+                for key, each in entries.items()
+            ]
+        elif isinstance(item, list | tuple | set | frozenset):
+            for each in cast("Iterable[object]", item):
+                is_row = depth == 0 or as_object(each) is not None
+                waiting.append((name, each, depth + 1, _new(rows, row.writer) if is_row else row))
+        else:
+            row.entries.append((name, str(item)))
+            count += 1
+    return [row for row in rows if row.entries]
+
+
+def _new(rows: list[Row], writer: str) -> Row:
+    rows.append(Row(writer))
+    return rows[-1]
