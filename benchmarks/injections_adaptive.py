@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from tinyagent.core.provenance import Sink
-from tinyagent.core.rules import Between, Domains, Form, OneOf, Rule
-from tinyagent.provenance.policy import Policy, parse_source, sources_of
+from tinyagent.core.provenance.rules import Between, Domains, Form, OneOf, Rule
+from tinyagent.provenance.policies.policy import Policy, parse_source, sources_of
 
 _WORDS = re.compile(
     r"[\w.+-]+@[\w.-]+\w|(?:https?://|www\.)[^\s'\"]+|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?"

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from tinyagent import Tool, tool
+from tinyagent.core.provenance import Hints
+from tinyagent.provenance import Items
 
 Row = dict[str, Any]
 World = dict[str, list[Row]]
@@ -148,6 +150,19 @@ class Domain:
     who: Sequence[str]
     tasks: Sequence[Task]
     attacks: Sequence[Attack]
+
+    def declared_tools(self, world: World) -> list[Tool]:
+        """The tools with their hints, and with who wrote the items of their results."""
+        return [
+            replace(
+                tool,
+                hints=cast("Hints", self.annotations[tool.name]),
+                results=Items(self.writers[tool.name].rpartition(".")[2])
+                if tool.name in self.writers
+                else "untrusted",
+            )
+            for tool in self.tools(world)
+        ]
 
 
 _described: dict[tuple[type, str], Tool] = {}

@@ -113,7 +113,7 @@ async def run(
     model = Obedient(task.calls, attack, mode)
     agent = ReactAgent(
         ScriptedModel(model.answer),
-        domain.tools(world),
+        domain.declared_tools(world),
         max_steps=_MAX_STEPS,
         middleware=[*asking, *middleware, recorder],
     )

@@ -10,8 +10,7 @@ from typing import Any, Literal, Protocol
 from tinyagent.core.cost import ModelUse, read_dollars
 from tinyagent.core.messages import Content, Message, ToolCall, parts_from_list, plain_content
 from tinyagent.core.parts import READERS, ContentPart, Opaque, Reasoning, Text, read_opaque
-from tinyagent.core.provenance import Label, Sink
-from tinyagent.core.rules import Items
+from tinyagent.core.provenance import Hints, Label, Sink, Trust
 from tinyagent.core.untrusted import (
     as_array,
     as_object,
@@ -25,7 +24,6 @@ from tinyagent.core.untrusted import (
 ReasoningWish = Literal["off", "low", "medium", "high"] | int
 
 
-Trust = Literal["trusted", "untrusted"] | Items | Callable[[Any], Label]
 """Whether the results of a tool are trusted; or a function from a result to its label."""
 
 
@@ -80,6 +78,11 @@ class ToolSpec(Protocol):
     @property
     def described_by(self) -> str:
         """The source of its description; empty for the operator."""
+        ...
+
+    @property
+    def hints(self) -> Hints:
+        """What it says of itself, for the draft of a policy."""
         ...
 
     @property

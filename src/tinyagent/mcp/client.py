@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tinyagent.core.errors import ConfigurationError, missing_extra
 from tinyagent.core.logs import logger
 from tinyagent.core.parts import Document, Image
+from tinyagent.core.provenance import Hints
 from tinyagent.tools.tool import Tool
 
 if TYPE_CHECKING:
@@ -91,7 +92,20 @@ def _as_tool(connection: Connection, listed: types.Tool, name: str) -> Tool | No
 
     doc = visible(listed.description or listed.title or listed.name, MAX_DESCRIPTION_CHARS)
     source = f"mcp:{connection.label.strip(_QUOTES)}"
-    return Tool(name, call, doc, schema, argument_check(schema), described_by=source)
+    check, hints = argument_check(schema), _hints(listed.annotations)
+    return Tool(name, call, doc, schema, check, described_by=source, hints=hints)
+
+
+def _hints(given: types.ToolAnnotations | None) -> Hints:
+    """What the server says of a tool, without what it leaves out."""
+    hints = Hints()
+    if given is not None and given.read_only_hint is not None:
+        hints["read_only"] = given.read_only_hint
+    if given is not None and given.destructive_hint is not None:
+        hints["destructive"] = given.destructive_hint
+    if given is not None and given.open_world_hint is not None:
+        hints["open_world"] = given.open_world_hint
+    return hints
 
 
 def _callable(name: str) -> str:

@@ -2,7 +2,16 @@
 
 from tinyagent.core.messages import untrusted
 from tinyagent.core.provenance import Label, Mark, Sink
-from tinyagent.core.rules import Between, Domains, Form, FormOf, Items, Link, OneOf, Under
+from tinyagent.core.provenance.rules import (
+    Between,
+    Domains,
+    Form,
+    FormOf,
+    Items,
+    KnownLink,
+    OneOf,
+    Under,
+)
 from tinyagent.provenance.explain import explain
 from tinyagent.provenance.guard import Provenance
 
@@ -12,8 +21,8 @@ __all__ = [
     "Form",
     "FormOf",
     "Items",
+    "KnownLink",
     "Label",
-    "Link",
     "Mark",
     "OneOf",
     "Provenance",

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from functools import partial
 from types import MappingProxyType
 
 from tinyagent.core.messages import MATERIAL, Message, ToolCall
-from tinyagent.core.provenance import COMMON, USER, Label
+from tinyagent.core.provenance import COMMON, USER, Label, Mark
+from tinyagent.core.provenance.rules import host_of, hosts_in, numbers_in
 from tinyagent.core.results import long_result_handle
-from tinyagent.core.rules import as_number, host_of, hosts_in, numbers_in
 from tinyagent.core.types import ToolSpec
-from tinyagent.provenance.policy import SOURCE_WORDS, Policy, address_of, item_source, parse_source
-from tinyagent.provenance.records import Record, Row, words_of
+from tinyagent.provenance.marks import marks_of
+from tinyagent.provenance.policies.policy import (
+    SOURCE_WORDS,
+    Policy,
+    address_of,
+    item_source,
+    parse_source,
+)
+from tinyagent.provenance.records import Record, ResultRow, everything, number_of, words_of
 from tinyagent.provenance.vouching import (
+    MIN_CHARACTERS,
     Scalar,
     as_json,
     has_words,
@@ -143,33 +152,33 @@ class Evidence:
         """
         if not isinstance(value, str | int | float) or not isinstance(source, str):
             return isinstance(value, int | float) and value == source
-        number = as_number(str(value)) if form == "number" else None
         if source == "user":
-            return self._is_said(value, number, form)
+            return self._is_said(value, form)
         inside, tool, name = parse_source(source)
         admits = self._concerns if source in SOURCE_WORDS else self._admits
         for each in self._records_of(tool):
-            where = self._policy.own_field(each.tool) if source == "own" else name
-            if not inside and each.holds(value, where, form, admits):
+            if source == "own":
+                name = self._policy.own_field(each.tool)
+            if not inside and each.holds(
+                value, name, form, everything if source == "seen" else admits
+            ):
                 return True
-            if not inside and source != "trusted":
-                continue
-            if number is not None and number in each.numbers(where, admits):
-                return True
-            if isinstance(value, str) and each.contains(value, where, form, admits):
+            if (inside or source == "trusted") and each.says(value, name, form, admits):
                 return True
         return False
 
-    def _is_said(self, value: object, number: Decimal | None, form: str) -> bool:
+    def _is_said(self, value: Scalar, form: str) -> bool:
         """Whether the user's request contains the value."""
-        if number is not None:
+        if (number := number_of(value, form)) is not None:
             return any(number in numbers_in(words) for words in self._words)
         return isinstance(value, str) and any(
             is_said_in(value, words, form) for words in self._words
         )
 
-    def vouches_for_link(self, sources: Iterable[str], link: str) -> bool:
-        """Whether a link stands in a result, and one of the sources names its host."""
+    def vouches_for_link(self, sources: Sequence[str], link: str) -> bool:
+        """Whether a result contains a link, and one of the sources names its host."""
+        if any(self.vouches(source, link, "url") for source in sources):
+            return True
         host = host_of(link, "https") or host_of(link, "http")
         is_read = any(has_words(link, text) for record in self.records() for text in record.texts())
         return is_read and any(self.names_host(source, host) for source in sources)
@@ -206,7 +215,7 @@ class Evidence:
             if isinstance(leaf.value, str) and self.vouches("user", leaf.value)
         )
 
-    def _admits(self, record: Record, row: Row) -> bool:
+    def _admits(self, record: Record, row: ResultRow) -> bool:
         """Whether a row may vouch for a rule that names its tool.
 
         Its writer is trusted, or no attacker can have searched for it, or it concerns the request.
@@ -215,7 +224,7 @@ class Evidence:
             return self.trusts_writer(record.tool, row.writer)
         return record.is_clean or not record.arguments or self._concerns(record, row)
 
-    def _concerns(self, record: Record, row: Row) -> bool:
+    def _concerns(self, record: Record, row: ResultRow) -> bool:
         """Whether a row is what the request is about: the user searched for it, or named it."""
         if self._policy.writers(record.tool):
             return self.trusts_writer(record.tool, row.writer)
@@ -226,9 +235,7 @@ class Evidence:
 
     def _request_words(self) -> frozenset[str]:
         if self._request is None:
-            items = [one for one in self._records.values() if self._policy.writers(one.tool)]
-            texts = [text for one in items for text in one.texts(self._admits)]
-            self._request = words_of([*self._words, *texts])
+            self._request = words_of([*self._words, *self._meant()])
         return self._request
 
     def trusts_writer(self, tool: str, writer: str) -> bool:
@@ -256,7 +263,7 @@ class Evidence:
             each.holds(writer, name, "email", self._is_curated) for each in self._records_of(tool)
         )
 
-    def _is_curated(self, record: Record, _: Row) -> bool:
+    def _is_curated(self, record: Record, _: ResultRow) -> bool:
         return record.is_clean or self._policy.is_trusted(record.tool, self._tools)
 
     def _note_writers(self, record: Record) -> None:
@@ -274,6 +281,52 @@ class Evidence:
         for key in writers:
             del self._writers[key]
             self.trusts_writer(*key)
+
+    def asks_for(self, words: Iterable[str]) -> bool:
+        """Whether the user's request, or a trusted item, has a word that begins with one."""
+        said = "|".join(re.escape(word) for word in words)
+        asked = re.compile(rf"\b(?:{said})", re.IGNORECASE)
+        return any(asked.search(text) for text in [*self._words, *self._meant()])
+
+    def is_copied(self, value: object, host: str) -> bool:
+        """Whether a value is one that was read elsewhere than on the pages of a host."""
+        if not isinstance(value, str) or len(value) < MIN_CHARACTERS:
+            return False
+        pages = [
+            one
+            for one in self.records()
+            if any(host_of(address, "https") == host for address in one.arguments.values())
+        ]
+        on_page = any(has_words(value, one.text()) for one in pages)
+        return not on_page and any(
+            has_words(value, one.text()) for one in self.records() if one not in pages
+        )
+
+    def marks(self, text: str) -> tuple[Mark, ...]:
+        """The spans of a text that untrusted sources wrote."""
+        said = partial(self.vouches, "user")
+        return marks_of(text, self._untrusted_texts(), said)
+
+    def _untrusted_texts(self) -> Iterator[tuple[str, str]]:
+        """The texts that nobody who is trusted wrote, with their tools."""
+        for record in self.records():
+            if self._policy.is_trusted(record.tool, self._tools):
+                continue
+            strangers = self._is_strangers if record.by else everything
+            yield record.tool, "\n".join(record.texts(strangers))
+
+    def _is_strangers(self, record: Record, row: ResultRow) -> bool:
+        return not self.trusts_writer(record.tool, row.writer)
+
+    def _meant(self) -> list[str]:
+        """The texts of trusted items that share a word with the request, which few others have."""
+        words = words_of(self._words)
+        items = [one for one in self._records.values() if self._policy.writers(one.tool)]
+
+        def is_meant(record: Record, row: ResultRow) -> bool:
+            return self._admits(record, row) and record.shares(row, words)
+
+        return [text for one in items for text in one.texts(is_meant)]
 
     def times_said(self, value: str) -> int:
         """How often the user's request contains a text."""

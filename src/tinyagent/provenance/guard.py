@@ -12,9 +12,9 @@ from tinyagent.core.provenance import Sink
 from tinyagent.core.types import ToolSpec
 from tinyagent.middleware.base import Middleware, SteeringMiddleware
 from tinyagent.options import checks_options
-from tinyagent.provenance.policy import Policy
-from tinyagent.provenance.policy_check import check_names, check_rules
-from tinyagent.provenance.policy_file import names_of, policy_from_dict, writers_of
+from tinyagent.provenance.policies.checks import check_names, check_rules
+from tinyagent.provenance.policies.file import names_of, policy_from_dict, writers_of
+from tinyagent.provenance.policies.policy import Policy
 from tinyagent.provenance.run_guard import Guard
 from tinyagent.provenance.sealed_guard import SealedGuard
 

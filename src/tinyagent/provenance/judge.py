@@ -8,12 +8,12 @@ from typing import Any
 
 from tinyagent.core.messages import ArgumentOrigin
 from tinyagent.core.provenance import Label, Sink
-from tinyagent.core.rules import (
+from tinyagent.core.provenance.rules import (
     Between,
     Domains,
     Form,
     FormOf,
-    Link,
+    KnownLink,
     OneOf,
     Rule,
     Under,
@@ -21,7 +21,7 @@ from tinyagent.core.rules import (
 )
 from tinyagent.core.untrusted import as_object, one_line
 from tinyagent.provenance.evidence import Evidence
-from tinyagent.provenance.policy import sources_of
+from tinyagent.provenance.policies.policy import sources_of
 from tinyagent.provenance.shapes import is_declared
 from tinyagent.provenance.vault import Opened
 from tinyagent.provenance.vouching import Leaf, leaves
@@ -31,6 +31,8 @@ _NAMED = 5
 _SHOWN = 200
 MAX_FAULTS = 20
 _SOURCES = {
+    "default": "its default",
+    "seen": "a result",
     "user": "the user's request",
     "trusted": "what is trusted",
     "own": "the user's own",
@@ -74,36 +76,66 @@ def judge(
     Raises:
         ValueError: An argument is nested too deeply.
     """
-    origins: list[ArgumentOrigin] = []
-    reasons: list[str] = []
-    tainted = not is_trusted(context)
-    for sink in sinks:
-        if sink.control == "trusted" and tainted:
-            read = ", ".join(sorted(context.sources)[:_NAMED])
-            reasons.append(f"it may only be called before anything untrusted is read ({read})")
-        readers = _readers(sink, opened.value)
-        for name, argument in _passed(opened.value, sink, schema.get("properties", {})):
-            receives = frozenset[str]() if name in sink.receivers else readers
-            for leaf in leaves(argument, name):
-                if leaf.is_key and is_declared(schema, leaf.place):
-                    continue  # a name that the tool gave
-                rule = _rule(sink, leaf, opened.value, evidence)
-                own, is_tainted, place = context, tainted, one_line(leaf.path[:_SHOWN])
-                if opened.labels:
-                    own, place = context | opened.label_at(leaf.path), name
-                    is_tainted = not is_trusted(own)
-                origin = _origin(
-                    leaf, rule, evidence, own, receives, place=place, tainted=is_tainted
-                )
-                origins.append(origin)
-                if origin.fault:
-                    reasons.append(origin.fault)
+    call = _Call(opened, evidence, context, schema, is_trusted)
+    reasons = [reason for sink in sinks for reason in _refusals(sink, call)]
+    origins = [origin for sink in sinks for origin in _origins(sink, call)]
+    reasons += [origin.fault for origin in origins if origin.fault]
     reasons = list(dict.fromkeys([*reasons, *_overused(origins, evidence)]))
     vouched = frozenset(origin.path for origin in origins if origin.vouched_by)
     shown = reasons[:MAX_FAULTS]
     if len(reasons) > MAX_FAULTS:
         shown.append(f"{len(reasons) - MAX_FAULTS} more faults")
     return Verdict("; ".join(shown), tuple(origins), vouched, len(reasons) <= MAX_FAULTS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call with what may vouch for it; see `judge`."""
+
+    opened: Opened
+    evidence: Evidence
+    context: Label
+    schema: Mapping[str, Any]
+    is_trusted: Callable[[Label], bool]
+
+
+def _refusals(sink: Sink, call: _Call) -> Iterator[str]:
+    """Why a sink refuses a call, whatever its arguments are."""
+    if call.is_trusted(call.context):
+        return
+    if sink.control == "trusted":
+        read = ", ".join(sorted(call.context.sources)[:_NAMED])
+        yield f"it may only be called before anything untrusted is read ({read})"
+    if sink.asked and not call.evidence.asks_for(sink.asked):
+        yield f"nobody who is trusted has asked for it (with {' or '.join(sink.asked)})"
+
+
+def _origins(sink: Sink, call: _Call) -> Iterator[ArgumentOrigin]:
+    """Each value of each argument, checked by its rule."""
+    opened, evidence, context = call.opened, call.evidence, call.context
+    tainted, readers = not call.is_trusted(context), _readers(sink, opened.value)
+    parameters = as_object(call.schema.get("properties")) or {}
+    for name, argument in _passed(opened.value, sink, parameters):
+        receives = frozenset[str]() if name in sink.receivers else readers
+        default = (as_object(parameters.get(name)) or {}).get("default")
+        for leaf in leaves(argument, name):
+            if leaf.is_key and is_declared(call.schema, leaf.place):
+                continue  # a name that the tool gave
+            own, is_tainted, place = context, tainted, one_line(leaf.path[:_SHOWN])
+            if opened.labels:
+                own, place = context | opened.label_at(leaf.path), name
+                is_tainted = not call.is_trusted(own)
+            rule = _rule(sink, leaf, opened.value, evidence)
+            yield _origin(
+                leaf,
+                rule,
+                evidence,
+                own,
+                receives,
+                place=place,
+                tainted=is_tainted,
+                default=default,
+            )
 
 
 def _passed(
@@ -130,7 +162,10 @@ def _rule(sink: Sink, leaf: Leaf, arguments: Mapping[str, Any], evidence: Eviden
     if not isinstance(rule, FormOf):
         return rule
     host = host_of(arguments.get(rule.argument), "https")
-    return "any" if host and evidence.names_host("user", host) else "own_words"
+    is_named = bool(host) and evidence.names_host("user", host)
+    if is_named and (leaf.is_key or not evidence.is_copied(leaf.value, host)):
+        return "readable"
+    return ("user", "own")
 
 
 def _is_empty(argument: object) -> bool:
@@ -148,6 +183,7 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     *,
     place: str,
     tainted: bool,
+    default: object,
 ) -> ArgumentOrigin:
     """The origin of a value, and why it is refused, if it is.
 
@@ -155,32 +191,54 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     """
     value = leaf.value
     fault = ""
-    if isinstance(rule, OneOf | Between | Domains | Under | Form | Link) and value is not None:
+    if isinstance(rule, OneOf | Between | Domains | Under | Form | KnownLink) and value is not None:
         fault = "" if rule.accepts(value) else f"`{place}` is not {_described(rule)}"
     if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between | Under):
         return ArgumentOrigin(leaf.path, value, fault=fault)
-    said = ""
-    if not context.allows(readers):  # then only what the user said may go out
+    sources = sources_of(rule)
+    by = _vouched_by(rule, sources, value, evidence, default)
+    if not context.allows(readers) and not _says_nothing(by):
+        # Then only what the user said may go out, and names of the user's own things.
         if not evidence.vouches("user", value):
             return ArgumentOrigin(leaf.path, value, fault=_unreadable(place, context))
-        said = "user"
-    sources = sources_of(rule)
-    if not tainted or not sources:
-        return ArgumentOrigin(leaf.path, value, said)
-    if by := _vouched_by(rule, sources, value, evidence):
+        by = by or ("" if sources else "user")
+    if tainted and rule == "unmarked" and isinstance(value, str):
+        fault = _marked(place, value, evidence)
+        return ArgumentOrigin(leaf.path, value, fault=fault)
+    if by or not tainted or not sources:
         return ArgumentOrigin(leaf.path, value, by)
     found = evidence.sources_of(value)
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join(_SOURCES.get(str(name), str(name)) for name in sources)
-    wanted = "its host may be named by" if isinstance(rule, Link) else "it may come from"
+    wanted = "its host may be named by" if isinstance(rule, KnownLink) else "it may come from"
     return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; {wanted} {may}")
 
 
+def _says_nothing(source: str) -> bool:
+    """Whether the value of a source tells the receivers of a call only what the rule says so."""
+    return source in {"user", "own", "default"} or "." in source or source.isdigit()
+
+
+def _marked(place: str, value: str, evidence: Evidence) -> str:
+    """What a text repeats that an untrusted source wrote; empty if nothing."""
+    marks = evidence.marks(value)
+    if not marks:
+        return ""
+    names = ", ".join(sorted({name for mark in marks for name in mark.sources})[:_NAMED])
+    return f"`{place}` repeats an address, a link, a number or words of {names}"
+
+
 def _vouched_by(
-    rule: Rule, sources: Sequence[str | float], value: object, evidence: Evidence
+    rule: Rule,
+    sources: Sequence[str | float],
+    value: object,
+    evidence: Evidence,
+    default: object,
 ) -> str:
     """The first source that vouches for a value; empty if none does."""
-    if isinstance(rule, Link):
+    if "default" in sources and default is not None and value == default:
+        return "default"
+    if isinstance(rule, KnownLink):
         is_vouched = isinstance(value, str) and evidence.vouches_for_link(rule.sources, value)
         return "a link" if is_vouched else ""
     form = rule.name if isinstance(rule, Form) else ""
@@ -213,7 +271,7 @@ def _unreadable(place: str, context: Label) -> str:
     return f"`{place}` is made of what only {allowed} may read, and others would receive it"
 
 
-def _described(rule: OneOf | Between | Domains | Under | Form | Link) -> str:
+def _described(rule: OneOf | Between | Domains | Under | Form | KnownLink) -> str:
     match rule:
         case OneOf(values):
             return f"one of: {', '.join(map(str, values))}"
@@ -223,7 +281,7 @@ def _described(rule: OneOf | Between | Domains | Under | Form | Link) -> str:
             return f"of the form of {'an' if name == 'email' else 'a'} {name}"
         case Under(folders):
             return f"a path under {' or '.join(folders)}"
-        case Link():
+        case KnownLink():
             return "a link"
         case Domains(hosts):
             return f"an https URL on one of: {', '.join(hosts)}"

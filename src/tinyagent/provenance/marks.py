@@ -7,10 +7,10 @@ repeated is marked: addresses, links, long numbers, and runs of words, unless th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tinyagent.core.provenance import Mark
-from tinyagent.provenance.records import Record
+from tinyagent.core.provenance.rules import hosts_in
 
 _WORDS = 5
 """How many words in a row are hardly a coincidence."""
@@ -24,17 +24,15 @@ _TELLING = re.compile(
 
 
 def marks_of(
-    answer: str, records: Sequence[Record], is_said: Callable[[str], bool]
+    answer: str, records: Iterable[tuple[str, str]], is_said: Callable[[str], bool]
 ) -> tuple[Mark, ...]:
     """The spans of an answer that untrusted sources wrote, in their order.
 
     Args:
         answer: Its text.
-        records: What the untrusted sources wrote.
+        records: The untrusted sources, each with a text that it wrote.
         is_said: Whether the user's request contains a text.
     """
-    if not records:
-        return ()
     words = list(re.finditer(r"\S+", answer))
     plain = [word[0].strip(_EDGES) for word in words]
     sources: list[set[str]] = [set() for _ in words]
@@ -42,19 +40,27 @@ def marks_of(
     for at in range(len(words) - _WORDS + 1):
         runs.setdefault(tuple(plain[at : at + _WORDS]), []).append(at)
     telling = [at for at, word in enumerate(plain) if _TELLING.fullmatch(word)]
+    names = {
+        at: {plain[at]} | (hosts_in(plain[at]) if "/" in plain[at] else frozenset[str]())
+        for at in telling
+    }
     if not telling and not runs:
         return ()
-    for record in records:
-        text = record.text().replace("\0", "\n")
-        pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
+    for source, text in records:
         theirs = [word.strip(_EDGES) for word in text.split()]
+        pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
+        pieces.update(theirs, hosts_in(text) if telling else ())
         shared = {tuple(theirs[at : at + _WORDS]) for at in range(len(theirs))} & runs.keys()
-        places = [at for at in telling if plain[at] in pieces and not is_said(plain[at])]
+        places = [
+            at
+            for at in telling
+            if not pieces.isdisjoint(names[at]) and not any(map(is_said, names[at]))
+        ]
         for run in shared:
             if not is_said(" ".join(run)):
                 places += [at for start in runs[run] for at in range(start, start + _WORDS)]
         for at in places:
-            sources[at].add(record.tool)
+            sources[at].add(source)
     return tuple(_spans(words, sources))
 
 

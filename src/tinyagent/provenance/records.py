@@ -12,53 +12,61 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import cached_property
 from typing import Any, cast
 
 from tinyagent.core.provenance import Label
-from tinyagent.core.rules import as_number, normal, numbers_in
+from tinyagent.core.provenance.rules import as_number, normal, numbers_in
 from tinyagent.core.untrusted import as_object
-from tinyagent.provenance.vouching import Scalar, can_be_vouched_for, echoes_of, has_words
+from tinyagent.provenance.vouching import (
+    Scalar,
+    can_be_vouched_for,
+    echoes_of,
+    has_words,
+    without_quotation,
+)
 
 _MAX_LEAVES = 100_000
 _MAX_DEPTH = 50
-_WORD = re.compile(r"[^\W\d_]{4,}|\d{2,}")
+_WORD = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 _COMMON = frozenset(
-    re.findall(
-        r"\w+",
-        """
-        about after also and been before each email every file from have http https into just last
-        list mail message more most name need next only order other please send that their them
-        then there these they this today user very want week what when where which will with would
-        your
-        """,
-    )
+    """
+    about after all also and any are been before but can day each email every file for from
+    get had has have her him his how http https into its just last let list mail message
+    more most name need new next not now off old one only order other our out own please put
+    say see send she that the their them then there these they this today too two use user
+    very via want was way week what when where which who why will with would yes you your
+    """.split()  # noqa: SIM905 - a list would take a line a word
 )
 """Words that say nothing about which row is meant."""
 
 
-@dataclass(slots=True)
-class Row:
+@dataclass
+class ResultRow:
     """One row of a result.
 
     Attributes:
         writer: Who wrote it, if the tool attests that.
         entries: Its values with their fields.
+        parts: The rows that are in it.
     """
 
     writer: str = ""
     entries: list[tuple[str, Scalar]] = field(default_factory=list[tuple[str, Scalar]])
+    parts: list[ResultRow] = field(default_factory=list["ResultRow"])
 
-    @property
+    @cached_property
     def words(self) -> frozenset[str]:
-        """The words of its texts and its numbers."""
-        return words_of(str(value) for _, value in self.entries if not isinstance(value, bool))
+        """The words of its texts and its numbers, and of the rows in it by the same writer."""
+        own = words_of(str(value) for _, value in self.entries if not isinstance(value, bool))
+        return own.union(*(part.words for part in self.parts if part.writer == self.writer))
 
 
-Admits = Callable[["Record", Row], bool]
+Admits = Callable[["Record", ResultRow], bool]
 """Whether a row may vouch."""
 
 
-def everything(_: Record, __: Row) -> bool:
+def everything(_: Record, __: ResultRow) -> bool:
     """Admits all rows."""
     return True
 
@@ -86,9 +94,9 @@ class Record:
     own: Label = field(default_factory=Label)
     by: str = ""
     is_clean: bool = True
-    _rows: list[Row] | None = field(default=None, repr=False)
-    _places: dict[tuple[str, str], dict[str, list[Row]]] = field(
-        default_factory=dict[tuple[str, str], dict[str, list[Row]]], repr=False
+    _rows: list[ResultRow] | None = field(default=None, repr=False)
+    _places: dict[tuple[str, str], dict[str, list[ResultRow]]] = field(
+        default_factory=dict[tuple[str, str], dict[str, list[ResultRow]]], repr=False
     )
     _echoes: list[str] | None = field(default=None, repr=False)
     _text: str | None = field(default=None, repr=False)
@@ -105,40 +113,34 @@ class Record:
         rows = self._values(name or "", form).get(_spelt(value, form), ())
         return any(admits(self, row) for row in rows) and not self._is_echo(value)
 
-    def contains(
-        self, value: str, name: str | None, form: str = "", admits: Admits = everything
+    def says(
+        self, value: Scalar, name: str | None, form: str = "", admits: Admits = everything
     ) -> bool:
         """Whether the value is in a text of an admitted row, as whole words."""
-        wanted = normal(value, form)
-        return (
-            can_be_vouched_for(wanted)
-            and any(
-                isinstance(text, str)
-                and name in (None, field_name)
-                and has_words(wanted, normal(text, form))
-                and admits(self, row)
-                for row in self.rows()
-                for field_name, text in row.entries
-            )
-            and not self._is_echo(value)
-        )
+        number = number_of(value, form)
+        wanted = normal(value, form) if isinstance(value, str) else ""
+        if number is None and not can_be_vouched_for(wanted):
+            return False
+
+        def is_in(text: str) -> bool:
+            if number is not None:
+                return number in numbers_in(text)
+            return has_words(wanted, normal(text, form))
+
+        return any(
+            isinstance(text, str)
+            and name in (None, field_name)
+            and is_in(text)
+            and admits(self, row)
+            for row in self.rows()
+            for field_name, text in row.entries
+        ) and not self._is_echo(value)
 
     def texts(self, admits: Admits = everything) -> Iterable[str]:
         """The texts of all admitted rows."""
         for row in self.rows():
             if admits(self, row):
                 yield from (text for _, text in row.entries if isinstance(text, str))
-
-    def numbers(self, name: str | None, admits: Admits) -> frozenset[Decimal]:
-        """The numbers in the texts of a field of the admitted rows."""
-        return frozenset(
-            number
-            for row in self.rows()
-            if admits(self, row)
-            for field_name, text in row.entries
-            if isinstance(text, str) and name in (None, field_name)
-            for number in numbers_in(text)
-        )
 
     def text(self) -> str:
         """All texts of the result, one after the other."""
@@ -154,7 +156,7 @@ class Record:
             if row.writer or any(isinstance(value, str) for _, value in row.entries)
         )
 
-    def shares(self, row: Row, words: Collection[str]) -> bool:
+    def shares(self, row: ResultRow, words: Collection[str]) -> bool:
         """Whether the row has one of these words, which at most a quarter of the rows have."""
         common = row.words.intersection(words) - _COMMON
         if not common:
@@ -164,7 +166,7 @@ class Record:
         most = max(1, len(self.rows()) // 4)
         return any(self._counts[word] <= most for word in common)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ResultRow]:
         """Its rows, with at most 100,000 values; too deep ones vouch for nothing."""
         if self._rows is None:
             self._rows = _rows_of(self.value, self.by)
@@ -187,11 +189,11 @@ class Record:
             rest = rest.replace(echo, " ")
         return rest != wanted and not any(map(str.isalnum, rest))
 
-    def _values(self, name: str, form: str) -> Mapping[str, list[Row]]:
+    def _values(self, name: str, form: str) -> Mapping[str, list[ResultRow]]:
         """The rows of each whole value in one spelling; of all fields for the empty name."""
         key = (name, form)
         if key not in self._places:
-            places: dict[str, list[Row]] = {}
+            places: dict[str, list[ResultRow]] = {}
             for row in self.rows():
                 for field_name, value in row.entries:
                     if name in ("", field_name):
@@ -200,51 +202,68 @@ class Record:
         return self._places[key]
 
 
+def number_of(value: Scalar, form: str) -> Decimal | None:
+    """The number that a value of the form `number` is."""
+    return as_number(str(value)) if form == "number" else None
+
+
 def words_of(texts: Iterable[str]) -> frozenset[str]:
-    """The words of four letters and more, and the numbers of two digits and more."""
+    """The words of three letters and more, and the numbers of two digits and more."""
     return frozenset(word for text in texts for word in _WORD.findall(text.casefold()))
 
 
 def _spelt(value: Scalar, form: str) -> str:
     """The value in one spelling; a number is not the text of it."""
-    if form == "number" and not isinstance(value, bool):
-        number = as_number(str(value))
-        return f"#{value!r}" if number is None else f"={number.normalize()}"
+    if (number := number_of(value, form)) is not None:
+        return f"={number.normalize()}"
     return normal(value, form) if isinstance(value, str) else f"#{value!r}"
 
 
-def _rows_of(value: object, by: str) -> list[Row]:
-    """The rows of a result; this is called with all of a large result."""
-    rows = [Row()]
-    waiting: list[tuple[str, object, int, Row]] = [("", value, 0, rows[0])]
+def _rows_of(value: object, by: str) -> list[ResultRow]:
+    """The rows of a result; this is called with all of a large result.
+
+    What an item quotes is a row that nobody is attested to have written.
+    """
+    rows = [ResultRow()]
+    waiting: list[tuple[str, object, int, ResultRow]] = [("", value, 0, rows[0])]
     count = 0
     while waiting and count < _MAX_LEAVES:
         name, item, depth, row = waiting.pop()
         if isinstance(item, str | float | int):
-            row.entries.append((name, item))
             count += 1
+            said, quoted = item, ""
+            if row.writer and isinstance(item, str):
+                said, quoted = without_quotation(item)
+            row.entries.append((name, said))
+            if quoted:  # by somebody else
+                _new(rows, row, "").entries.append((name, quoted))
         elif depth >= _MAX_DEPTH or item is None:
             continue
         elif isinstance(item, dict):
             entries = cast("dict[object, object]", item)
             writer = entries.get(by) if by else None
             if isinstance(writer, str) and writer:
-                row = _new(rows, writer)
+                row = _new(rows, row, writer)
             is_table = len(entries) > 1 and all(isinstance(v, dict) for v in entries.values())
             waiting += [
-                (str(key), each, depth + 1, _new(rows, row.writer) if is_table else row)
+                (str(key), each, depth + 1, _new(rows, row, row.writer) if is_table else row)
                 for key, each in entries.items()
             ]
         elif isinstance(item, list | tuple | set | frozenset):
             for each in cast("Iterable[object]", item):
                 is_row = depth == 0 or as_object(each) is not None
-                waiting.append((name, each, depth + 1, _new(rows, row.writer) if is_row else row))
+                waiting.append(
+                    (name, each, depth + 1, _new(rows, row, row.writer) if is_row else row)
+                )
         else:
             row.entries.append((name, str(item)))
             count += 1
     return [row for row in rows if row.entries]
 
 
-def _new(rows: list[Row], writer: str) -> Row:
-    rows.append(Row(writer))
+def _new(rows: list[ResultRow], around: ResultRow, writer: str) -> ResultRow:
+    """A new row inside another one."""
+    rows.append(ResultRow(writer))
+    if around is not rows[0]:
+        around.parts.append(rows[-1])
     return rows[-1]

@@ -29,8 +29,7 @@ from tinyagent.middleware.base import CodeRun, Middleware, ModelCall, ToolCallHa
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.judge import Verdict, judge
 from tinyagent.provenance.links import without_links
-from tinyagent.provenance.marks import marks_of
-from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.policies.policy import Policy
 from tinyagent.provenance.records import Record
 from tinyagent.provenance.vault import Opened
 from tinyagent.provenance.vouching import as_json
@@ -179,8 +178,7 @@ class Guard(Middleware):
 
     def marks(self, answer: str) -> tuple[Mark, ...]:
         """The spans of an answer that untrusted sources wrote."""
-        untrusted = [one for one in self._evidence.records() if not self._is_clean(one.own)]
-        return marks_of(answer, untrusted, partial(self._evidence.vouches, "user"))
+        return self._evidence.marks(answer)
 
     @property
     def _read(self) -> Label:

@@ -12,10 +12,10 @@ from tinyagent.core.messages import ArgumentOrigin, ToolCall
 from tinyagent.core.provenance import UNKNOWN, Label
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, ToolSpec
 from tinyagent.middleware.base import ModelCall, ToolCallHandler
-from tinyagent.provenance.policy import Policy, item_source
+from tinyagent.provenance.policies.policy import Policy, item_source
 from tinyagent.provenance.run_guard import Guard, MakeCaller, copied
 from tinyagent.provenance.vault import Opened, Vault
-from tinyagent.provenance.vouching import as_json
+from tinyagent.provenance.vouching import as_json, without_quotation
 
 
 class SealedGuard(Guard):
@@ -76,7 +76,7 @@ class SealedGuard(Guard):
 
         def part(value: Any, kind: Any, name: str, writer: str) -> Any:
             item = label
-            if writer:
+            if writer and not (isinstance(value, str) and without_quotation(value)[1]):
                 item = base | Label(frozenset({item_source(own, writer)}), label.readers)
             field = Label(frozenset({f"{own}.{name}"}), label.readers) | base if name else item
             for each in (field, item):

@@ -31,7 +31,8 @@ def fields_of(kind: Any) -> Mapping[str, Any]:
     model = getattr(kind, "model_fields", None)
     if isinstance(model, Mapping):
         return {name: each.annotation for name, each in cast("Mapping[str, Any]", model).items()}
-    has_hints = dataclasses.is_dataclass(kind) or typing.is_typeddict(kind)
+    is_table = hasattr(kind, "__required_keys__")  # also a TypedDict of typing_extensions
+    has_hints = dataclasses.is_dataclass(kind) or is_table
     return typing.get_type_hints(kind) if has_hints else {}
 
 
@@ -71,6 +72,16 @@ def is_declared(schema: Mapping[str, Any], place: Place) -> bool | None:
             reached += below
         at = reached
     return bool(at)
+
+
+def resolved(root: Mapping[str, Any], schema: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A schema without `$ref`, and without the null that it may be instead."""
+    found = [
+        each
+        for each in _alternatives(root, schema)
+        if each.get("type", "null") != "null" or each.keys() & {"enum", "const", "properties"}
+    ]
+    return found[0] if found else {}
 
 
 def _step(

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from tinyagent.core.provenance import Place
-from tinyagent.core.rules import normal
+from tinyagent.core.provenance.rules import normal
 from tinyagent.core.untrusted import as_array, as_object
 
 MIN_CHARACTERS = 3
@@ -25,7 +25,7 @@ _MAX_PLACES = 1_000
 _WINDOW = 300
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d) (\d\d:\d\d)", re.ASCII)
-_NUMBER = re.compile(r"[+-]?[\d.,]+%?")
+_NUMBER = re.compile(r"[+-]?(?:\d{1,3}(?:[.,]\d{3})+|\d+)?(?:[.,]\d*)?%?")
 _POSSESSIVE = re.compile("['\u2019]s(?!\\w)")
 Scalar = str | float | bool
 """A value that holds no others."""
@@ -80,6 +80,24 @@ def leaves(value: object, path: str, place: Place | None = None, depth: int = 0)
             yield from leaves(item, f"{path}[{at}]", (*place, "[]"), depth + 1)
     else:
         yield Leaf(path, str(value), place)
+
+
+_QUOTED = re.compile(
+    r"^[ \t]*(?:>|\|)|^.{0,200}\b(?:wrote|writes|said|schrieb)[^\n]{0,60}:[ \t]*$"
+    r"|^[ \t]*[-_=*]{2,}.{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
+    r"|^[ \t]*(?:begin forwarded message|forwarded (?:message|by|from)|fwd?:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def without_quotation(text: str) -> tuple[str, str]:
+    """What the writer of a text wrote, and what follows from the first sign of a quotation on.
+
+    A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
+    "Original message", "Begin forwarded message:".
+    """
+    found = _QUOTED.search(text)
+    return (text, "") if found is None else (text[: found.start()], text[found.start() :])
 
 
 def can_be_vouched_for(value: str) -> bool:

@@ -25,10 +25,10 @@ from tinyagent.core.errors import (
 from tinyagent.core.logs import logger
 from tinyagent.core.messages import ToolCall
 from tinyagent.core.parts import ContentPart, Document, Image, Text
-from tinyagent.core.provenance import Sink
-from tinyagent.core.rules import Items
+from tinyagent.core.provenance import Hints, Sink, Trust
+from tinyagent.core.provenance.rules import Items
 from tinyagent.core.threads import run_in_thread
-from tinyagent.core.types import ToolResult, Trust
+from tinyagent.core.types import ToolResult
 from tinyagent.options import checks_options
 from tinyagent.tools.parameters import describe_faults, read_docstring, read_parameters
 from tinyagent.tools.signature import python_signature
@@ -51,6 +51,7 @@ class ToolOptions(TypedDict, total=False):
     idempotent: bool
     results: Trust
     sink: Sink | Literal["free"] | None
+    hints: Hints
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,7 @@ class Tool:
         returns: The type of its results, whose declared fields a sealed agent may tell apart.
         is_offered: Whether a `ReactAgent` describes it to its model; a call of one that is not
             described is run all the same.
+        hints: What the draft of a policy assumes of it: `{"read_only": True}`, and so on.
     """
 
     name: str
@@ -106,6 +108,7 @@ class Tool:
     described_by: str = ""
     returns: Any = None
     is_offered: bool = True
+    hints: Hints = field(default_factory=Hints)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

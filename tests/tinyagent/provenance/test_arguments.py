@@ -25,7 +25,7 @@ from tinyagent.memory import Memory
 from tinyagent.provenance import Between, Domains, Form, OneOf, Provenance, Sink
 from tinyagent.provenance.evidence import Evidence
 from tinyagent.provenance.judge import judge
-from tinyagent.provenance.policy import Policy
+from tinyagent.provenance.policies.policy import Policy
 from tinyagent.provenance.records import Record
 from tinyagent.provenance.vault import Opened
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.tinyagent.provenance.conftest import Office, policy
 
 from tinyagent.core import ConfigurationError
-from tinyagent.core.rules import Between, Domains, Form, OneOf
+from tinyagent.core.provenance.rules import Between, Domains, Form, OneOf
 from tinyagent.provenance import Provenance, Sink
 
 

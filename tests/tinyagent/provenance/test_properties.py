@@ -23,7 +23,7 @@ from tinyagent import (
 from tinyagent.core import ModelRequest
 from tinyagent.core.messages import Message
 from tinyagent.core.provenance import OPERATOR, Label, join
-from tinyagent.core.rules import Rule
+from tinyagent.core.provenance.rules import Rule
 from tinyagent.core.types import ToolResult
 from tinyagent.provenance import Between, OneOf, Sink, explain
 from tinyagent.provenance.evidence import Evidence

@@ -135,8 +135,8 @@ def test_a_field_of_a_result_vouches_for_whole_values_only() -> None:
     assert record.holds("anna@example.com", None)
     assert not record.holds("anna@example.com", "note")
     assert not record.holds("thief@evil.example", None)
-    assert record.contains("thief@evil.example", "note")
-    assert not record.contains("thief@evil.example", "email")
+    assert record.says("thief@evil.example", "note")
+    assert not record.says("thief@evil.example", "email")
 
 
 def test_numbers_are_vouched_for_by_a_named_field_only() -> None:

@@ -10,7 +10,7 @@ from tests.tinyagent.provenance.conftest import INJECTION, READ, Office, policy
 from tinyagent import Approval, Document, ReactAgent, ScriptedModel, Tool, scripted_call
 from tinyagent.core import ModelContextTooLong, ModelRequest, ToolCall
 from tinyagent.core.provenance import Label
-from tinyagent.core.rules import Domains
+from tinyagent.core.provenance.rules import Domains
 from tinyagent.memory.pruning import token_budget
 from tinyagent.provenance import Provenance, Sink, explain
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import Literal
 from urllib.parse import urlsplit
 
-Word = Literal["any", "own_words", "readable"]
+Word = Literal["any", "own_words", "readable", "unmarked"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,7 @@ FORMS: Mapping[str, re.Pattern[str]] = {
     ),
     "email": re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(\.[\w-]{1,63}){1,8}", re.ASCII),
     "number": re.compile(r"[+-]?\d{1,20}(\.\d{1,20})?", re.ASCII),
+    "word": re.compile(r"\w[\w -]{2,63}"),
     "url": re.compile(
         r"(https?://)?[\w-]{1,63}(\.[\w-]{1,63}){1,8}(:\d{1,5})?([/?#]\S*)?", re.ASCII
     ),
@@ -117,12 +118,13 @@ _OPEN: Mapping[str, re.Pattern[str]] = {
 class Form:
     """Each value of the argument must have a form, and one of the sources must vouch for it.
 
-    What a form leaves open is not compared: the case of a domain, how the time of a date is
-    written, and the digits of a number (`1,200` and `1200.00` are the same, and so are `two` and
-    `2`).
+    What a form leaves open is not compared: the case of a domain or of a word, how the time of a
+    date is written, and the digits of a number (`1,200` and `1200.00` are the same, and so are
+    `two` and `2`).
 
     Attributes:
-        name: `"date"` (ISO 8601, with or without a time), `"email"`, `"number"` or `"url"`.
+        name: `"date"` (ISO 8601, with or without a time), `"email"`, `"number"`, `"url"`, or
+            `"word"` (one of the words that the tool allows).
         sources: As in a list of sources; without any, the form is enough. Numbers among them are
             allowed as they are.
     """
@@ -143,10 +145,10 @@ class Form:
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class KnownLink:
     """The argument must be a link that was read, on a host that one of the sources names.
 
-    It stands in a result as it is, with nothing appended, so it carries nothing out.
+    A result contains it as it is, with nothing appended, so it carries nothing out.
 
     Attributes:
         sources: As in a list of sources; they vouch for the host.
@@ -163,6 +165,8 @@ class Link:
 class FormOf:
     """The values are what a form asks for: free where the user's request names its host.
 
+    Only a value that the model has read elsewhere must be vouched for.
+
     Attributes:
         argument: The argument of the same call that holds the address of the form.
     """
@@ -170,16 +174,20 @@ class FormOf:
     argument: str
 
 
-Rule = Sequence[str] | Word | OneOf | Between | Domains | Under | Form | Link | FormOf
+Rule = Sequence[str] | Word | OneOf | Between | Domains | Under | Form | KnownLink | FormOf
 """What one argument must be made of.
 
 A list of sources that may vouch for it: `"user"` (is in the user's request, as whole words),
 `"contacts"` (is a whole value in a result of that tool), `"contacts.email"` (of that field),
 `"in:read_page"` (is in a text of that tool's results), `"trusted"` (of a trusted tool or item, as
-whole words or a whole value), `"own"` (is a whole value of what lists the user's own things).
+whole words or a whole value), `"own"` (is a whole value of what lists the user's own things),
+`"seen"` (is a whole value of any result), `"default"` (is what the tool takes without it).
+
 `"own_words"`: once the model has read something untrusted, only what is in the user's request.
-`"readable"`: whoever receives it may read all that it was made of. `"any"`: anything. `OneOf`,
-`Between`, `Domains`, `Under`, `Form`, `Link` and `FormOf`: a narrow check of the value itself.
+`"readable"`: whoever receives it may read all that it was made of. `"unmarked"`: the same, and it
+repeats no address, link, long number or run of five words that an untrusted source wrote. `"any"`:
+anything. `OneOf`, `Between`, `Domains`, `Under`, `Form`, `KnownLink` and `FormOf`: a narrow check
+of the value itself.
 """
 
 
@@ -190,6 +198,8 @@ def normal(text: str, form: str) -> str:
         text: Any text.
         form: A name of `FORMS`; every text is its own spelling without one.
     """
+    if form == "word":
+        return text.casefold()
     if form == "date":
         return _OPEN[form].sub(r"\1 \2", text)
     if form not in _OPEN:

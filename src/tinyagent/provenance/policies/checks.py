@@ -8,27 +8,27 @@ from typing import Any, cast, get_args
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.provenance import Place, Sink, place_of
-from tinyagent.core.rules import (
+from tinyagent.core.provenance.rules import (
     FORMS,
     Between,
     Domains,
     Form,
     FormOf,
     Items,
-    Link,
+    KnownLink,
     OneOf,
     Under,
     Word,
 )
 from tinyagent.core.types import ToolSpec
 from tinyagent.core.untrusted import as_object
-from tinyagent.provenance.policy import SOURCE_WORDS, Policy, parse_source, sources_of
+from tinyagent.provenance.policies.policy import SOURCE_WORDS, Policy, parse_source, sources_of
 from tinyagent.provenance.shapes import all_fields, is_declared
 
 WORDS = frozenset(get_args(Word))
 _HOST = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
 _COPIES = ("cc", "bcc")
-_CHECKS = OneOf | Between | Domains | Under | Form | Link | FormOf
+_CHECKS = OneOf | Between | Domains | Under | Form | KnownLink | FormOf
 
 
 def check_rules(policy: Policy) -> None:
@@ -99,7 +99,7 @@ def check_rule(rule: object, where: str) -> None:
     raise ConfigurationError(
         f"{where}: {rule!r} is not a rule; write a list of sources such as ['user', 'contacts'],"
         f" or one of: {known}, OneOf(...), Between(...), Domains(...), Under(...), Form(...),"
-        " Link(...), FormOf(...)"
+        " KnownLink(...), FormOf(...)"
     )
 
 
@@ -127,7 +127,7 @@ def _check_check(rule: _CHECKS, where: str) -> None:
             roots = [] if isinstance(folders, str) else list(folders)
             is_folder = bool(roots) and all(Under([""]).accepts(each + "/x") for each in roots)
             fault = "" if is_folder else "write a list of folders such as '/downloads'"
-        case Link(sources):
+        case KnownLink(sources):
             fault = "write a list of sources" if isinstance(sources, str) or not sources else ""
         case FormOf(argument):
             fault = "" if argument else "name the argument that has the address of the form"

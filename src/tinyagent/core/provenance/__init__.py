@@ -8,13 +8,13 @@ that changes something or carries data out; its rules say what its arguments may
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, reduce
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict
 
-from tinyagent.core.rules import Rule
+from tinyagent.core.provenance.rules import Items, Rule
 from tinyagent.core.untrusted import as_array, as_object
 
 MAX_SOURCES = 64
@@ -153,12 +153,14 @@ class Sink:
         readers: The argument that names who receives the others, or all that do; `"public"` (the
             default) for anybody, which also holds for a call that names nobody; `"nobody"` for a
             tool that sends nothing.
+        asked: Words that ask for the call: once the model has read something untrusted, the user's
+            request or a trusted item must have a word that begins with one of them.
 
     Example:
         `Sink(to=["user", "contacts.email"], body="readable", readers="to")`
     """
 
-    __slots__ = ("_places", "control", "readers", "rules")
+    __slots__ = ("_places", "asked", "control", "readers", "rules")
 
     def __init__(
         self,
@@ -167,12 +169,14 @@ class Sink:
         *,
         control: Literal["any", "trusted"] = "any",
         readers: str | Sequence[str] = "public",
+        asked: Sequence[str] = (),
         **rules: Rule,
     ) -> None:
         self.rules: Mapping[str, Rule] = {**arguments, **rules}
         self._places = {place_of(path): rule for path, rule in self.rules.items()}
         self.control: Literal["any", "trusted"] = control
         self.readers = readers if isinstance(readers, str) else tuple(readers)
+        self.asked = tuple(asked)
 
     @property
     def receivers(self) -> tuple[str, ...]:
@@ -197,15 +201,36 @@ class Sink:
         return isinstance(other, Sink) and self._key == other._key
 
     def __hash__(self) -> int:
-        return hash((self.control, self.readers, tuple(self.rules)))
+        return hash((self.control, self.readers, self.asked, tuple(self.rules)))
 
     def __repr__(self) -> str:
-        return f"Sink({dict(self.rules)!r}, control={self.control!r}, readers={self.readers!r})"
+        return (
+            f"Sink({dict(self.rules)!r}, control={self.control!r}, readers={self.readers!r},"
+            f" asked={self.asked!r})"
+        )
 
     @property
     def _key(self) -> tuple[Any, ...]:
-        return dict(self.rules), self.control, self.readers
+        return dict(self.rules), self.control, self.readers, self.asked
 
 
 UNDECLARED = Sink(control="trusted")
 """The sink of a tool that nobody has declared."""
+
+
+class Hints(TypedDict, total=False):
+    """What a tool says of itself; those of an MCP server are the server's words.
+
+    Attributes:
+        read_only: It changes nothing.
+        destructive: What it changes cannot be restored.
+        open_world: Its arguments leave the machine, or its results come from elsewhere.
+    """
+
+    read_only: bool
+    destructive: bool
+    open_world: bool
+
+
+Trust = Literal["trusted", "untrusted"] | Items | Callable[[Any], Label]
+"""Whether the results of a tool are trusted, or how they are labelled."""

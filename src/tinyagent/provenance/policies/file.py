@@ -7,11 +7,21 @@ from typing import Any, cast
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.provenance import Sink
-from tinyagent.core.rules import FORMS, Between, Domains, Form, FormOf, Link, OneOf, Rule, Under
+from tinyagent.core.provenance.rules import (
+    FORMS,
+    Between,
+    Domains,
+    Form,
+    FormOf,
+    KnownLink,
+    OneOf,
+    Rule,
+    Under,
+)
 from tinyagent.core.untrusted import as_array, as_object, describe
 from tinyagent.options import refuse_unknown
-from tinyagent.provenance.policy import Policy
-from tinyagent.provenance.policy_check import check_rule
+from tinyagent.provenance.policies.checks import check_rule
+from tinyagent.provenance.policies.policy import Policy
 
 _KEYS = ("trusted", "own", "from", "private", "free", "sinks", "reveal_bits", "links")
 _CHECKS: Mapping[str, Callable[..., Rule]] = {
@@ -19,7 +29,7 @@ _CHECKS: Mapping[str, Callable[..., Rule]] = {
     "between": Between,
     "domains": lambda *hosts: Domains(hosts),
     "under": lambda *folders: Under(folders),
-    "link": lambda *sources: Link(sources),
+    "link": lambda *sources: KnownLink(sources),
     "form": FormOf,
 }
 
@@ -61,8 +71,9 @@ def _sink(data: object, name: str) -> Sink:
     readers = rest.pop("readers", "public")
     if not isinstance(readers, str):
         readers = _texts(readers, f"sinks.{name}.readers")
+    asked = _texts(rest.pop("asked", []), f"sinks.{name}.asked")
     rules = {str(key): _rule(rule, f"sinks.{name}.{key}") for key, rule in rest.items()}
-    return Sink(rules, control=control, readers=readers)
+    return Sink(rules, control=control, readers=readers, asked=asked)
 
 
 def _rule(data: object, where: str) -> Rule:

@@ -14,12 +14,12 @@ from typing import Any
 
 from tinyagent.core.errors import ConfigurationError
 from tinyagent.core.provenance import COMMON, UNDECLARED, Label, Sink
-from tinyagent.core.rules import Form, Items, Link, Rule
+from tinyagent.core.provenance.rules import Form, Items, KnownLink, Rule
 from tinyagent.core.types import ToolSpec
 
 _OTHERS = COMMON | {"unknown"}
 """Sources that are no tools."""
-SOURCE_WORDS = frozenset({"user", "trusted", "own"})
+SOURCE_WORDS = frozenset({"user", "trusted", "own", "seen", "default"})
 """Sources of a rule that are no tools."""
 _MAX_WRITERS = 8
 _MAX_WRITER = 100
@@ -102,6 +102,8 @@ class Policy:
         """The tools that a source of a rule stands for."""
         if source == "own":
             return {name.partition(".")[0] for name in self.own}
+        if source == "seen":
+            return tools
         if source == "trusted":
             return [name for name in tools if self.writers(name) or self.is_trusted(name, tools)]
         return (source,)
@@ -166,9 +168,9 @@ def _only(sink: Sink, shared: Collection[str]) -> Sink:
         left = list(_shared(sources, shared))
         if sources and not left:
             return UNDECLARED
-        is_check = isinstance(rule, Form | Link)
+        is_check = isinstance(rule, Form | KnownLink)
         rules[name] = replace(rule, sources=left) if is_check else left or rule
-    return Sink(rules, control=sink.control, readers=sink.readers)
+    return Sink(rules, control=sink.control, readers=sink.readers, asked=sink.asked)
 
 
 def _shared(sources: Iterable[Any], shared: Collection[str]) -> Iterator[Any]:
@@ -199,7 +201,7 @@ def parse_source(text: str) -> tuple[bool, str, str | None]:
 
 def sources_of(rule: Rule) -> Sequence[str | float]:
     """The sources that may vouch for an argument; none if its rule names none."""
-    if isinstance(rule, Form | Link):
+    if isinstance(rule, Form | KnownLink):
         return rule.sources
     if isinstance(rule, list | tuple):
         return rule

@@ -1,0 +1,1 @@
+"""Policies: what they are, how they are read, checked, and drafted."""
