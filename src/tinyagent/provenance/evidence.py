@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from tinyagent.core.messages import MATERIAL, Message, ToolCall
 from tinyagent.core.provenance import COMMON, USER, Label, Mark
-from tinyagent.core.provenance.rules import host_of, hosts_in, numbers_in
+from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in, numbers_in
 from tinyagent.core.results import long_result_handle
 from tinyagent.core.types import ToolSpec
 from tinyagent.provenance.marks import marks_of
@@ -21,7 +21,7 @@ from tinyagent.provenance.policies.policy import (
     item_source,
     parse_source,
 )
-from tinyagent.provenance.records import Record, ResultRow, everything, number_of, words_of
+from tinyagent.provenance.records import Admits, Record, ResultRow, everything, number_of, words_of
 from tinyagent.provenance.vouching import (
     MIN_CHARACTERS,
     Scalar,
@@ -155,15 +155,13 @@ class Evidence:
         if source == "user":
             return self._is_said(value, form)
         inside, tool, name = parse_source(source)
-        admits = self._concerns if source in SOURCE_WORDS else self._admits
+        admits: Admits = self._concerns if source in SOURCE_WORDS else self._admits
+        admits = everything if source == "seen" else admits
         for each in self._records_of(tool):
-            if source == "own":
-                name = self._policy.own_field(each.tool)
-            if not inside and each.holds(
-                value, name, form, everything if source == "seen" else admits
-            ):
+            at = self._policy.own_field(each.tool) if source == "own" else name
+            if not inside and each.holds(value, at, form, admits):
                 return True
-            if (inside or source == "trusted") and each.says(value, name, form, admits):
+            if (inside or source == "trusted") and each.says(value, at, form, admits):
                 return True
         return False
 
@@ -255,12 +253,12 @@ class Evidence:
             return any(is_said_in(writer, words, "email") for words in self._words)
         if "@" in source:
             name, known = writer.lower(), source.lower()
-            is_host = known.startswith("@") and "." in known
-            same = name.endswith(known) if is_host else name in {known, known[1:]}
-            return same and writer.isascii()
-        _, tool, name = parse_source(source)
+            if known.startswith("@") and "." in known:
+                return FORMS["email"].fullmatch(name) is not None and name.endswith(known)
+            return writer.isascii() and name in {known, known.removeprefix("@")}
+        _, tool, at = parse_source(source)
         return any(
-            each.holds(writer, name, "email", self._is_curated) for each in self._records_of(tool)
+            each.holds(writer, at, "email", self._is_curated) for each in self._records_of(tool)
         )
 
     def _is_curated(self, record: Record, _: ResultRow) -> bool:

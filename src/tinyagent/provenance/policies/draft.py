@@ -133,20 +133,18 @@ class _Draft:
     def _sink(self, tool: ToolSpec, why: str) -> None:
         arguments = list(arguments_of(tool))
         is_final = tool.hints.get("destructive", False)
-        rules = [
-            (one, *rule_of(one, arguments, tool, self._sources(one, tool))) for one in arguments
-        ]
-        if is_final and not any(is_strict for *_, is_strict in rules):
+        rules = [rule_of(one, arguments, tool, self._sources(one, tool)) for one in arguments]
+        if is_final and not any(rule.is_strict for rule in rules):
             self._add("sinks", f"{tool.name}: control", f"{why}, whatever its arguments are")
             return
         self._add("sinks", f"{tool.name}:", why)
         if is_final:
             words = ", ".join(dict.fromkeys(_asking(tool, arguments)))
             self._add("sinks", f"  asked: [{words}]", "what it changes cannot be restored")
-        for argument, rule, reason, _ in rules:
+        for argument, drafted in zip(arguments, rules, strict=True):
             plain = re.fullmatch(r"[\w.\[\]]+", argument.path)
             name = argument.path if plain else f'"{argument.path}"'
-            self._add("sinks", f"  {name}: {rule}", reason)
+            self._add("sinks", f"  {name}: {drafted.rule}", drafted.reason)
         receivers = {
             one.path.partition("[")[0].partition(".")[0] for one in arguments if is_receiver(one)
         }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -168,8 +168,10 @@ def _only(sink: Sink, shared: Collection[str]) -> Sink:
         left = list(_shared(sources, shared))
         if sources and not left:
             return UNDECLARED
-        is_check = isinstance(rule, Form | KnownLink)
-        rules[name] = replace(rule, sources=left) if is_check else left or rule
+        if isinstance(rule, Form | KnownLink):
+            rules[name] = Form(rule.name, left) if isinstance(rule, Form) else KnownLink(left)
+        else:
+            rules[name] = left or rule
     return Sink(rules, control=sink.control, readers=sink.readers, asked=sink.asked)
 
 
