@@ -30,50 +30,62 @@ class ToolSpec(Protocol):
     @property
     def name(self) -> str:
         """The name by which the model calls it."""
+        ...
 
     @property
     def description(self) -> str:
         """What it does, for the model."""
+        ...
 
     @property
     def json_schema(self) -> Mapping[str, Any]:
         """JSON Schema of its arguments, an object."""
+        ...
 
     @property
     def validate(self) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
         """Reads a model's arguments; raises `ToolArgumentsError` naming each error."""
+        ...
 
     @property
     def results(self) -> Trust:
         """Whether its results are trusted, for a `Provenance`."""
+        ...
 
     @property
     def sink(self) -> Sink | Literal["free"] | None:
         """What must hold for its arguments, for a `Provenance`."""
+        ...
 
     @property
     def requires_approval(self) -> bool:
         """Whether a call needs approval."""
+        ...
 
     @property
     def idempotent(self) -> bool:
         """Whether a call may be made again without asking."""
+        ...
 
     @property
     def is_agent(self) -> bool:
         """Whether each call starts a run of another agent."""
+        ...
 
     @property
     def described_by(self) -> str:
         """The source of its description; empty for the operator."""
+        ...
 
     @property
     def hints(self) -> Hints:
         """What it says of itself."""
+        ...
 
     @property
     def returns(self) -> Any:
         """The type of its results; None if it is not known."""
+        ...
 
 
 _RARE = ("cache_write_tokens", "reasoning_tokens", "uncounted")
@@ -84,8 +96,7 @@ class Usage:
     """Model requests of a run, and their tokens as the server counts them.
 
     `cached_tokens` (read from the provider's cache) and `cache_write_tokens` (written to it) are
-    part of the input; `reasoning_tokens` are part of the output. For `uncounted` of the requests
-    the server has reported no tokens: the run has used more than the counts say.
+    part of the input, `reasoning_tokens` of the output. `uncounted` requests have used more.
     """
 
     requests: int = 0
