@@ -15,7 +15,7 @@ from skillian.offline.language.conditions import (
     Values,
     is_plural,
 )
-from skillian.offline.language.grammar import UnreadError, clauses_of, unknown_words, words_before
+from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary
@@ -31,7 +31,8 @@ class Reading:
     `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
     those of the last question; `replaced` has what it had, measures under "". `says` are the kinds
     of tokens that show what is requested; `ordinal` is the position of a group, from 0. Without
-    what is `unread` a call would answer another question; `instead` has other words for it.
+    what is `unread` a call would answer another question; `instead` has other words for it. `parts`
+    are the clauses that are read, and `refused` those that are in the grammar and mean nothing.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -54,6 +55,10 @@ class Reading:
     those: list[str] = field(default_factory=list[str])
     unread: list[str] = field(default_factory=list[str])
     instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    parts: list[tuple[str, Sequence[Token]]] = field(
+        default_factory=list[tuple[str, Sequence[Token]]]
+    )
+    refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
 
     @property
     def names_data(self) -> set[str]:
@@ -99,15 +104,12 @@ class _Reader:
         reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
         reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
         reading.unread += unknown_words(self._tokens)
-        if reading.unread:
-            return reading
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
-        try:
-            clauses = clauses_of(arranged(self._tokens, self._vocabulary.timed))
-        except UnreadError as error:
-            reading.unread.append(words_before(error.token, self._tokens) or str(error))
-            return reading
+        clauses, stops = clauses_of(arranged(self._tokens, self._vocabulary.timed))
+        if stops and not reading.unread:
+            reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
+        is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {token.kind: token.text for token in part}
             try:
@@ -116,12 +118,17 @@ class _Reader:
                 if handler is not None:
                     handler(self, part)
             except NotReadError as error:
-                reading.unread.append(str(error))
-                reading.instead += error.instead
+                reading.refused.append(part)
+                if is_whole:
+                    reading.unread.append(str(error))
+                    reading.instead += error.instead
+            else:
+                reading.parts.append((name, part))
             self._before = name
             if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
                 self._excludes = name == "exclusion"
-        self._check_whole([name for name, _ in clauses])
+        if is_whole:
+            self._check_whole([name for name, _ in clauses])
         reading.filters = self._conditions.arguments()
         return reading
 
