@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -66,6 +66,12 @@ class Reading:
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
         return {name for name in names if getattr(self, name)}
 
+    @property
+    def is_comparison(self) -> bool:
+        """Whether it asks for a comparison."""
+        says = self.says.keys()
+        return bool(says & {"compare", "same", "gap"}) or ("exists" in says and not self.members)
+
 
 _OPERATORS: dict[str, Operator] = {
     "since": "gte",
@@ -81,7 +87,7 @@ _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "mem
 
 
 class _Reader:
-    """Reads the clauses of one question."""
+    """Reads the clauses of one question: each by the method of its name in the grammar, if any."""
 
     def __init__(
         self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
@@ -114,9 +120,7 @@ class _Reader:
             reading.says |= {token.kind: token.text for token in part}
             try:
                 self._check_after(name, part)
-                handler = _HANDLERS.get(name)
-                if handler is not None:
-                    handler(self, part)
+                getattr(self, name, _accept)(part)
             except NotReadError as error:
                 reading.refused.append(part)
                 if is_whole:
@@ -176,7 +180,7 @@ class _Reader:
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
-        is_limited = self._before in {"tolerance", "limit", "over", "ignored"} and not part[0].mark
+        is_limited = self._before in {"limit", "over"} and not part[0].mark
         if is_limited and part[0].text.lower() != "by":  # "a tolerance of 2 EUR each month"
             raise NotReadError(text_of(part))
         is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
@@ -380,26 +384,12 @@ class _Reader:
         for name, tokens in self._conditions.groups(part):
             self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
 
-    def unread(self, part: Sequence[Token]) -> None:
+    def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
 
 
-_HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
-    "counted": _Reader.unread,
-    "ignored": _Reader.limit,
-    "tolerance": _Reader.limit,
-    "first": _Reader.first,
-    **{
-        name: getattr(_Reader, name)
-        for names in (
-            "source measures groups periodic cleared members condition exclusion bound onwards",
-            "range ranked by_measure order rank direction edit forgiven limit over in_unit missing",
-            "only_in status place replaced",
-        )
-        for name in names.split()
-    },
-}
-"""What reads each clause; of the others it is enough which kinds of tokens they have."""
+def _accept(_: Sequence[Token]) -> None:
+    """Of a clause without a method it is enough which kinds of tokens it has."""
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
