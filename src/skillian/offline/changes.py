@@ -17,8 +17,8 @@ def changed(reading: Reading, last: ToolCall) -> Reading:
     said = reading.says.keys()
     if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
         raise UnclearError
-    is_compared = last.name == QUERY and reading.is_comparison
-    if is_compared and not reading.sources:
+    is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
+    if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
     check_requests(reading, {"swap", "also", "instead", "those"})
     arguments = dict(last.arguments)
