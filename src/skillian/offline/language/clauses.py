@@ -11,8 +11,8 @@ from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
     Operator,
-    StatedLimits,
     Values,
+    add_limits,
     is_plural,
 )
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
@@ -98,7 +98,6 @@ class _Reader:
         self._values = Values(vocabulary, years or {*asked})
         self._conditions = Conditions(self._values)
         self._reading = Reading()
-        self._limits = StatedLimits(self._reading.thresholds, self._reading.units)
         self._before = ""
         self._counts_rows = False
         self._excludes = False
@@ -338,14 +337,14 @@ class _Reader:
             raise NotReadError(text_of(part))
         if of_kinds(part, {"measure"}):
             self.measures(of_kinds(part, {"measure"}))
-        self._limits.add(part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
 
     def over(self, part: Sequence[Token]) -> None:
         is_gap = "gap" in self._reading.says
         is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
         if not (is_gap or is_of_gap):
             raise NotReadError(text_of(part))
-        self._limits.add(part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
 
     def in_unit(self, part: Sequence[Token]) -> None:
         self._reading.units.append(part[-1].text)
