@@ -82,6 +82,11 @@ def marks(response: AgentResponse) -> list[str]:
             compare(**FOR_1001),
             "for company 1001 or account 400000",
         ),
+        (
+            f"{ASK} for company 1001 or account 400000",
+            compare(filters={"company": "1001", "account": "400000"}),
+            "for company 1001 or account 400000",
+        ),
         ("Top 2 companies of fi_reporting by amount", query(dimensions=["company"]), "Top"),
     ],
 )
@@ -106,6 +111,11 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
     [
         (f"Per account, {ASK}", compare(), "not used: by account"),
         (f"With a tolerance of 5 euros, {ASK}", compare(), "not used: tolerance 5"),
+        (
+            f"With a tolerance of 5 dollars, {ASK}",
+            compare(thresholds={"match": {"absolute": 5}}),
+            "not used: dollars",
+        ),
         (
             f"Tolerance 0,5 %: {ASK}",
             compare(thresholds={"match": {"percentage": 5}}),

@@ -21,7 +21,7 @@ from skillian.chat.check.conditions import (
     values_of,
     years_of,
 )
-from skillian.offline.calls import PlannedCall, UnclearError, order_of
+from skillian.offline.calls import PlannedCall, UnclearError, check_units, order_of, without_empty
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.reading import read
@@ -99,15 +99,22 @@ class Turn:
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
         if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
             return merged(planned.tool, planned.arguments, self.earlier)
-        measures = reading.measures or as_list(self.calls[0].get("measures"))
+        stated = {"measures": reading.measures, "sources": reading.sources, "limit": reading.count}
+        stated |= {"by": [*reading.breakdown, *reading.members], "order": self._order()}
+        stated |= {"thresholds": reading.thresholds, "tool": "", "filters": reading.filters}
+        last = self.earlier.last
+        if reading.sources or last is None or last.name not in {c["tool"] for c in self.calls}:
+            return stated
+        before = merged(last.name, last.arguments, Earlier())
+        filters = {**before["filters"], **reading.filters}
+        return {**before, **without_empty(stated), "tool": "", "filters": filters}
+
+    def _order(self) -> list[str]:
+        measures = self._reading.measures or as_list(self.calls[0].get("measures"))
         try:
-            order = order_of(reading, measures)
+            return order_of(self._reading, measures)
         except UnclearError:
-            order = []
-        stated = {"measures": reading.measures, "order": order, "limit": reading.count}
-        stated |= {"filters": reading.filters, "thresholds": reading.thresholds}
-        groups = [*reading.breakdown, *reading.members]
-        return {**stated, "tool": "", "by": groups, "sources": reading.sources}
+            return []
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
@@ -119,6 +126,12 @@ class Turn:
                 is_order = key[0] == "order"
                 parts = [part for name, part in self._reading.parts if name in _ORDERING]
                 found.append(self._loss(parts) if is_order and parts else Loss(text))
+        try:
+            check_units(
+                self._reading, [name for kind, name in made if kind == "measure"], self.whole
+            )
+        except UnclearError:
+            found += map(Loss, self._reading.units)
         return list(dict.fromkeys((*found, *self._unread())))
 
     def _conditions(self) -> Iterator[Loss]:
@@ -154,12 +167,14 @@ class Turn:
         names = names.union(*(call["filters"] for call in self.calls))
         numbers = {number_of(text) for text in texts}
         filters = [condition for call in self.calls for condition in call["filters"].values()]
-        changing = {"value"}
+        changing = {"value", "or"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
         changing |= set() if any("ne" in as_object(each) for each in filters) else {"not", "dont"}
+        if not any(call.get("order") for call in self.calls):
+            changing |= {"most", "least", "descending", "ascending"}
         for part in self._unread_parts():
             said = [t for t in part if texts.isdisjoint({t.text.lower(), *_lower(t.values)})]
-            if changing & {token.kind for token in said}:
+            if changing & {t.name if t.kind == "join" else t.kind for t in said if t.kind != "or"}:
                 yield self._loss([part])
                 continue
             for token in said:
