@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from skillian.offline.calls import EDITS, UnclearError, check_requests
+from skillian.offline.calls import EDITS, UnclearError, as_mapping, check_requests, values_of
 from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.conditions import ENDS, one_filter, one_or_all
@@ -130,16 +130,16 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
     filters = {name: value for name, value in before.items() if name not in reading.cleared}
     for name, value in reading.filters.items():
         old: Any = filters.get(name)
-        bounds = _as_map(value)
-        before_bounds = _as_map(old)
+        bounds = as_mapping(value)
+        before_bounds = as_mapping(old)
         if "also" in reading.says:
             filters[name] = _with_more(name, old, value)
         elif set(bounds) == {"ne"} and old is not None:
-            filters[name] = _without(name, old, _listed(bounds["ne"]))
+            filters[name] = _without(name, old, list(values_of(bounds["ne"])))
         elif bounds and before_bounds:
             filters[name] = _bounded(name, before_bounds, bounds)
-        elif {*_listed(value)} & {*_listed(before_bounds.get("ne", []))}:
-            raise UnclearError(f"Also {' and '.join(_listed(value))}, or only?")
+        elif {*values_of(value)} & {*values_of(before_bounds.get("ne"))}:
+            raise UnclearError(f"Also {' and '.join(values_of(value))}, or only?")
         else:
             filters[name] = value
     return {name: value for name, value in filters.items() if value is not None}
@@ -147,12 +147,12 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
 
 def _with_more(name: str, old: Any, value: Any) -> Any:
     """A condition with more values; None if it then has all."""
-    if old is None or _as_map(value):
+    if old is None or as_mapping(value):
         raise UnclearError(f"The last question has no {name} to add this to.")
-    values, bounds = _listed(value), _as_map(old)
+    values, bounds = list(values_of(value)), as_mapping(old)
     if not bounds:
-        return one_or_all(list(dict.fromkeys((*_listed(old), *values))))
-    excluded = _listed(bounds.get("ne", []))
+        return one_or_all(list(dict.fromkeys((*values_of(old), *values))))
+    excluded = list(values_of(bounds.get("ne")))
     left = [each for each in excluded if each not in values]
     if set(bounds) != {"ne"} or len(left) + len(values) > len(excluded):
         raise UnclearError(f"With {' and '.join(values)}, or also without?")
@@ -163,9 +163,9 @@ def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
     """The range of two bounds, or of a range and a bound within it; another range replaces it."""
     sides = [next((i for i, ends in enumerate(ENDS) if {*x} <= ends), None) for x in (old, new)]
     if None not in sides and sides[0] != sides[1]:
-        return one_filter({k: _listed(v) for k, v in {**old, **new}.items()})
+        return one_filter({k: list(values_of(v)) for k, v in {**old, **new}.items()})
     if {*old} == {"between"} and sides[1] is not None:
-        first, last = _listed(old["between"])
+        first, last = values_of(old["between"])
         bound = str(next(iter(new.values())))
         if not first <= bound <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
@@ -174,20 +174,11 @@ def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
 
 
 def _without(name: str, old: Any, values: list[str]) -> Any:
-    bounds = _as_map(old)
+    bounds, listed = as_mapping(old), list(values_of(old))
     if bounds:
-        excluded = _listed(bounds.get("ne", [])) if "ne" in bounds else []
+        excluded = values_of(bounds.get("ne"))
         return {**bounds, "ne": one_or_all(list(dict.fromkeys((*excluded, *values))))}
-    left = [value for value in _listed(old) if value not in values]
-    if not left or len(left) + len(values) > len(_listed(old)):
-        raise UnclearError(f"The last question was for {name} {' and '.join(_listed(old))}.")
+    left = [value for value in listed if value not in values]
+    if not left or len(left) + len(values) > len(listed):
+        raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
     return one_or_all(left)
-
-
-def _as_map(value: Any) -> Mapping[str, Any]:
-    """A filter's operators; empty for values alone."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _listed(value: Any) -> list[str]:
-    return list(map(str, cast("list[object]", value))) if isinstance(value, list) else [str(value)]

@@ -2,24 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, cast
 
+from skillian.offline.calls import values_of
 from skillian.offline.language.periods import period_of
-
-
-def values_of(argument: object) -> Iterator[str]:
-    """Each value in an argument, at any depth, as text."""
-    if isinstance(argument, Mapping):
-        argument = list(cast("Mapping[str, Any]", argument).values())
-    if isinstance(argument, list | tuple):
-        for each in cast("Sequence[Any]", argument):
-            yield from values_of(each)
-    elif argument is not None and not isinstance(argument, bool):
-        yield str(argument)
 
 
 def number_of(text: object) -> Decimal | None:
@@ -100,15 +90,3 @@ def _span(value: str) -> tuple[Any, Any]:
     number = number_of(value)
     key = (1, value.lower()) if number is None else (0, number)
     return key, key
-
-
-def as_object(value: object) -> Mapping[str, Any]:
-    """A mapping; empty for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def as_list(value: object) -> list[Any]:
-    """A list of a list or of one value; empty for none."""
-    if value is None:
-        return []
-    return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]

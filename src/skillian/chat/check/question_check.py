@@ -14,14 +14,20 @@ from typing import Any
 
 from skillian.chat.check.conditions import (
     admitted,
-    as_list,
-    as_object,
     condition_words,
     number_of,
-    values_of,
     years_of,
 )
-from skillian.offline.calls import PlannedCall, UnclearError, check_units, order_of, without_empty
+from skillian.offline.calls import (
+    PlannedCall,
+    UnclearError,
+    as_list,
+    as_mapping,
+    check_units,
+    order_of,
+    values_of,
+    without_empty,
+)
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.reading import read
@@ -59,8 +65,8 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     compared: Arguments = {}
     if tool in LOOKS and earlier.comparison is not None:
         compared = earlier.comparison.arguments
-    filters = {**as_object(compared.get("filters")), **as_object(arguments.get("filters"))}
-    filters |= as_object(arguments.get("key")) if tool in LOOKS else {}
+    filters = {**as_mapping(compared.get("filters")), **as_mapping(arguments.get("filters"))}
+    filters |= as_mapping(arguments.get("key")) if tool in LOOKS else {}
     by = [*as_list(compared.get("align_on")), *as_list(arguments.get("align_on"))]
     by += as_list(arguments.get("dimensions"))
     return {**compared, **arguments, "tool": tool, "filters": filters, "by": by}
@@ -99,9 +105,16 @@ class Turn:
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
         if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
             return merged(planned.tool, planned.arguments, self.earlier)
-        stated = {"measures": reading.measures, "sources": reading.sources, "limit": reading.count}
-        stated |= {"by": [*reading.breakdown, *reading.members], "order": self._order()}
-        stated |= {"thresholds": reading.thresholds, "tool": "", "filters": reading.filters}
+        stated: Arguments = {
+            "tool": "",
+            "sources": reading.sources,
+            "measures": reading.measures,
+            "by": [*reading.breakdown, *reading.members],
+            "filters": reading.filters,
+            "thresholds": reading.thresholds,
+            "order": self._order(),
+            "limit": reading.count,
+        }
         last = self.earlier.last
         if reading.sources or last is None or last.name not in {c["tool"] for c in self.calls}:
             return stated
@@ -126,10 +139,9 @@ class Turn:
                 is_order = key[0] == "order"
                 parts = [part for name, part in self._reading.parts if name in _ORDERING]
                 found.append(self._loss(parts) if is_order and parts else Loss(text))
+        measures = [name for kind, name in made if kind == "measure"]
         try:
-            check_units(
-                self._reading, [name for kind, name in made if kind == "measure"], self.whole
-            )
+            check_units(self._reading, measures, self.whole)
         except UnclearError:
             found += map(Loss, self._reading.units)
         return list(dict.fromkeys((*found, *self._unread())))
@@ -169,7 +181,7 @@ class Turn:
         filters = [condition for call in self.calls for condition in call["filters"].values()]
         changing = {"value", "or"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
-        changing |= set() if any("ne" in as_object(each) for each in filters) else {"not", "dont"}
+        changing |= set() if any("ne" in as_mapping(each) for each in filters) else {"not", "dont"}
         if not any(call.get("order") for call in self.calls):
             changing |= {"most", "least", "descending", "ascending"}
         for part in self._unread_parts():
@@ -199,17 +211,16 @@ class Turn:
         """Yield what the calls have that neither the question nor the calls before them have."""
         expected = self._expected
         past = [each.arguments for each in (self.earlier.last, self.earlier.comparison) if each]
-        known = (
-            [expected]
-            if expected["tool"]
-            else [expected, *(merged("", p, Earlier()) for p in past)]
-        )
+        known = [expected]
+        if not expected["tool"]:  # otherwise the planner says what stays as it was
+            known += [merged("", arguments, Earlier()) for arguments in past]
         stated = {key for each in known for key, _ in _parts(each)}
         stated |= {("by", token.name) for token in self.tokens}
         said = f" {plain(f'{self.spoken} {self.question}')} "
         for call in self.calls:
             for name, condition in call["filters"].items():
-                is_said = all(f" {plain(each)} " in said for each in values_of(condition))
+                values = [f" {plain(value)} " for value in values_of(condition)]
+                is_said = bool(values) and all(value in said for value in values)
                 is_kept = any(each["filters"].get(name) == condition for each in known)
                 if not (is_said or is_kept or name in expected["filters"]):
                     yield f"{name}: {condition_words(condition)}"
@@ -245,13 +256,13 @@ def _sources(call: Arguments) -> list[str]:
 def _parts(call: Arguments) -> Iterator[tuple[tuple[str, Any], str]]:
     """Yield what a call has apart from conditions, each with its words."""
     yield from ((("source", name), name) for name in _sources(call))
-    yield from ((("measure", name), name) for name in as_list(call.get("measures")))
-    yield from ((("by", name), f"by {name}") for name in call["by"])
-    yield from ((("order", name), f"order {name}") for name in as_list(call.get("order"))[:1])
+    yield from ((("measure", str(name)), str(name)) for name in as_list(call.get("measures")))
+    yield from ((("by", str(name)), f"by {name}") for name in call["by"])
+    yield from ((("order", str(name)), f"order {name}") for name in as_list(call.get("order"))[:1])
     if call.get("limit"):
-        yield ("limit", call["limit"]), f"the first {call['limit']} rows"
-    for limits in as_object(call.get("thresholds")).values():
-        for kind, limit in as_object(limits).items():
+        yield ("limit", number_of(call["limit"])), f"the first {call['limit']} rows"
+    for limits in as_mapping(call.get("thresholds")).values():
+        for kind, limit in as_mapping(limits).items():
             if limit is not None:
                 unit = " %" if kind == "percentage" else ""
                 yield (kind, number_of(limit)), f"tolerance {limit}{unit}"
