@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
@@ -94,3 +94,26 @@ def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
 def without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that say something."""
     return {name: value for name, value in arguments.items() if value}
+
+
+def values_of(argument: object) -> Iterator[str]:
+    """Each value in an argument, at any depth, as text."""
+    if isinstance(argument, Mapping):
+        argument = list(cast("Mapping[str, Any]", argument).values())
+    if isinstance(argument, list | tuple):
+        for each in cast("Sequence[Any]", argument):
+            yield from values_of(each)
+    elif argument is not None and not isinstance(argument, bool):
+        yield str(argument)
+
+
+def as_mapping(value: object) -> Mapping[str, Any]:
+    """A mapping; empty for anything else."""
+    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+
+
+def as_list(value: object) -> list[Any]:
+    """A list of a list or of one value; empty for none."""
+    if value is None:
+        return []
+    return list(cast("Sequence[Any]", value)) if isinstance(value, list | tuple) else [value]

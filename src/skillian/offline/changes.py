@@ -3,70 +3,90 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
-from skillian.offline.calls import (
-    EDITS,
-    PlannedCall,
-    UnclearError,
-    check_names,
-    check_requests,
-    check_units,
-    order_of,
-    without_empty,
-)
-from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.calls import EDITS, UnclearError, as_mapping, check_requests, values_of
+from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.conditions import ENDS, one_filter, one_or_all
-from skillian.offline.language.vocabulary import Vocabulary
+from tinyagent import ToolCall
 
 
-def changed(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    """The last call with the parts changed that the question names."""
-    last = earlier.last
-    if last is None:
+def changed(reading: Reading, last: ToolCall) -> Reading:
+    """The last call with the parts changed that a question names, as a question in full."""
+    said = reading.says.keys()
+    if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
         raise UnclearError
-    if not (reading.names_data or reading.members or reading.says.keys() & {*EDITS, "swap"}):
-        raise UnclearError
+    is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
+    if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
+        raise UnclearError("I compare two sources, not two periods or values of one.")
     check_requests(reading, {"swap", "also", "instead", "those"})
     arguments = dict(last.arguments)
+    filters: Mapping[str, Any] = arguments.get("filters") or {}
     period = reading.says.get("period", "")
-    if period.lower().startswith("previous") and {*reading.filters} & {
-        *arguments.get("filters", ())
-    }:
+    if period.lower().startswith("previous") and {*reading.filters} & {*filters}:
         raise UnclearError(f"I did not understand: {period} (before which one?).")
-    for argument in ("source", "source_a", "source_b"):
-        check_names(reading, arguments.get(argument, ""), vocabulary)
     _check_replaced(reading, arguments)
     _check_those(reading, arguments)
-    _check_kept(reading, last.name, arguments)
-    before: list[str] = arguments.get("measures") or []
-    if reading.measures:
-        added = before if "also" in reading.says else []
-        arguments["measures"] = list(dict.fromkeys((*added, *reading.measures)))
-    arguments["filters"] = _changed_filters(reading, arguments.get("filters") or {})
-    _change_groups(arguments, reading, "align_on" if last.name == COMPARE else "dimensions")
-    check_units(reading, arguments.get("measures") or (), vocabulary)
-    if last.name != COMPARE:
-        return _changed_query(arguments, reading, before)
-    if reading.direction or reading.count or reading.ordered_by:
-        raise UnclearError("The largest what? A comparison ranks differences.")
-    if "swap" in reading.says:
-        a, b = arguments["source_a"], arguments["source_b"]
-        arguments |= {"source_a": b, "source_b": a}
-    if reading.thresholds:
-        arguments["thresholds"] = {**arguments.get("thresholds", {}), **reading.thresholds}
-    return PlannedCall(COMPARE, without_empty(arguments))
+    _check_kept(reading, arguments)
+    before = [str(arguments[n]) for n in ("source", "source_a", "source_b") if n in arguments]
+    groups: list[str] = arguments.get("align_on") or arguments.get("dimensions") or []
+    named, is_added = [*reading.members, *reading.breakdown], "also" in said
+    measures = _with_named(arguments.get("measures") or [], reading.measures, is_added=is_added)
+    whole = Reading(
+        sources=_with_named(before, reading.sources, is_added=is_compared),
+        measures=measures,
+        breakdown=_with_named(groups, named, is_added=is_added),
+        filters=_changed_filters(reading, filters),
+        thresholds={**arguments.get("thresholds", {}), **reading.thresholds},
+        units=reading.units,
+        says={"swap": reading.says["swap"]} if "swap" in said else {},
+    )
+    if last.name == COMPARE:
+        if reading.direction or reading.count or reading.ordered_by:
+            raise UnclearError("The largest what? A comparison ranks differences.")
+    elif is_compared and (arguments.get("limit") or arguments.get("order")):
+        raise UnclearError("All groups are compared: ask it as a question of its own.")
+    else:
+        _change_order(whole, reading, arguments)
+    if not measures:
+        whole.members, whole.breakdown = whole.breakdown, []
+    return whole
 
 
-def _check_kept(reading: Reading, tool: str, arguments: dict[str, Any]) -> None:
+def _with_named(before: Sequence[str], named: Sequence[str], *, is_added: bool) -> list[str]:
+    """The names of the last call, or those that a question names in place of them."""
+    return list(dict.fromkeys((*(before if is_added or not named else ()), *named)))
+
+
+def _change_order(whole: Reading, reading: Reading, last: Mapping[str, Any]) -> None:
+    """Order and number of rows change together; a measure also replaces the one of the order."""
+    if (reading.direction or reading.count) and not (whole.measures and whole.breakdown):
+        raise UnclearError("The largest what? Name a measure and a dimension.")
+    known = {*whole.measures, *whole.breakdown}
+    before: list[str] = last.get("order") or []
+    if reading.direction or reading.ordered_by:
+        again = [name for name in whole.measures if f"-{name}" in before]
+        whole.ordered_by, whole.direction = reading.ordered_by or again, reading.direction
+    elif before:
+        gone = {name.removeprefix("-") for name in before} - known
+        is_replaced = gone <= {*last.get("measures", ())} and len(whole.measures) == 1
+        if gone and last.get("limit") and not is_replaced:
+            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
+        sign = "-" if before[0].startswith("-") else ""
+        whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before
+    if {name.removeprefix("-") for name in whole.ordered_by} - known:
+        raise UnclearError("The last answer has no such measure to order by.")
+    is_single = bool(reading.direction and reading.members and reading.is_singular)
+    whole.count = reading.count or (1 if is_single else last.get("limit"))
+
+
+def _check_kept(reading: Reading, arguments: dict[str, Any]) -> None:
     """Refuse a change after which a part of the last question would mean something else."""
     groups: list[str] = arguments.get("dimensions") or arguments.get("align_on") or []
     named = [*reading.members, *reading.breakdown]
     filters: Mapping[str, Any] = arguments.get("filters") or {}
     limits = arguments.get("thresholds", {}).get("match", {})
-    if tool == QUERY and reading.says.keys() & {"compare", "gap"}:
-        raise UnclearError("I compare two sources, not two periods or values of one.")
     if reading.measures and "absolute" in limits and not reading.thresholds:
         raise UnclearError(f"With the same tolerance of {limits['absolute']}? State it again.")
     if arguments.get("limit") and reading.count is None:
@@ -101,43 +121,6 @@ def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
 
 
-def _change_groups(arguments: dict[str, Any], reading: Reading, argument: str) -> None:
-    groups = [*reading.members, *reading.breakdown]
-    if groups:
-        before: list[str] = arguments.get(argument) or []
-        added = [name for name in groups if name not in before]
-        arguments[argument] = [*before, *added] if "also" in reading.says else groups
-
-
-def _changed_query(
-    arguments: dict[str, Any], reading: Reading, before: Sequence[str]
-) -> PlannedCall:
-    """The last query, whose order and number of rows change together."""
-    if reading.thresholds or "swap" in reading.says:
-        raise UnclearError("A tolerance is for comparing two sources.")
-    measures: list[str] = arguments.get("measures") or []
-    dimensions: list[str] = arguments.get("dimensions") or []
-    if (reading.direction or reading.count) and not (measures and dimensions):
-        raise UnclearError("The largest what? Name a measure and a dimension.")
-    known = {*measures, *dimensions}
-    was_ordered: list[str] = arguments.get("order") or []
-    order = order_of(reading, [n for n in measures if f"-{n}" in was_ordered] or measures)
-    if not order and was_ordered:
-        gone = {name.removeprefix("-") for name in was_ordered} - known
-        if gone and arguments.get("limit") and not (gone <= {*before} and len(measures) == 1):
-            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
-        sign = "-" if was_ordered[0].startswith("-") else ""
-        order = [f"{sign}{measures[0]}"] if gone <= {*before} and gone else was_ordered
-    arguments["order"] = [name for name in order if name.removeprefix("-") in known]
-    if reading.ordered_by and not arguments["order"]:
-        raise UnclearError("The last answer has no such measure to order by.")
-    if reading.direction and reading.members and reading.is_singular:
-        arguments["limit"] = 1
-    if reading.count:
-        arguments["limit"] = reading.count
-    return PlannedCall(QUERY, without_empty(arguments))
-
-
 def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of the last question, changed as the question says.
 
@@ -147,16 +130,16 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
     filters = {name: value for name, value in before.items() if name not in reading.cleared}
     for name, value in reading.filters.items():
         old: Any = filters.get(name)
-        bounds = _as_map(value)
-        before_bounds = _as_map(old)
+        bounds = as_mapping(value)
+        before_bounds = as_mapping(old)
         if "also" in reading.says:
             filters[name] = _with_more(name, old, value)
         elif set(bounds) == {"ne"} and old is not None:
-            filters[name] = _without(name, old, _listed(bounds["ne"]))
+            filters[name] = _without(name, old, list(values_of(bounds["ne"])))
         elif bounds and before_bounds:
             filters[name] = _bounded(name, before_bounds, bounds)
-        elif {*_listed(value)} & {*_listed(before_bounds.get("ne", []))}:
-            raise UnclearError(f"Also {' and '.join(_listed(value))}, or only?")
+        elif {*values_of(value)} & {*values_of(before_bounds.get("ne"))}:
+            raise UnclearError(f"Also {' and '.join(values_of(value))}, or only?")
         else:
             filters[name] = value
     return {name: value for name, value in filters.items() if value is not None}
@@ -164,12 +147,12 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
 
 def _with_more(name: str, old: Any, value: Any) -> Any:
     """A condition with more values; None if it then has all."""
-    if old is None or _as_map(value):
+    if old is None or as_mapping(value):
         raise UnclearError(f"The last question has no {name} to add this to.")
-    values, bounds = _listed(value), _as_map(old)
+    values, bounds = list(values_of(value)), as_mapping(old)
     if not bounds:
-        return one_or_all(list(dict.fromkeys((*_listed(old), *values))))
-    excluded = _listed(bounds.get("ne", []))
+        return one_or_all(list(dict.fromkeys((*values_of(old), *values))))
+    excluded = list(values_of(bounds.get("ne")))
     left = [each for each in excluded if each not in values]
     if set(bounds) != {"ne"} or len(left) + len(values) > len(excluded):
         raise UnclearError(f"With {' and '.join(values)}, or also without?")
@@ -180,9 +163,9 @@ def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
     """The range of two bounds, or of a range and a bound within it; another range replaces it."""
     sides = [next((i for i, ends in enumerate(ENDS) if {*x} <= ends), None) for x in (old, new)]
     if None not in sides and sides[0] != sides[1]:
-        return one_filter({k: _listed(v) for k, v in {**old, **new}.items()})
+        return one_filter({k: list(values_of(v)) for k, v in {**old, **new}.items()})
     if {*old} == {"between"} and sides[1] is not None:
-        first, last = _listed(old["between"])
+        first, last = values_of(old["between"])
         bound = str(next(iter(new.values())))
         if not first <= bound <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
@@ -191,20 +174,11 @@ def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
 
 
 def _without(name: str, old: Any, values: list[str]) -> Any:
-    bounds = _as_map(old)
+    bounds, listed = as_mapping(old), list(values_of(old))
     if bounds:
-        excluded = _listed(bounds.get("ne", [])) if "ne" in bounds else []
+        excluded = values_of(bounds.get("ne"))
         return {**bounds, "ne": one_or_all(list(dict.fromkeys((*excluded, *values))))}
-    left = [value for value in _listed(old) if value not in values]
-    if not left or len(left) + len(values) > len(_listed(old)):
-        raise UnclearError(f"The last question was for {name} {' and '.join(_listed(old))}.")
+    left = [value for value in listed if value not in values]
+    if not left or len(left) + len(values) > len(listed):
+        raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
     return one_or_all(left)
-
-
-def _as_map(value: Any) -> Mapping[str, Any]:
-    """A filter's operators; empty for values alone."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _listed(value: Any) -> list[str]:
-    return list(map(str, cast("list[object]", value))) if isinstance(value, list) else [str(value)]

@@ -86,9 +86,13 @@ class OfflinePlanner:
     def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
         """At most three sentences near a question that was not understood; each is understood."""
         reading = read(question, self._vocabulary, earlier.sources, self._today)
-        return offers(
-            question, reading, self._vocabulary, lambda sentence: self.plan(sentence, earlier)
-        )
+
+        def planned(near: str | Reading) -> Plan:
+            if isinstance(near, str):
+                return self.plan(near, earlier)
+            return plan(near, earlier, self._vocabulary)
+
+        return offers(question, reading, self._vocabulary, planned)
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or look into the comparison."""

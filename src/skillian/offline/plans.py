@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import replace
 
 from skillian.offline.calls import (
     EDITS,
@@ -23,6 +22,7 @@ from skillian.offline.language.clauses import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
 from skillian.offline.offers import near_name
+from tinyagent import ToolCall
 
 _PAIR = 2
 
@@ -54,11 +54,13 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return _comparison(reading, vocabulary)
     if look and not reading.sources:
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
-    if reading.sources:
-        return _of_one(reading, earlier, vocabulary)
-    if earlier.last is None:
+    last = earlier.last
+    if last is None and not reading.sources:
         return _of_the_only_source(reading, vocabulary)
-    return changed(reading, earlier, vocabulary)
+    if last is not None and _is_change(reading, last):
+        whole = changed(reading, last)
+        return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
+    return _of_one(reading, vocabulary)
 
 
 def _check(reading: Reading, vocabulary: Vocabulary) -> None:
@@ -120,74 +122,44 @@ def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
     return PlannedCall(COMPARE, without_empty(arguments))
 
 
-def _of_one(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:
-    source, last = reading.sources[0], earlier.last
-    is_compared = bool(reading.says.keys() & {"compare", "same", "gap"})
-    is_compared |= "exists" in reading.says and not reading.members
-    is_edit = bool(reading.says.keys() & EDITS) or reading.says.keys() <= _ONLY_A_SOURCE
-    if last is not None and not (reading.measures or "describe" in reading.says):
-        if last.name != QUERY or not (is_edit or is_compared) or "also" in reading.says:
-            raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
-        if is_compared and source != last.arguments["source"]:
-            return _compared_with(reading, last.arguments, source, vocabulary)
-        is_changed = reading.names_data or reading.members
-        same = changed(reading, earlier, vocabulary).arguments if is_changed else last.arguments
-        check_has(source, same, vocabulary)
-        return PlannedCall(QUERY, {**same, "source": source})
+def _is_change(reading: Reading, last: ToolCall) -> bool:
+    """Whether a question is about the last one."""
+    if not reading.sources:
+        return True
+    says, source = reading.says.keys(), reading.sources[0]
+    if reading.measures or "describe" in says:
+        return False
+    is_edit = bool(says & EDITS) or says <= _ONLY_A_SOURCE or reading.is_comparison
+    if last.name != QUERY or not is_edit or "also" in says:
+        raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
+    return True
+
+
+def _of_one(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    source = reading.sources[0]
     if "describe" in reading.says and not (reading.names_data or reading.members):
         return PlannedCall("describe_source", {"source": source})
-    several = [
-        name
-        for name, value in reading.filters.items()
-        if isinstance(value, list) and name not in vocabulary.timed
-    ]
-    if is_compared and ("compare" not in reading.says or not several):
-        raise UnclearError("Which other source should it be compared with?")
-    return _query(reading, source, several if is_compared else [], vocabulary)
+    if reading.is_comparison:
+        several = [
+            name
+            for name, value in reading.filters.items()
+            if isinstance(value, list) and name not in vocabulary.timed
+        ]
+        if "compare" not in reading.says or not several:
+            raise UnclearError("Which other source should it be compared with?")
+        reading = replace(reading, breakdown=[*reading.breakdown, *several])
+    return _query(reading, vocabulary)
 
 
-def check_has(source: str, arguments: Mapping[str, Any], vocabulary: Vocabulary) -> None:
-    """Refuse a change of the source if the new one does not have what the last question names."""
-    known = vocabulary.sources[source]
-    names = (*(arguments.get("dimensions") or ()), *(arguments.get("filters") or ()))
-    lacking = [name for name in names if name not in known.dimensions]
-    lacking += [name for name in arguments.get("measures") or () if name not in known.measures]
-    if lacking:
-        raise UnclearError(f"{source} has no {' and '.join(lacking)}.")
-
-
-def _compared_with(
-    reading: Reading, last: Mapping[str, Any], source: str, vocabulary: Vocabulary
-) -> PlannedCall:
-    if last.get("limit") or last.get("order"):
-        raise UnclearError("All groups are compared: ask it as a question of its own.")
-    measures = reading.measures or last.get("measures") or []
-    filters = {**last.get("filters", {}), **reading.filters}
-    groups = reading.breakdown or last.get("dimensions") or []
-    named = {"measures": measures, "dimensions": groups, "filters": filters}
-    for each in (str(last["source"]), source):
-        check_has(each, named, vocabulary)
-    check_units(reading, measures, vocabulary)
-    arguments = {
-        "source_a": last["source"],
-        "source_b": source,
-        "measures": measures,
-        "align_on": groups,
-        "filters": filters,
-        "thresholds": reading.thresholds,
-    }
-    return PlannedCall(COMPARE, without_empty(arguments))
-
-
-def _query(
-    reading: Reading, source: str, compared: Sequence[str], vocabulary: Vocabulary
-) -> PlannedCall:
+def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    source = reading.sources[0]
+    check_names(reading, source, vocabulary)
     if reading.thresholds:
         raise UnclearError("A tolerance is for comparing two sources.")
     if reading.says.keys() & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
     check_requests(reading, set())
-    dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown, *compared)))
+    dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown)))
     named = {name.removeprefix("-") for name in reading.ordered_by}
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
     if named - {*ordered, *dimensions}:
@@ -226,10 +198,9 @@ def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall
     ]
     if len(having) != 1:
         raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
-    check_names(reading, having[0], vocabulary)
     if reading.says.keys() & {"compare", "gap"}:
         raise UnclearError("Which other source should it be compared with?")
-    return _query(reading, having[0], (), vocabulary)
+    return _query(replace(reading, sources=having), vocabulary)
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:

@@ -155,8 +155,8 @@ def test_a_timeline_shows_no_tokens_at_first(
 def test_help_is_in_paragraphs_of_its_own(demo: Serving, visit: Visit) -> None:
     page = visit(demo.url)
     ask(page, "gibberish foo?")
-    examples = page.get_by_test_id("answer").last.locator("p").last
-    expect(examples).to_have_text("You can ask, for example:")
+    help_text = page.get_by_test_id("answer").last.locator("p").last
+    expect(help_text).to_have_text("It also understands:")
 
 
 def test_a_dialog_of_a_scope_fits_a_phone(demo: Serving, visit: Visit) -> None:

@@ -77,7 +77,16 @@ def marks(response: AgentResponse) -> list[str]:
         (f"{ASK}, excluding company 1001", compare(**FOR_1001), "excluding company 1001"),
         (f"In Q1 2024, {ASK}", compare(), "In Q1 2024"),
         (f"{ASK} without reversals", compare(), "without reversals"),
-        (f"{ASK} for company 1001 or account 400000", compare(**FOR_1001), "1001 or 400000"),
+        (
+            f"{ASK} for company 1001 or account 400000",
+            compare(**FOR_1001),
+            "for company 1001 or account 400000",
+        ),
+        (
+            f"{ASK} for company 1001 or account 400000",
+            compare(filters={"company": "1001", "account": "400000"}),
+            "for company 1001 or account 400000",
+        ),
         ("Top 2 companies of fi_reporting by amount", query(dimensions=["company"]), "Top"),
     ],
 )
@@ -101,7 +110,12 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
     ("question", "call", "mark"),
     [
         (f"Per account, {ASK}", compare(), "not used: by account"),
-        (f"With a tolerance of 5 euros, {ASK}", compare(), "not used: 5"),
+        (f"With a tolerance of 5 euros, {ASK}", compare(), "not used: tolerance 5"),
+        (
+            f"With a tolerance of 5 dollars, {ASK}",
+            compare(thresholds={"match": {"absolute": 5}}),
+            "not used: dollars",
+        ),
         (
             f"Tolerance 0,5 %: {ASK}",
             compare(thresholds={"match": {"percentage": 5}}),

@@ -12,15 +12,14 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, cast
 
 from skillian.chat.answer_check import check_answer
-from skillian.chat.check.conditions import values_of
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
+from skillian.offline.calls import as_mapping, values_of
 from skillian.offline.earlier import as_object, keys_in, read_earlier
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
@@ -117,7 +116,8 @@ class _GroundedTurn(Middleware):
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
-            for dimension, value in _pairs(call.arguments.get(argument)):
+            pairs = as_mapping(call.arguments.get(argument)).items()
+            for dimension, value in ((n, value) for n, each in pairs for value in values_of(each)):
                 is_group = argument == "key" and self._is_group(dimension, value)
                 if not is_group and not self._is_known(value):
                     return InvalidInputError(
@@ -172,10 +172,3 @@ def _question_back(lost: Sequence[Loss]) -> str:
     readings = "\n".join(f"- {each}" for each in dict.fromkeys(r for o in lost for r in o.readings))
     offers = f"\n{OFFERS}\n{readings}" if readings else ""
     return f"I have no answer to exactly this question. What is left out:\n{parts}{offers}"
-
-
-def _pairs(argument: object) -> Iterator[tuple[str, str]]:
-    """Each dimension with each of its filter values."""
-    if isinstance(argument, Mapping):
-        for name, condition in cast("Mapping[str, Any]", argument).items():
-            yield from ((name, value) for value in values_of(condition))

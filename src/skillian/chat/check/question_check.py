@@ -1,63 +1,47 @@
-"""Two rules between a question and the calls that answer it, over the names of the catalogue.
+"""Two rules between a question and the calls that answer it.
 
-Nothing is lost: each value, period, name, number and comparison word of the question is in a call,
-or it is named as not used. Nothing is invented: each value, tolerance, limit, order and group of a
-call is in the question or in the call before it, or it is named as chosen by the model.
+The planner reads the question as far as it can, and says which call it would make. What that call
+has and the calls that were made don't is lost; what these have and that call doesn't is chosen by
+the model. What the planner cannot read must be in a call as it is written.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from skillian.chat.check.conditions import (
-    Bound,
-    admits,
-    as_list,
-    as_object,
-    asked,
+    admitted,
     condition_words,
-    limits_of,
     number_of,
-    probes,
-    values_of,
+    years_of,
 )
-from skillian.offline.calls import PlannedCall
+from skillian.offline.calls import (
+    PlannedCall,
+    UnclearError,
+    as_list,
+    as_mapping,
+    check_units,
+    order_of,
+    values_of,
+    without_empty,
+)
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
+from skillian.offline.language.clauses import Reading
+from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
-from skillian.offline.planner import OfflinePlanner
+from skillian.offline.plans import plan
 
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
 CHECKED = {COMPARE, QUERY, *LOOKS}
 """The tools that answer a question about data."""
 DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
-
-
-def _set(words: str) -> frozenset[str]:
-    return frozenset(words.split())
-
-
-_SMALL = _set(
-    "a an and any are as at by code each every for from in is it no nor of on only or other our"
-    " over per than that the their them these those was were with"
-)
-_COMPARING = _set("not since after until before between from to")
-_EXCLUDING = _set("except excluding exclude omitting without apart other")
-_DOWN = _set("top most largest biggest highest greatest best descending desc")
-_UP = _set("bottom least smallest lowest fewest worst ascending asc")
-_SORT, _BY = _set("rank ranked ranking sort sorted order ordered"), _set("by per each every")
-_CURRENCIES = {"€": "eur", "euro": "eur", "$": "usd", "dollar": "usd", "£": "gbp", "pound": "gbp"}
+_ORDERING = {"ranked", "order", "direction", "rank"}
 _DEFAULT_LIMIT = 50
-_STATED = (
-    *("source", "source_a", "source_b", "measures", "align_on", "dimensions", "filters"),
-    *("thresholds", "order", "limit", "key", "status"),
-)
 Arguments = Mapping[str, Any]
 
 
@@ -67,7 +51,7 @@ class Loss:
 
     Attributes:
         text: The part as it is written.
-        readings: If it changes numbers, the question with the part in plain words, and without it.
+        readings: If it changes numbers, the question with the part at its end, and without it.
         is_partial: Whether it is a list of which the calls have some, so that others may follow.
     """
 
@@ -81,8 +65,8 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     compared: Arguments = {}
     if tool in LOOKS and earlier.comparison is not None:
         compared = earlier.comparison.arguments
-    filters = {**as_object(compared.get("filters")), **as_object(arguments.get("filters"))}
-    filters |= as_object(arguments.get("key")) if tool in LOOKS else {}
+    filters = {**as_mapping(compared.get("filters")), **as_mapping(arguments.get("filters"))}
+    filters |= as_mapping(arguments.get("key")) if tool in LOOKS else {}
     by = [*as_list(compared.get("align_on")), *as_list(arguments.get("align_on"))]
     by += as_list(arguments.get("dimensions"))
     return {**compared, **arguments, "tool": tool, "filters": filters, "by": by}
@@ -99,302 +83,186 @@ class Turn:
     spoken: str = ""
 
     @cached_property
-    def vocabulary(self) -> Vocabulary:
-        """The sources of the calls."""
+    def tokens(self) -> Sequence[Token]:
+        """The question, read with the sources of the calls."""
+        return tokens_of(self.question, self._vocabulary)
+
+    @cached_property
+    def _vocabulary(self) -> Vocabulary:
         return self.whole.within(name for call in self.calls for name in _sources(call))
 
     @cached_property
-    def tokens(self) -> Sequence[Token]:
-        """The question, read with these sources."""
-        return _tokens(self.question, self.vocabulary)
+    def _reading(self) -> Reading:
+        """What can be read of the question, if it is about the sources and years of the calls."""
+        sources = tuple(dict.fromkeys(name for call in self.calls for name in _sources(call)))
+        years = self.earlier.years or years_of(call["filters"] for call in self.calls)
+        return read(self.question, self.whole, self.earlier.sources or sources, None, years)
+
+    @cached_property
+    def _expected(self) -> Arguments:
+        """The call that the planner makes of it; without one, the arguments that it names."""
+        reading = self._reading
+        planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
+        if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
+            return merged(planned.tool, planned.arguments, self.earlier)
+        stated: Arguments = {
+            "tool": "",
+            "sources": reading.sources,
+            "measures": reading.measures,
+            "by": [*reading.breakdown, *reading.members],
+            "filters": reading.filters,
+            "thresholds": reading.thresholds,
+            "order": self._order(),
+            "limit": reading.count,
+        }
+        last = self.earlier.last
+        if reading.sources or last is None or last.name not in {c["tool"] for c in self.calls}:
+            return stated
+        before = merged(last.name, last.arguments, Earlier())
+        filters = {**before["filters"], **reading.filters}
+        return {**before, **without_empty(stated), "tool": "", "filters": filters}
+
+    def _order(self) -> list[str]:
+        measures = self._reading.measures or as_list(self.calls[0].get("measures"))
+        try:
+            return order_of(self._reading, measures)
+        except UnclearError:
+            return []
 
     def losses(self) -> list[Loss]:
-        """What the calls do not have of the question; nothing if the grammar reads it as them."""
-        if len(self.calls) == 1 and self._is_as_read(self.calls[0]):
-            return []
-        found = (*self._conditions(), *self._alternatives(), *self._order(), *self._names())
-        return list(dict.fromkeys((*found, *self._amounts(), *self._dropped())))
-
-    def _is_as_read(self, call: Arguments) -> bool:
-        """Whether the planner without a model makes this call."""
-        planned = OfflinePlanner(self.whole).plan(self.question, self.earlier)
-        if not isinstance(planned, PlannedCall) or planned.tool != call["tool"]:
-            return False
-        stated = {name: call.get(name) or None for name in _STATED}
-        return stated == {name: planned.arguments.get(name) for name in _STATED}
+        """What the calls do not have of the question."""
+        made = {key for call in self.calls for key, _ in _parts(call)}
+        found = [*self._conditions()]
+        for key, text in _parts(self._expected):
+            is_default = key[0] == "measure" and not self._reading.measures
+            if key not in made and not (is_default and self._reading.unread):
+                is_order = key[0] == "order"
+                parts = [part for name, part in self._reading.parts if name in _ORDERING]
+                found.append(self._loss(parts) if is_order and parts else Loss(text))
+        measures = [name for kind, name in made if kind == "measure"]
+        try:
+            check_units(self._reading, measures, self.whole)
+        except UnclearError:
+            found += map(Loss, self._reading.units)
+        return list(dict.fromkeys((*found, *self._unread())))
 
     def _conditions(self) -> Iterator[Loss]:
-        """Yield the values and periods that are not a condition of the calls."""
-        filtered = {name for call in self.calls for name in call["filters"]}
-        groups: dict[str, list[int]] = {}
-        for at, token in enumerate(self.tokens):
-            before = self.tokens[at - 1].name if at else ""
-            order = {
-                name: (name != before, name not in filtered) for name in self._conditioned(token)
-            }
-            for name in sorted(order, key=lambda name: order[name])[:1]:
-                groups.setdefault(name, []).append(at)
-        for name, places in groups.items():
-            words = {w for at in places for w in self.tokens[at].text.lower().split()}
-            others = [
-                {k: v for k, v in call["filters"].items() if k != name} for call in self.calls
-            ]
-            # "Q1 2024" may be a quarter and a year.
-            shares = (
-                {True}
-                if words <= {*map(str.lower, values_of(others))}
-                else self._shares(name, places)
-            )
-            if True not in shares:
-                loss = self._loss(places, name)
-                yield replace(loss, is_partial=False in shares and len(places) > 1)
-
-    def _shares(self, name: str, places: Sequence[int]) -> set[bool]:
-        """Whether conditions of the calls admit all that the question says of a dimension.
-
-        It is empty if they admit nothing of it, or something else.
-        """
-        bounds: list[Bound] = [
-            (self._word(at), self.tokens[at].period or self.tokens[at].values[name])
-            for at in places
-        ]
-        conditions = [call["filters"][name] for call in self.calls if name in call["filters"]]
-        known = probes(self.vocabulary, name, bounds, conditions)
-        sets = [{value for value in known if admits(each, value)} for each in conditions]
-        if not conditions and not self.vocabulary.is_open(name):
-            sets = [set(known)]
-        shares = set[bool]()
-        for wanted in filter(None, asked(bounds, known)):
-            parts = [each for each in sets if each and each <= wanted]
-            if parts:
-                shares.add(wanted == set[str]().union(*parts))
-        return shares
-
-    def _conditioned(self, token: Token) -> set[str]:
-        """The dimensions that a value or a period is a condition of."""
-        return {*(self.vocabulary.timed if token.period is not None else token.values)}
-
-    def _word(self, at: int) -> str:
-        """The comparison word that a value or a period belongs to."""
-        own = self._conditioned(self.tokens[at])
-        for token in self.tokens[at + 1 :]:
-            if token.kind in {"excluded", "onwards"}:
-                return "not" if token.kind == "excluded" else "since"
-            if not (_is_small(token) or self._conditioned(token) & own):
-                break
-        for token in reversed(self.tokens[:at]):
-            if token.kind in _COMPARING or _is_negative(token):
-                return "not" if _is_negative(token) else token.kind
-            if token.text.lower() == "but" and any(t.text.lower() == "all" for t in self.tokens):
-                return "not"
-            is_list = _is_small(token) or token.kind == "dimension"
-            if not (is_list or self._conditioned(token) & own):
-                break
-        return ""
-
-    def _alternatives(self) -> Iterator[Loss]:
-        """Yield an "or" between conditions of two dimensions, which no call can say."""
-        names = [at for at, token in enumerate(self.tokens) if self._conditioned(token)]
-        for sides in itertools.pairwise(names):
-            first, second = (self._conditioned(self.tokens[at]) for at in sides)
-            words = [token.text.lower() for token in self.tokens[sides[0] + 1 : sides[1]]]
-            if "or" in words[:2] and not first & second:
-                text = " or ".join(self.tokens[at].text for at in sides)
-                yield Loss(text, tuple(self._without([at]) for at in reversed(sides)))
-
-    def _order(self) -> Iterator[Loss]:
-        """Yield words such as "top" that the order of the queries does not have."""
-        orders = ["".join(as_list(call.get("order"))[:1]) for call in self.calls]
-        is_query = all(call["tool"] == QUERY for call in self.calls)
-        for at, token in enumerate(self.tokens if is_query else ()):
-            words = {*token.text.lower().split()}
-            down, up = token.kind == "most" or words & _DOWN, token.kind == "least" or words & _UP
-            if token.kind in DATA - {"most", "least"} or not (down or up):
+        """Yield the conditions that the calls do not have, or have otherwise."""
+        for name, wanted in self._expected["filters"].items():
+            made = [call["filters"][name] for call in self.calls if name in call["filters"]]
+            known = self._vocabulary.values.get(name, {}).values()
+            sets = admitted(known, [wanted, *made], is_open=self._vocabulary.is_open(name))
+            union = set[str]().union(*sets[1:])
+            if union == sets[0]:
                 continue
-            if not any(each and each.startswith("-") == bool(down) for each in orders):
-                rest = self._without([at])
-                yield Loss(token.text, (f"{rest}, {'highest' if down else 'lowest'} first", rest))
+            parts = [part for _, part in self._reading.parts if any(self._is_of(name, part))]
+            if parts:
+                is_partial = bool(union) and union < sets[0]
+                yield replace(self._loss(parts), is_partial=is_partial)
+            else:
+                yield Loss(f"{name}: {condition_words(wanted)}, as before")
 
-    def _names(self) -> Iterator[Loss]:
-        """Yield the names that no call has: of sources, measures and groups, and unknown ones."""
-        groups = {name for call in self.calls for name in call["by"]}
-        measures = {name for call in self.calls for name in as_list(call.get("measures"))}
-        used = groups | measures | {name for call in self.calls for name in call["filters"]}
-        used |= {name.lstrip("-") for call in self.calls for name in as_list(call.get("order"))}
-        sources = {name for call in self.calls for name in _sources(call)}
-        texts = " ".join(each.lower() for call in self.calls for each in values_of(call))
-        for at, token in enumerate(self.tokens):
-            before = self.tokens[at - 1] if at else Token("", "", "")
-            words, meant = {*before.text.lower().split()}, self._meant(token)
-            is_by = bool(words & _BY) and token.kind != "measure"
-            is_used = bool(meant & (groups if is_by else used)) or "all" in words
-            is_unknown = token.kind in {"unknown", "name"} and token.text.lower() not in texts
-            is_excluded = meant <= measures and is_used if meant else words & _EXCLUDING
-            if (meant or is_unknown) and _is_negative(before):
-                yield from [self._loss([at])] if is_excluded else ()
-            elif (
-                (meant and not is_used)
-                or (is_unknown and (is_by or token.kind == "name"))
-                or (token.kind == "source" and token.name not in sources)
-            ):
-                yield Loss(f"by {token.text}" if is_by else token.text)
+    def _is_of(self, name: str, part: Sequence[Token]) -> Iterator[bool]:
+        """Yield whether each token of a clause is a condition on a dimension."""
+        is_timed = name in self._vocabulary.timed
+        yield from (
+            (is_timed and token.period is not None)
+            or name in token.values
+            or (token.kind == "label" and token.name == name)
+            for token in part
+        )
 
-    def _amounts(self) -> Iterator[Loss]:
-        """Yield the numbers and units that no call has."""
-        numbers = {number_of(each) for call in self.calls for each in values_of(call)}
-        measures = [name for call in self.calls for name in as_list(call.get("measures"))]
-        units = self.vocabulary.units_of(measures)
-        for at, token in enumerate(self.tokens):
-            if token.kind == "number" and numbers.isdisjoint(self._stated(at)):
-                before = self.tokens[at - 1] if at else token
-                is_bound = before.kind in {"over", "under", "since", "until"}
-                yield Loss(f"{before.text} {token.text}" if is_bound else token.text)
-            if token.kind in {"unit", "currency"}:
-                name = plain(token.text) or token.text
-                if units.isdisjoint({name, _CURRENCIES.get(name, name)}):
+    def _unread(self) -> Iterator[Loss]:
+        """Yield what is not read and in no call as it is written."""
+        texts = {each.lower() for call in self.calls for each in values_of(call)}
+        names = {key[1] for call in self.calls for key, _ in _parts(call)}
+        names = names.union(*(call["filters"] for call in self.calls))
+        numbers = {number_of(text) for text in texts}
+        filters = [condition for call in self.calls for condition in call["filters"].values()]
+        changing = {"value", "or"}
+        changing |= set() if names & {*self._vocabulary.timed} else {"period"}
+        changing |= set() if any("ne" in as_mapping(each) for each in filters) else {"not", "dont"}
+        if not any(call.get("order") for call in self.calls):
+            changing |= {"most", "least", "descending", "ascending"}
+        for part in self._unread_parts():
+            said = [t for t in part if texts.isdisjoint({t.text.lower(), *_lower(t.values)})]
+            if changing & {t.name if t.kind == "join" else t.kind for t in said if t.kind != "or"}:
+                yield self._loss([part])
+                continue
+            for token in said:
+                is_named = token.kind in {"measure", "dimension", "source"}
+                is_number = token.kind == "number" and as_number(token.text) not in numbers
+                if is_number or token.kind == "name" or (is_named and token.name not in names):
                     yield Loss(token.text)
 
-    def _dropped(self) -> Iterator[Loss]:
-        """Yield what the call before had, if the question goes on from it without ending it."""
-        last = self.earlier.last
-        if last is None or any(each["tool"] != last.name for each in self.calls):
-            return
-        before = merged(last.name, last.arguments, Earlier())
-        kinds = [token.kind for token in self.tokens if token.kind in {"source", "measure"}]
-        if "source" in kinds and len(kinds) > 1:  # it says all itself
-            return
-        named = {name for token in self.tokens for name in self._meant(token)}
-        named = named.union(*map(self._conditioned, self.tokens))
-        for name, condition in before["filters"].items():
-            if name not in named and not any(name in call["filters"] for call in self.calls):
-                yield Loss(f"{name}: {condition_words(condition)}, as before")
-        for name in ("by", "thresholds", "order", "limit"):
-            is_kept = any(call.get(name) for call in self.calls) or {*before["by"]} & named
-            if before.get(name) and not is_kept:
-                yield Loss(f"{name} {condition_words(before[name])}, as before")
+    def _unread_parts(self) -> list[Sequence[Token]]:
+        """The clauses that mean nothing, and the words that are in none, each with its "not"."""
+        refused = self._reading.refused
+        parts = [*(part for _, part in self._reading.parts), *refused]
+        read_at = {token.at for part in parts for token in part}
+        found: list[list[Token]] = []
+        for token in self.tokens:
+            if token.at not in read_at:
+                is_excluded = bool(found) and found[-1][-1].kind == "not"
+                found[-1:] = [[*found[-1], token]] if is_excluded else [*found[-1:], [token]]
+        return [*refused, *found]
 
     def choices(self) -> Iterator[str]:
         """Yield what the calls have that neither the question nor the calls before them have."""
-        calls = [each.arguments for each in (self.earlier.last, self.earlier.comparison) if each]
-        past = [merged("", each, Earlier()) for each in calls]
+        expected = self._expected
+        past = [each.arguments for each in (self.earlier.last, self.earlier.comparison) if each]
+        known = [expected]
+        if not expected["tool"]:  # otherwise the planner says what stays as it was
+            known += [merged("", arguments, Earlier()) for arguments in past]
+        stated = {key for each in known for key, _ in _parts(each)}
+        stated |= {("by", token.name) for token in self.tokens}
+        said = f" {plain(f'{self.spoken} {self.question}')} "
         for call in self.calls:
-            yield from self._own_filters(call, past)
-            yield from self._ownlimits_of(call, past)
-            known = {name for each in past for name in (*each["by"], *each["filters"])}
-            known |= {*call["filters"]}.union(*map(self._meant, self.tokens))
-            known = known.union(*map(self._conditioned, self.tokens))
-            yield from (f"by {name}" for name in call["by"] if name not in known)
+            for name, condition in call["filters"].items():
+                values = [f" {plain(value)} " for value in values_of(condition)]
+                is_said = bool(values) and all(value in said for value in values)
+                is_kept = any(each["filters"].get(name) == condition for each in known)
+                if not (is_said or is_kept or name in expected["filters"]):
+                    yield f"{name}: {condition_words(condition)}"
+            for key, text in _parts(call):
+                kind, name = key
+                is_usual = kind in {"source", "measure"} or name in call["filters"]
+                is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
+                if not is_usual and key not in stated:
+                    yield text
 
-    def _own_filters(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
-        pairs, said = itertools.pairwise(self.tokens), f"{self.spoken} {self.question.lower()}"
-        ended = {now.name for before, now in pairs if before.text.lower().startswith("all")}
-        named = set[str]().union(*map(self._conditioned, self.tokens))
-        for name, condition in call["filters"].items():
-            kept = any(each["filters"].get(name, ()) == condition for each in past)
-            values = [each.lower() for each in values_of(condition)]
-            is_said = bool(values) and all(value in said for value in values)
-            if not (name in named or is_said or (kept and name not in ended)):
-                yield f"{name}: {condition_words(condition)}"
-
-    def _ownlimits_of(self, call: Arguments, past: Sequence[Arguments]) -> Iterator[str]:
-        words = {each for token in self.tokens for each in token.text.lower().split()}
-        numbers = {each for at in range(len(self.tokens)) for each in self._stated(at)}
-        stated = {"percentage": self._percents, "absolute": numbers - self._percents}
-        known = [limit for each in past for limit in limits_of(each)]
-        for kind, limit in limits_of(call):
-            if number_of(limit) not in stated.get(kind, ()) and (kind, limit) not in known:
-                yield f"tolerance {limit}{' %' if kind == 'percentage' else ''}"
-        if call["tool"] != QUERY:
-            return
-        limit, one = call.get("limit"), {Decimal(1)} if words & (_DOWN | _UP) else set[Decimal]()
-        usual = (None, _DEFAULT_LIMIT, *(each.get("limit") for each in past))
-        if limit not in usual and number_of(limit) not in numbers | one:
-            yield f"the first {limit} rows"
-        for column in as_list(call.get("order"))[:1]:
-            is_free = bool(words & _SORT) and not words & (_DOWN | _UP)
-            is_said = is_free or words & (_DOWN if column.startswith("-") else _UP)
-            is_kept = any(column in as_list(each.get("order")) for each in past)
-            if not (is_said or is_kept or column in self.vocabulary.values):
-                yield f"order {column}"
-
-    def _meant(self, token: Token) -> set[str]:
-        """The dimensions and measures that a phrase may stand for in any source."""
-        if token.kind == "periodic":
-            return {*self.vocabulary.timed}
-        if token.kind not in {"dimension", "measure"}:
-            return set()
-        return {token.name, *_meanings(self.vocabulary).get(plain(token.text), ())}
-
-    def _stated(self, at: int) -> Iterator[Decimal]:
-        """Yield the number of a token, in whole units too if it is of cents."""
-        text = self.tokens[at].text
-        number = as_number(text)
-        if number is None:
-            number = number_of(text.replace(",", ""))
-        if number is not None:
-            is_cents = any(token.kind == "cents" for token in self.tokens[at + 1 :][:1])
-            yield number / 100 if is_cents else number
-
-    @property
-    def _percents(self) -> set[Decimal]:
-        at = (i - 1 for i, token in enumerate(self.tokens) if i and token.kind == "percent")
-        return {number for each in at for number in self._stated(each)}
-
-    def _loss(self, places: Sequence[int], dimension: str = "") -> Loss:
+    def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""
-        parts: list[str] = []
-        for at in places:
-            first, token = self._start(at, dimension), self.tokens[at]
-            parts.append(self.question[self.tokens[first].at : token.at + len(token.text)])
-            if first == at and dimension:
-                parts[-1] = f"for {dimension} {token.text}"
-        rest, said = self._without(places, dimension), ", ".join(parts)
-        return Loss(said, (f"{rest}, {said}", rest))
-
-    def _start(self, at: int, dimension: str) -> int:
-        """The first word that belongs to a name: its preposition, its comparison word."""
-        for before in reversed(range(at)):
-            token = self.tokens[before]
-            if not (_is_small(token) or token.kind in _COMPARING or token.name == dimension):
-                return before + 1
-        return 0
-
-    def _without(self, places: Sequence[int], dimension: str = "") -> str:
-        """The question without these names."""
-        text = self.question
-        for at in reversed(places):
-            start, token = self.tokens[self._start(at, dimension)].at, self.tokens[at]
-            after = text[token.at + len(token.text) :].lstrip(" ,:")
-            text = f"{text[:start].rstrip(' ,:')} {after}"
-        return " ".join(text.split())
+        said: list[str] = []
+        rest = self.question
+        for part in reversed(parts):
+            start = min((token.prep or token).at for token in part)
+            end = max(token.at + len(token.text) for token in part)
+            said.insert(0, self.question[start:end])
+            rest = f"{rest[:start].rstrip(' ,:')} {rest[end:].lstrip(' ,:')}".strip()
+        text = ", ".join(said)
+        return Loss(text, (f"{rest}, {text}", rest))
 
 
-@lru_cache(64)
-def _meanings(vocabulary: Vocabulary) -> Mapping[str, set[str]]:
-    """The dimensions and measures that each phrase may stand for, in any source."""
-    meanings: dict[str, set[str]] = {}
-    for source in vocabulary.sources.values():
-        named = [*source.measures.items()]
-        named += [(name, one.synonyms) for name, one in source.dimensions.items()]
-        for name, synonyms in named:
-            for phrase in (name, *synonyms):
-                meanings.setdefault(plain(phrase), set()).add(name)
-    return meanings
-
-
-@lru_cache(64)
-def _tokens(question: str, vocabulary: Vocabulary) -> Sequence[Token]:
-    return tuple(tokens_of(question, vocabulary))
-
-
-def _is_small(token: Token) -> bool:
-    return {*token.text.lower().split()} <= _SMALL
-
-
-def _is_negative(token: Token) -> bool:
-    return token.kind == "not" or token.text.lower() in {"instead of", "rather than"}
+def _lower(values: Mapping[str, str]) -> Iterator[str]:
+    return map(str.lower, values.values())
 
 
 def _sources(call: Arguments) -> list[str]:
     names = (call.get(each) for each in ("source", "source_a", "source_b"))
-    return [str(name) for name in names if name is not None]
+    return [str(name) for name in (*names, *call.get("sources", ())) if name is not None]
+
+
+def _parts(call: Arguments) -> Iterator[tuple[tuple[str, Any], str]]:
+    """Yield what a call has apart from conditions, each with its words."""
+    yield from ((("source", name), name) for name in _sources(call))
+    yield from ((("measure", str(name)), str(name)) for name in as_list(call.get("measures")))
+    yield from ((("by", str(name)), f"by {name}") for name in call["by"])
+    yield from ((("order", str(name)), f"order {name}") for name in as_list(call.get("order"))[:1])
+    if call.get("limit"):
+        yield ("limit", number_of(call["limit"])), f"the first {call['limit']} rows"
+    for limits in as_mapping(call.get("thresholds")).values():
+        for kind, limit in as_mapping(limits).items():
+            if limit is not None:
+                unit = " %" if kind == "percentage" else ""
+                yield (kind, number_of(limit)), f"tolerance {limit}{unit}"

@@ -90,7 +90,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, prep=before.text, mark=token.mark or before.mark)
+        replace(token, prep=before, mark=token.mark or before.mark)
         if before.kind == "prep"
         else token
         for before, token in pairwise([_END, *tokens])

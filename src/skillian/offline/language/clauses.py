@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -11,11 +11,11 @@ from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
     Operator,
-    StatedLimits,
     Values,
+    add_limits,
     is_plural,
 )
-from skillian.offline.language.grammar import UnreadError, clauses_of, unknown_words, words_before
+from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary
@@ -31,7 +31,8 @@ class Reading:
     `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
     those of the last question; `replaced` has what it had, measures under "". `says` are the kinds
     of tokens that show what is requested; `ordinal` is the position of a group, from 0. Without
-    what is `unread` a call would answer another question; `instead` has other words for it.
+    what is `unread` a call would answer another question; `instead` has other words for it. `parts`
+    are the clauses that are read, and `refused` those that are in the grammar and mean nothing.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -54,12 +55,22 @@ class Reading:
     those: list[str] = field(default_factory=list[str])
     unread: list[str] = field(default_factory=list[str])
     instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+    parts: list[tuple[str, Sequence[Token]]] = field(
+        default_factory=list[tuple[str, Sequence[Token]]]
+    )
+    refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
 
     @property
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
         return {name for name in names if getattr(self, name)}
+
+    @property
+    def is_comparison(self) -> bool:
+        """Whether it asks for a comparison."""
+        says = self.says.keys()
+        return bool(says & {"compare", "same", "gap"}) or ("exists" in says and not self.members)
 
 
 _OPERATORS: dict[str, Operator] = {
@@ -76,7 +87,7 @@ _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "mem
 
 
 class _Reader:
-    """Reads the clauses of one question."""
+    """Reads the clauses of one question: each by the method of its name in the grammar, if any."""
 
     def __init__(
         self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
@@ -87,7 +98,6 @@ class _Reader:
         self._values = Values(vocabulary, years or {*asked})
         self._conditions = Conditions(self._values)
         self._reading = Reading()
-        self._limits = StatedLimits(self._reading.thresholds, self._reading.units)
         self._before = ""
         self._counts_rows = False
         self._excludes = False
@@ -99,29 +109,29 @@ class _Reader:
         reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
         reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
         reading.unread += unknown_words(self._tokens)
-        if reading.unread:
-            return reading
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
-        try:
-            clauses = clauses_of(arranged(self._tokens, self._vocabulary.timed))
-        except UnreadError as error:
-            reading.unread.append(words_before(error.token, self._tokens) or str(error))
-            return reading
+        clauses, stops = clauses_of(arranged(self._tokens, self._vocabulary.timed))
+        if stops and not reading.unread:
+            reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
+        is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {token.kind: token.text for token in part}
             try:
                 self._check_after(name, part)
-                handler = _HANDLERS.get(name)
-                if handler is not None:
-                    handler(self, part)
+                getattr(self, name, _accept)(part)
             except NotReadError as error:
-                reading.unread.append(str(error))
-                reading.instead += error.instead
+                reading.refused.append(part)
+                if is_whole:
+                    reading.unread.append(str(error))
+                    reading.instead += error.instead
+            else:
+                reading.parts.append((name, part))
             self._before = name
             if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
                 self._excludes = name == "exclusion"
-        self._check_whole([name for name, _ in clauses])
+        if is_whole:
+            self._check_whole([name for name, _ in clauses])
         reading.filters = self._conditions.arguments()
         return reading
 
@@ -169,7 +179,7 @@ class _Reader:
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
-        is_limited = self._before in {"tolerance", "limit", "over", "ignored"} and not part[0].mark
+        is_limited = self._before in {"limit", "over"} and not part[0].mark
         if is_limited and part[0].text.lower() != "by":  # "a tolerance of 2 EUR each month"
             raise NotReadError(text_of(part))
         is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
@@ -327,14 +337,14 @@ class _Reader:
             raise NotReadError(text_of(part))
         if of_kinds(part, {"measure"}):
             self.measures(of_kinds(part, {"measure"}))
-        self._limits.add(part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
 
     def over(self, part: Sequence[Token]) -> None:
         is_gap = "gap" in self._reading.says
         is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
         if not (is_gap or is_of_gap):
             raise NotReadError(text_of(part))
-        self._limits.add(part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
 
     def in_unit(self, part: Sequence[Token]) -> None:
         self._reading.units.append(part[-1].text)
@@ -373,26 +383,12 @@ class _Reader:
         for name, tokens in self._conditions.groups(part):
             self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
 
-    def unread(self, part: Sequence[Token]) -> None:
+    def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
 
 
-_HANDLERS: dict[str, Callable[[_Reader, Sequence[Token]], None]] = {
-    "counted": _Reader.unread,
-    "ignored": _Reader.limit,
-    "tolerance": _Reader.limit,
-    "first": _Reader.first,
-    **{
-        name: getattr(_Reader, name)
-        for names in (
-            "source measures groups periodic cleared members condition exclusion bound onwards",
-            "range ranked by_measure order rank direction edit forgiven limit over in_unit missing",
-            "only_in status place replaced",
-        )
-        for name in names.split()
-    },
-}
-"""What reads each clause; of the others it is enough which kinds of tokens they have."""
+def _accept(_: Sequence[Token]) -> None:
+    """Of a clause without a method it is enough which kinds of tokens it has."""
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:

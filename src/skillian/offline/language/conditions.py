@@ -190,57 +190,29 @@ class Conditions:
         self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
     ) -> None:
         each = [value for token in tokens for value in self._values.of(token, dimension)]
+        values = list(dict.fromkeys(each))
+        is_timed = self._values.is_timed(dimension)
         if operator in {"eq", "ne"}:
-            operator, values = self._members(dimension, tokens, each, operator, text)
+            if _is_unclear(tokens):
+                raise NotReadError(text)
+            is_year = tokens[0].period is None or tokens[0].period.is_year
+            is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
+            if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
+                operator, values = "between", [values[0], values[-1]]
+            elif len(each) != len(tokens):
+                raise NotReadError(text)
         else:
-            values = self._bounds(dimension, tokens, list(dict.fromkeys(each)), operator, text)
+            has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
+            if not has_order or (len(tokens) > 1) != (operator == "between"):
+                raise NotReadError(text)
+            if is_timed and values[0] > values[-1]:
+                raise NotReadError(f"{text} (it ends before it starts)")
+            ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
+            values = ends.get(operator, values[:1])
         if operator not in {"eq", "between"} and self._values.is_part_of_year(dimension):
             raise NotReadError(f"{text} (of each year?)")
         if not self._put(dimension, operator, values):
             raise NotReadError(f"{text} (a second condition on {dimension})")
-
-    def _members(
-        self,
-        dimension: str,
-        tokens: Sequence[Token],
-        each: list[str],
-        operator: Operator,
-        text: str,
-    ) -> tuple[Operator, list[str]]:
-        """The values of a list; consecutive periods are a range."""
-        lengths = {token.period.length for token in tokens if token.period is not None}
-        starts = [token.period.first for token in tokens if token.period is not None]
-        has_open = any(t.period is not None and t.period.year is None for t in tokens)
-        if len(lengths) > 1 or (has_open and starts != sorted(starts)):
-            raise NotReadError(text)  # "December 2023 and 2024", "December and January 2024"
-        is_list = len(tokens) > 1 and tokens[0].period is not None and lengths != {12}
-        values = list(dict.fromkeys(each))
-        if len(each) > len(tokens) or is_list:
-            is_run = len(tokens) == 1 or self._values.is_run(tokens, each, dimension)
-            if is_run and operator == "eq":
-                return "between", [values[0], values[-1]]
-            if len(each) != len(tokens):
-                raise NotReadError(text)
-        return operator, values
-
-    def _bounds(
-        self,
-        dimension: str,
-        tokens: Sequence[Token],
-        values: list[str],
-        operator: Operator,
-        text: str,
-    ) -> list[str]:
-        """Both ends of a range, or the one of a bound."""
-        is_timed = self._values.is_timed(dimension)
-        has_order = is_timed or all(any(c.isdigit() for c in token.text) for token in tokens)
-        if not has_order or (len(tokens) > 1) != (operator == "between"):
-            raise NotReadError(text)
-        if operator != "between":
-            return values[-1:] if operator in {"gt", "lte"} else values[:1]
-        if is_timed and values[0] > values[-1]:
-            raise NotReadError(f"{text} (it ends before it starts)")
-        return [values[0], values[-1]]
 
     def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
         """The values by dimension: named before or after them, or the only one possible."""
@@ -315,6 +287,14 @@ def one_or_all(values: list[str]) -> Any:
     return values[0] if len(values) == 1 else list(values)
 
 
+def _is_unclear(tokens: Sequence[Token]) -> bool:
+    """Whether periods are "December 2023 and 2024", or "December and January 2024"."""
+    periods = [token.period for token in tokens if token.period is not None]
+    starts = [period.first for period in periods]
+    is_open = any(period.year is None for period in periods)
+    return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
+
+
 def is_plural(text: str) -> bool:
     """Whether a word or name is written in the plural."""
     return plain(text) != text.lower().replace("_", " ")
@@ -326,35 +306,24 @@ def _is_one_name(before: Token, token: Token) -> bool:
     return is_next and before.kind == token.kind == "name"
 
 
-class StatedLimits:
-    """The limits that a question states.
-
-    Args:
-        thresholds: The limits of each class, which `add` fills.
-        units: The units that are named, which `add` fills; each must be that of the measures.
-    """
-
-    def __init__(self, thresholds: dict[str, dict[str, Any]], units: list[str]) -> None:
-        self._thresholds = thresholds
-        self._units = units
-
-    def add(self, part: Sequence[Token]) -> None:
-        """Add one limit, or an absolute and a relative one that must both be met."""
-        text, kinds = text_of(part), {token.kind for token in part}
-        numbers = [at for at, token in enumerate(part) if token.kind == "number"]
-        is_either = any(token.name == "or" for token in part)
-        if is_either or (kinds & {"over"} and kinds & {"under"}):
+def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> list[str]:
+    """Add a stated limit, or an absolute and a relative one that must both be met; its units."""
+    text, kinds = text_of(part), {token.kind for token in part}
+    if any(token.name == "or" for token in part) or kinds >= {"over", "under"}:
+        raise NotReadError(text)
+    status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
+    limits = thresholds.setdefault(status, {})
+    numbers = [at for at, token in enumerate(part) if token.kind == "number"]
+    named: list[str] = []
+    for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
+        amount = part[max(at - 1, 0) : end]
+        number, units = as_number(part[at].text), {token.kind for token in amount}
+        kind = "percentage" if "percent" in units else "absolute"
+        if number is None or kind in limits:
             raise NotReadError(text)
-        status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
-        limits = self._thresholds.setdefault(status, {})
-        for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
-            amount = part[max(at - 1, 0) : end]
-            number, units = as_number(part[at].text), {token.kind for token in amount}
-            kind = "percentage" if "percent" in units else "absolute"
-            if number is None or kind in limits:
-                raise NotReadError(text)
-            self._units += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
-            limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
+        named += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
+        limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
+    return named
 
 
 def _as_json(number: Decimal) -> int | float | str:

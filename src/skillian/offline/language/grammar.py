@@ -21,14 +21,6 @@ _BESIDE = _WORDS | {
 }
 
 
-class UnreadError(Exception):
-    """The grammar has no place for a token, or for the end of the question (None)."""
-
-    def __init__(self, token: Token | None) -> None:
-        super().__init__(token.text if token else "a question that ends here")
-        self.token = token
-
-
 class _Tokens(Lexer):
     """Passes on tokens that are already made."""
 
@@ -51,23 +43,40 @@ def _parser() -> tuple[Lark, frozenset[str]]:
     return Lark(declared, parser="lalr", lexer=_Tokens), frozenset(names)
 
 
-def clauses_of(tokens: Sequence[Token]) -> list[Clause]:
-    """The clauses of a question with their tokens, from left to right.
+def clauses_of(tokens: Sequence[Token]) -> tuple[list[Clause], list[Token]]:
+    """The clauses of a question with their tokens, and the tokens that it was not read at.
 
-    Raises:
-        UnreadError: The grammar does not have the tokens in this order.
+    A token that the grammar has no place for ends the clause before it.
     """
+    clauses: list[Clause] = []
+    unread: list[Token] = []
+    rest = list(tokens)
+    while rest:
+        end, found = _parsed(rest)
+        if found is None:
+            unread.append(rest[min(end, len(rest) - 1)])
+        whole = end
+        while found is None and whole:
+            found = _parsed(rest[:whole])[1]
+            whole -= 1
+        clauses += found or ()
+        rest = rest[end or 1 :]
+    return clauses, unread
+
+
+def _parsed(tokens: Sequence[Token]) -> tuple[int, list[Clause] | None]:
+    """The clauses of all tokens; or None, with the number of tokens that may begin clauses."""
     parser, names = _parser()
-    for token in tokens:
-        if token.kind.upper() not in names:
-            raise UnreadError(token)
+    known = next((i for i, t in enumerate(tokens) if t.kind.upper() not in names), len(tokens))
     parse: Callable[[Sequence[Token]], Any] = cast("Any", parser).parse
     try:
-        tree = parse(tokens)
+        tree = parse(tokens[:known])
     except UnexpectedToken as error:
         at = cast("Any", error).token
-        raise UnreadError(None if at.type == "$END" else at.value) from None
-    return [(str(each.data), [token.value for token in each.children]) for each in tree.children]
+        return (known if at.type == "$END" else tokens.index(at.value)), None
+    if known < len(tokens):
+        return known, None
+    return known, [(str(e.data), [token.value for token in e.children]) for e in tree.children]
 
 
 def unknown_words(tokens: Sequence[Token]) -> list[str]:
@@ -87,10 +96,10 @@ def unknown_words(tokens: Sequence[Token]) -> list[str]:
     return texts
 
 
-def words_before(token: Token | None, tokens: Sequence[Token]) -> str:
+def words_before(token: Token, tokens: Sequence[Token]) -> str:
     """The words of a token, with the small words before it."""
-    places = [at for at, each in enumerate(tokens) if token is not None and each.at == token.at]
-    if not places or token is None or token.kind == "join":
+    places = [at for at, each in enumerate(tokens) if each.at == token.at]
+    if not places or token.kind == "join":
         return ""
     first = last = places[0]
     while first and tokens[first - 1].kind in _BESIDE - _WORDS:

@@ -62,10 +62,10 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=not first.unread)]
     if not (first.unread or doubtful):
         return first
-    readings = (read_clauses(variant, vocabulary, years) for variant in variants)
+    readings = [read_clauses(variant, vocabulary, years) for variant in variants]
     found = [each for each in readings if not each.unread]
     if not found or not (doubtful or len(found) > 1):
-        return (found or [first])[0]
+        return found[0] if found else max(readings, key=_extent)
     doubts = [f"{token.text} (a value, or not?)" for token in others]
     instead = [
         (token.text, words)
@@ -74,6 +74,11 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
         for words in (f"{name} {value}", "")
     ]
     return Reading(unread=doubts, instead=instead)
+
+
+def _extent(reading: Reading) -> int:
+    """The number of tokens that a reading consumes."""
+    return sum(len(part) for _, part in reading.parts)
 
 
 def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:

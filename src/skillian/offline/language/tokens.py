@@ -53,7 +53,7 @@ class Token:
     period: Period | None = None
     at: int = 0
     mark: str = ""
-    prep: str = ""
+    prep: Token | None = None
     other: Token | None = None
 
 
