@@ -18,6 +18,7 @@ _EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
 _BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+")
 _TELLING = re.compile(
     r"[^@\s]{1,99}@[^@\s]{1,99}\.\w+|[a-z]+://\S+|www\.\S+"  # an address or a link
+    r"|[a-z0-9.-]{1,99}\.[a-z]{2,24}/\S*"
     r"|(?=(?:\D{0,8}\d){6})[\w/+-]{6,64}",  # a long number
     re.ASCII,
 )
@@ -34,7 +35,8 @@ def marks_of(
         is_said: Whether the user's request contains a text.
     """
     words = list(re.finditer(r"\S+", answer))
-    plain = [word[0].strip(_EDGES) for word in words]
+    spelt = [word[0].strip(_EDGES) for word in words]
+    plain = [word.casefold() for word in spelt]
     sources: list[set[str]] = [set() for _ in words]
     runs: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(words) - _WORDS + 1):
@@ -46,7 +48,8 @@ def marks_of(
     }
     if not telling and not runs:
         return ()
-    for source, text in records:
+    for source, written in records:
+        text = written.casefold()
         theirs = [word.strip(_EDGES) for word in text.split()]
         pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
         pieces.update(theirs, hosts_in(text) if telling else ())
@@ -54,11 +57,12 @@ def marks_of(
         places = [
             at
             for at in telling
-            if not pieces.isdisjoint(names[at]) and not any(map(is_said, names[at]))
+            if not pieces.isdisjoint(names[at]) and not any(map(is_said, {spelt[at], *names[at]}))
         ]
         for run in shared:
-            if not is_said(" ".join(run)):
-                places += [at for start in runs[run] for at in range(start, start + _WORDS)]
+            for start in runs[run]:
+                if not is_said(" ".join(spelt[start : start + _WORDS])):
+                    places += range(start, start + _WORDS)
         for at in places:
             sources[at].add(source)
     return tuple(_spans(words, sources))

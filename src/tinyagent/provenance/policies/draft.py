@@ -134,13 +134,15 @@ class _Draft:
         arguments = list(arguments_of(tool))
         is_final = tool.hints.get("destructive", False)
         rules = [rule_of(one, arguments, tool, self._sources(one, tool)) for one in arguments]
-        if is_final and not any(rule.is_strict for rule in rules):
+        is_bound = any(rule.is_strict for rule in rules)
+        if is_final and not is_bound:
             self._add("sinks", f"{tool.name}: control", f"{why}, whatever its arguments are")
             return
         self._add("sinks", f"{tool.name}:", why)
-        if is_final:
-            words = ", ".join(dict.fromkeys(_asking(tool, arguments)))
-            self._add("sinks", f"  asked: [{words}]", "what it changes cannot be restored")
+        if is_final or not (is_bound or _is_reading(tool)):
+            words = ", ".join(dict.fromkeys(_asking(tool, arguments, is_bound=is_bound)))
+            reason = "what it changes cannot be restored" if is_final else "nothing else bounds it"
+            self._add("sinks", f"  asked: [{words}]", reason)
         for argument, drafted in zip(arguments, rules, strict=True):
             plain = re.fullmatch(r"[\w.\[\]]+", argument.path)
             name = argument.path if plain else f'"{argument.path}"'
@@ -183,10 +185,10 @@ def _is_curated(tool: ToolSpec) -> bool:
     return bool(is_book) and not isinstance(tool.results, Items)
 
 
-def _asking(tool: ToolSpec, arguments: Iterable[Argument]) -> Iterator[str]:
+def _asking(tool: ToolSpec, arguments: Iterable[Argument], *, is_bound: bool) -> Iterator[str]:
     """Words that ask for a call of a tool: by the verb in its name, and the choices that it has."""
     verb, _, rest = tool.name.lower().partition("_")
-    if verb in _GENERAL and rest:
+    if rest and (verb in _GENERAL or not is_bound):
         yield from rest.split("_")
     yield from next((words for words in _VERBS if verb == words[0]), (verb,))
     for each in arguments:
