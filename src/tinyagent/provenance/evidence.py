@@ -33,6 +33,9 @@ from tinyagent.provenance.vouching import (
 )
 
 LONG = 5_000
+_OPAQUE = re.compile(r"[\w+/=%-]{16,}")
+_WORDY = re.compile(r"[a-z]+(?:[-/][a-z]+)*|[A-Z][a-z]+(?:-[A-Za-z][a-z]+)*")
+"""A long word of plain letters, which can be read."""
 _NO_POLICY = Policy()
 
 
@@ -199,9 +202,18 @@ class Evidence:
             if not leaf.is_key and leaf.value not in (None, "", True, False)
         ]
         return bool(values) and all(
-            any(self.vouches(source, value, form) for source in ("user", "trusted", "own"))
+            any(self._is_users(source, value, form) for source in ("user", "trusted", "own"))
             for value in values
             for form in ["" if isinstance(value, str) else "number"]
+        )
+
+    def _is_users(self, source: str, value: Scalar, form: str) -> bool:
+        """Whether the user gave a value, or it is of what lists the user's own things."""
+        if source != "own":
+            return self.vouches(source, value, form)
+        return any(
+            one.holds(value, self._policy.own_field(one.tool), form, self._admits)
+            for one in self._records_of(source)
         )
 
     def _said_in(self, arguments: Mapping[str, object]) -> frozenset[str]:
@@ -299,6 +311,11 @@ class Evidence:
         return not on_page and any(
             has_words(value, one.text()) for one in self.records() if one not in pages
         )
+
+    def hides(self, text: str) -> bool:
+        """Whether a text has a word that may be another one in disguise, unless it was said."""
+        found = [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
+        return any(not self.vouches("user", word) for word in found)
 
     def marks(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote."""

@@ -7,6 +7,7 @@ repeated is marked: addresses, links, long numbers, and runs of words, unless th
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Sequence
 
 from tinyagent.core.provenance import Mark
@@ -36,7 +37,7 @@ def marks_of(
     """
     words = list(re.finditer(r"\S+", answer))
     spelt = [word[0].strip(_EDGES) for word in words]
-    plain = [word.casefold() for word in spelt]
+    plain = [_plain(word) for word in spelt]
     sources: list[set[str]] = [set() for _ in words]
     runs: dict[tuple[str, ...], list[int]] = {}
     for at in range(len(words) - _WORDS + 1):
@@ -49,7 +50,7 @@ def marks_of(
     if not telling and not runs:
         return ()
     for source, written in records:
-        text = written.casefold()
+        text = _plain(written)
         theirs = [word.strip(_EDGES) for word in text.split()]
         pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
         pieces.update(theirs, hosts_in(text) if telling else ())
@@ -66,6 +67,14 @@ def marks_of(
         for at in places:
             sources[at].add(source)
     return tuple(_spans(words, sources))
+
+
+def _plain(text: str) -> str:
+    """The text in one spelling: compatible characters, no invisible ones, no case."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+        text = "".join(one for one in text if unicodedata.category(one) != "Cf")
+    return text.casefold()
 
 
 def _spans(words: Sequence[re.Match[str]], sources: Sequence[set[str]]) -> list[Mark]:
