@@ -312,6 +312,15 @@ class Evidence:
             has_words(value, one.text()) for one in self.records() if one not in pages
         )
 
+    def is_only_read(self, text: str) -> bool:
+        """Whether a text is a single word, which untrusted texts have and nobody else has said."""
+        word = text.strip()
+        return (
+            len(word.split()) == 1
+            and any(has_words(word, each) for _, each in self._untrusted_texts())
+            and not any(self.vouches(source, word) for source in ("user", "trusted"))
+        )
+
     def hides(self, text: str) -> bool:
         """Whether a text has a word that may be another one in disguise, unless it was said."""
         found = [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]

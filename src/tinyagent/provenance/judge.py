@@ -222,6 +222,8 @@ def _says_nothing(source: str) -> bool:
 def _marked(place: str, value: str, evidence: Evidence) -> str:
     """What a text repeats that an untrusted source wrote; empty if nothing."""
     marks = evidence.marks(value)
+    if not marks and evidence.is_only_read(value):
+        return f"`{place}` is a single word that only others have said"
     if not marks and evidence.hides(value):
         return f"`{place}` has a word that cannot be read"
     if not marks:
