@@ -123,7 +123,7 @@ class _Draft:
             f"{tool.name}.{name}"
             for tool in filter(_is_curated, self._tools)
             for name in sorted(all_fields(tool.returns) or ())
-            if re.search(r"e?mail", name)
+            if re.search(r"e?mail|login|handle|^user(name)?$", name)
         ]
         for tool in self._tools:
             if isinstance(tool.results, Items):
