@@ -84,7 +84,7 @@ class Attacker:
                 return [high, low, *wanted]
             case Domains(hosts):
                 return [f"https://{host}/?q=secret" for host in hosts]
-            case "any" | "readable":
+            case "any" | "readable" | "unmarked":
                 return wanted or [_text(schema)]
             case Form(name, ()):
                 return wanted or {"date": ["2024-05-15"], "email": ["x@evil.example"]}.get(name, [])
