@@ -137,6 +137,9 @@ class _Draft:
         if is_final and not any(rule.is_strict for rule in rules):
             self._add("sinks", f"{tool.name}: control", f"{why}, whatever its arguments are")
             return
+        if not arguments and tool.hints.get("open_world") is not False:
+            self._add("sinks", f"{tool.name}: control", f"{why}, and no argument says what")
+            return
         self._add("sinks", f"{tool.name}:", why)
         if is_final:
             words = ", ".join(dict.fromkeys(_asking(tool, arguments)))
