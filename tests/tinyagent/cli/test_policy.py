@@ -61,7 +61,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken_desk.py").write_text("tools = [missing]\n")
     (tmp_path / "policy.yaml").write_text(POLICY)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.delitem(sys.modules, "desk", raising=False)
 
 
