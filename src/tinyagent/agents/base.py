@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, cast
 
@@ -74,6 +74,11 @@ class BaseAgent:
 
     def __init__(self, tools: Iterable[Tool | Callable[..., Any]] = ()) -> None:
         self._tool_map: dict[str, Tool] = collect_tools(tools)
+
+    @property
+    def tools(self) -> Sequence[Tool]:
+        """Its tools, in order."""
+        return tuple(self._tool_map.values())
 
 
 class LoopAgent(BaseAgent, Startable[R, M, S, T, D]):

@@ -1,4 +1,4 @@
-"""The command line: `tinyagent run`, `exec`, `worker`, `runs` and `doctor`; one file a command."""
+"""The command line: `run`, `exec`, `worker`, `runs`, `policy` and `doctor`; one file a command."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 import tinyagent
-from tinyagent.cli import runs
+from tinyagent.cli import policy, runs
 from tinyagent.cli.doctor import doctor
 from tinyagent.cli.execute import execute
 from tinyagent.cli.run import run
@@ -41,4 +41,5 @@ app.command()(run)
 app.command("exec")(execute)
 app.command()(worker)
 app.add_typer(runs.app, name="runs")
+app.add_typer(policy.app, name="policy")
 app.command()(doctor)

@@ -19,7 +19,6 @@ from tinyagent.core.errors import (
     CallerError,
     ConfigurationError,
     SandboxUnavailable,
-    missing_extra,
 )
 from tinyagent.core.parts import attachment
 from tinyagent.core.untrusted import as_array
@@ -175,28 +174,9 @@ def _layers(file: Path | None) -> list[Middleware]:
 
     if file is None:
         return [Approval(ask_person)]
-    from tinyagent.core.untrusted import as_object
-    from tinyagent.provenance import Provenance
+    from tinyagent.cli.policy_file import read_policy
 
-    try:
-        text = file.read_text(encoding="utf-8")
-        data = as_object(json.loads(text) if file.suffix == ".json" else _from_yaml(text))
-    except (OSError, ValueError) as error:
-        raise ConfigurationError(f"--provenance {str(file)!r}: {error}") from None
-    if data is None:
-        raise ConfigurationError(f"--provenance {str(file)!r}: it does not hold a table of rules")
-    return [Provenance.from_dict(data), Approval(ask_person)]
-
-
-def _from_yaml(text: str) -> object:
-    try:
-        import yaml
-    except ImportError:
-        raise ConfigurationError(missing_extra("a policy in YAML", "skillian")) from None
-    try:
-        return yaml.safe_load(text)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
+    return [read_policy(file, "--provenance"), Approval(ask_person)]
 
 
 def _save(result: RunResult[str], folder: Path | None) -> None:

@@ -15,6 +15,12 @@ from tinyagent.core.errors import ConfigurationError
 
 _CONTROLS = {code: "\ufffd" for code in (*range(32), *range(127, 160)) if chr(code) not in "\n\t"}
 
+_BROKEN = (
+    *(ImportError, AttributeError, ValueError, TypeError, SyntaxError),
+    *(NameError, LookupError, OSError, RuntimeError, ArithmeticError, AssertionError),
+)
+"""What a module may raise while it is imported."""
+
 notes = Console(stderr=True, highlight=False, markup=False, emoji=False, soft_wrap=True)
 """Where commands print everything except their results."""
 
@@ -59,7 +65,7 @@ def load(reference: str, option: str, example: str) -> Any:
     module_name, _, name = reference.partition(":")
     try:
         return getattr(importlib.import_module(module_name), name)
-    except (ImportError, AttributeError, ValueError, TypeError, SyntaxError) as error:
+    except _BROKEN as error:
         raise ConfigurationError(
             f"{option} {reference!r} cannot be loaded ({error}); write module:name, for example"
             f" {example}"

@@ -138,6 +138,9 @@ class _Draft:
         if is_final and not is_bound:
             self._add("sinks", f"{tool.name}: control", f"{why}, whatever its arguments are")
             return
+        if not arguments and tool.hints.get("open_world") is not False:
+            self._add("sinks", f"{tool.name}: control", f"{why}, and no argument says what")
+            return
         self._add("sinks", f"{tool.name}:", why)
         if is_final or not (is_bound or _is_reading(tool)):
             words = ", ".join(dict.fromkeys(_asking(tool, arguments, is_bound=is_bound)))
