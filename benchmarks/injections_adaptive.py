@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from tinyagent.core.provenance import Sink
+from tinyagent.core.provenance import Sink, place_of
 from tinyagent.core.provenance.rules import Between, Domains, Form, OneOf, Rule
 from tinyagent.provenance.policies.policy import Policy, parse_source, sources_of
 
@@ -67,7 +67,7 @@ class Attacker:
         sink = self._policy.sinks.get(tool, Sink(control="trusted"))
         own = [arguments for name, arguments in self._wanted if name == tool] or [{}]
         choices = {
-            name: self._values(sink.rule(name), schema, own[0].get(name))
+            name: self._values(sink.rule(place_of(name)), schema, own[0].get(name))
             for name, schema in self._schemas[tool].items()
         }
         longest = max(map(len, choices.values()), default=1)
@@ -89,7 +89,7 @@ class Attacker:
             case Form(name, ()):
                 return wanted or {"date": ["2024-05-15"], "email": ["x@evil.example"]}.get(name, [])
             case _:
-                found = [value for source in sources_of(rule) for value in self._of(source)]
+                found = [value for source in sources_of(rule) for value in self._of(str(source))]
         is_list = "array" in str(schema)
         values = list(itertools.islice(dict.fromkeys(map(str, found)), 12))
         return [[value] if is_list else value for value in values]
