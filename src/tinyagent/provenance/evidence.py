@@ -158,10 +158,10 @@ class Evidence:
         admits: Admits = self._concerns if source in SOURCE_WORDS else self._admits
         admits = everything if source == "seen" else admits
         for each in self._records_of(tool):
-            at = self._policy.own_field(each.tool) if source == "own" else name
-            if not inside and each.holds(value, at, form, admits):
+            fields = self._policy.own_fields(each.tool) if source == "own" else [name]
+            if not inside and any(each.holds(value, at, form, admits) for at in fields):
                 return True
-            if (inside or source == "trusted") and each.says(value, at, form, admits):
+            if (inside or source == "trusted") and each.says(value, name, form, admits):
                 return True
         return False
 
@@ -178,7 +178,7 @@ class Evidence:
         if any(self.vouches(source, link, "url") for source in sources):
             return True
         host = host_of(link, "https") or host_of(link, "http")
-        is_read = any(has_words(link, text) for record in self.records() for text in record.texts())
+        is_read = any(record.says(link, None) for record in self.records())
         return is_read and any(self.names_host(source, host) for source in sources)
 
     def names_host(self, source: str, host: str) -> bool:
@@ -228,6 +228,7 @@ class Evidence:
             return self.trusts_writer(record.tool, row.writer)
         key = id(record)
         if key not in self._searches:
+            self._searches[key] = False  # its own rows do not vouch for what it was asked
             self._searches[key] = self._asked_for(record.arguments)
         return self._searches[key] or record.shares(row, self._request_words())
 
@@ -252,10 +253,12 @@ class Evidence:
         if source == "user":
             return any(is_said_in(writer, words, "email") for words in self._words)
         if "@" in source:
+            if not writer.isascii():  # in lower case, it might be
+                return False
             name, known = writer.lower(), source.lower()
             if known.startswith("@") and "." in known:
                 return FORMS["email"].fullmatch(name) is not None and name.endswith(known)
-            return writer.isascii() and name in {known, known.removeprefix("@")}
+            return name in {known, known.removeprefix("@")}
         _, tool, at = parse_source(source)
         return any(
             each.holds(writer, at, "email", self._is_curated) for each in self._records_of(tool)
@@ -288,7 +291,7 @@ class Evidence:
 
     def is_copied(self, value: object, host: str) -> bool:
         """Whether a value is one that was read elsewhere than on the pages of a host."""
-        if not isinstance(value, str) or len(value) < MIN_CHARACTERS:
+        if isinstance(value, bool) or len(value := str(value)) < MIN_CHARACTERS:
             return False
         pages = [
             one

@@ -242,7 +242,9 @@ def _vouched_by(
         is_vouched = isinstance(value, str) and evidence.vouches_for_link(rule.sources, value)
         return "a link" if is_vouched else ""
     form = rule.name if isinstance(rule, Form) else ""
-    return next((str(one) for one in sources if evidence.vouches(one, value, form)), "")
+    # One whose value says nothing to the receivers, if there are several.
+    found = [str(one) for one in sources if evidence.vouches(one, value, form)]
+    return next(filter(_says_nothing, found), found[0] if found else "")
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:

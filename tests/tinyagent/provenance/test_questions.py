@@ -221,7 +221,7 @@ def _said(
         ("Pay to DE89370400440532013000.", ["DE89370400440532013000."]),
         (
             "Well: you should absolutely visit the Riverside Hotel today, I think.",
-            ["should absolutely visit the Riverside Hotel today,"],
+            ["you should absolutely visit the Riverside Hotel today,"],
         ),
         ("See https://good.example and x@good.example.", []),
     ],
