@@ -218,13 +218,13 @@ class Evidence:
 
         Its writer is trusted, or no attacker can have searched for it, or it concerns the request.
         """
-        if self._policy.writers(record.tool):
+        if record.by:
             return self.trusts_writer(record.tool, row.writer)
         return record.is_clean or not record.arguments or self._concerns(record, row)
 
     def _concerns(self, record: Record, row: ResultRow) -> bool:
         """Whether a row is what the request is about: the user searched for it, or named it."""
-        if self._policy.writers(record.tool):
+        if record.by:
             return self.trusts_writer(record.tool, row.writer)
         key = id(record)
         if key not in self._searches:
@@ -322,7 +322,7 @@ class Evidence:
     def _meant(self) -> list[str]:
         """The texts of trusted items that share a word with the request, which few others have."""
         words = words_of(self._words)
-        items = [one for one in self._records.values() if self._policy.writers(one.tool)]
+        items = [one for one in self._records.values() if one.by]
 
         def is_meant(record: Record, row: ResultRow) -> bool:
             return self._admits(record, row) and record.shares(row, words)

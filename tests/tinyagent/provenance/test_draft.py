@@ -58,6 +58,8 @@ TOOLS = [
             }
         },
     ),
+    made("reboot", {}),
+    made("odd", {"a.b": TEXT}),
     made("delete_order", {"order": TEXT}, hints={"destructive": True}),
 ]
 

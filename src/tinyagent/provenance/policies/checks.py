@@ -128,7 +128,9 @@ def _check_check(rule: _CHECKS, where: str) -> None:
             fault += f" such as 'www.example.com', not {bad[0]!r}" if bad else ""
         case Under(folders):
             roots = [] if isinstance(folders, str) else list(folders)
-            is_folder = bool(roots) and all(each and Under([each]).accepts(each + "/x") for each in roots)
+            is_folder = bool(roots) and all(
+                each and Under([each]).accepts(each + "/x") for each in roots
+            )
             fault = "" if is_folder else "write a list of folders such as '/downloads'"
         case KnownLink(sources):
             fault = "write a list of sources" if isinstance(sources, str) or not sources else ""

@@ -111,7 +111,9 @@ class _Draft:
             why = "only the user or the organization adds to it; check this"
             self._add("trusted", as_yaml(tool.name), why)
         if _SECRET.search(tool.name):
-            self._add("private", f"{as_yaml(tool.name)}: [user]", "by its name it is for the user only")
+            self._add(
+                "private", f"{as_yaml(tool.name)}: [user]", "by its name it is for the user only"
+            )
 
     def _names(self, tool: ToolSpec) -> None:
         """The fields of the results that name the user's own things."""
@@ -131,14 +133,20 @@ class _Draft:
         for tool in self._tools:
             if isinstance(tool.results, Items):
                 why = f"{tool.results.by} says who wrote it; add '@your.host', or names"
-                self._add("from", f"{as_yaml(tool.name)}: [{', '.join(map(as_yaml, ['user', *people]))}]", why)
+                self._add(
+                    "from",
+                    f"{as_yaml(tool.name)}: [{', '.join(map(as_yaml, ['user', *people]))}]",
+                    why,
+                )
 
     def _sink(self, tool: ToolSpec, why: str) -> None:
         arguments = list(arguments_of(tool))
         is_final = tool.hints.get("destructive", False)
         rules = [rule_of(one, arguments, tool, self._sources(one, tool)) for one in arguments]
-        if is_final and not any(rule.is_strict for rule in rules):
-            self._add("sinks", f"{as_yaml(tool.name)}: control", f"{why}, whatever its arguments are")
+        if not arguments or (is_final and not any(rule.is_strict for rule in rules)):
+            self._add(
+                "sinks", f"{as_yaml(tool.name)}: control", f"{why}, whatever its arguments are"
+            )
             return
         self._add("sinks", f"{as_yaml(tool.name)}:", why)
         if is_final:
@@ -150,7 +158,11 @@ class _Draft:
             one.path.partition("[")[0].partition(".")[0] for one in arguments if is_receiver(one)
         }
         if receivers:
-            self._add("sinks", f"  readers: [{', '.join(map(as_yaml, sorted(receivers)))}]", "they receive it")
+            self._add(
+                "sinks",
+                f"  readers: [{', '.join(map(as_yaml, sorted(receivers)))}]",
+                "they receive it",
+            )
         elif tool.hints.get("open_world") is False:
             self._add("sinks", "  readers: nobody", "the tool says that it sends nothing outside")
 

@@ -53,7 +53,8 @@ def as_yaml(value: object) -> str:
     if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
     escaped = (
-        each if each.isprintable() and each not in '"\\' else f"\\U{ord(each):08x}" for each in value
+        each if each.isprintable() and each not in '"\\' else f"\\U{ord(each):08x}"
+        for each in value
     )
     return f'"{"".join(escaped)}"'
 

@@ -105,7 +105,9 @@ class Policy:
         if source == "seen":
             return tools
         if source == "trusted":
-            return [name for name in tools if self.writers(name) or self.is_trusted(name, tools)]
+            return [
+                name for name in tools if self.items_by(tools[name]) or self.is_trusted(name, tools)
+            ]
         return (source,)
 
     def own_fields(self, tool: str) -> Sequence[str | None]:
