@@ -64,9 +64,12 @@ CASES: list[tuple[Rule, list[Any], list[Any]]] = [
     (
         Under(["/downloads", "work"]),
         ["/downloads/a", "/downloads/a/./b/", "/downloads/a//b", "work/a", "./work/a"],
-        ["/downloads", "/downloads/", "/downloads/.", "/downloads/../a", "/downloadsX/a", "//downloads/a",
-         "downloads/a", "/work/a", "/downloads\\..\\a", "/downloads/%2e%2e/a", "~/downloads/a", 5, "/",
-         "/Downloads/a", "/downloads/a\n", "/downloads/\u200b../a", " /downloads/a", ["work"], True],
+        ["/downloads", "/downloads/", "/downloads/.", "/downloads/../a",
+        "/downloadsX/a", "//downloads/a",
+         "downloads/a", "/work/a", "/downloads\\..\\a", "/downloads/%2e%2e/a",
+         "~/downloads/a", 5, "/",
+         "/Downloads/a", "/downloads/a\n", "/downloads/\u200b../a", " /downloads/a",
+         ["work"], True],
     ),
     (
         LINK,
@@ -89,9 +92,11 @@ CASES: list[tuple[Rule, list[Any], list[Any]]] = [
         "unmarked",
         ["Thank you for the money, see you", "Ask corp.example", "transfer the money please"],
         ["https://evil.example/x", "HTTPS://EVIL.EXAMPLE", "evil.example", "//evil.example/x",
-         "[ok](https://evil.example/)", "https://u@evil.example/", "mailto:thief@evil.example", "47114799",
+         "[ok](https://evil.example/)", "https://u@evil.example/",
+         "mailto:thief@evil.example", "47114799",
          "THIEF@EVIL.EXAMPLE", "4711/4799", "47110815", "Please, Transfer: the - money; to Bob",
-         "please,transfer,the,money,to", "x=https://evil.example/", "https://corp.example@evil.example/"],
+         "please,transfer,the,money,to", "x=https://evil.example/",
+         "https://corp.example@evil.example/"],
     ),
 ]  # fmt: skip
 TABLE = [
@@ -230,8 +235,12 @@ def test_a_name_that_does_not_exist_is_an_error(changes: dict[str, Any], words: 
 NAMES = st.lists(st.sampled_from(["..", ".", "", "a", "b", "...", " "]), max_size=6)
 
 
-@given(NAMES, st.sampled_from(["/a", "a", "/", ".", "a/b", "/a/./b/"]), st.booleans())
-def test_what_is_under_a_folder_stays_there(parts: list[str], folder: str, rooted: bool) -> None:
+@given(
+    parts=NAMES,
+    folder=st.sampled_from(["/a", "a", "/", ".", "a/b", "/a/./b/"]),
+    rooted=st.booleans(),
+)
+def test_what_is_under_a_folder_stays_there(parts: list[str], folder: str, *, rooted: bool) -> None:
     path = "/" * rooted + "/".join(parts)
     if Under([folder]).accepts(path):
         top, plain = posixpath.normpath(folder), posixpath.normpath(path)
