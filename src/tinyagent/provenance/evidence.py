@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -120,7 +121,7 @@ class Evidence:
             record.vouches = not message.is_error
             record.by = self._policy.items_by(self._tools.get(call.name))
             record.known = self._said_in(call.arguments)
-            record.is_clean = False
+            record.is_clean = record.is_planned = False
             self._records[key] = record
             self._note_writers(record)
 
@@ -161,10 +162,10 @@ class Evidence:
         admits: Admits = self._concerns if source in SOURCE_WORDS else self._admits
         admits = everything if source == "seen" else admits
         for each in self._records_of(tool):
-            at = self._policy.own_field(each.tool) if source == "own" else name
-            if not inside and each.holds(value, at, form, admits):
+            fields = self._policy.own_fields(each.tool) if source == "own" else [name]
+            if not inside and any(each.holds(value, at, form, admits) for at in fields):
                 return True
-            if (inside or source == "trusted") and each.says(value, at, form, admits):
+            if (inside or source == "trusted") and each.says(value, name, form, admits):
                 return True
         return False
 
@@ -181,7 +182,7 @@ class Evidence:
         if any(self.vouches(source, link, "url") for source in sources):
             return True
         host = host_of(link, "https") or host_of(link, "http")
-        is_read = any(has_words(link, text) for record in self.records() for text in record.texts())
+        is_read = any(record.says(link, None) for record in self.records())
         return is_read and any(self.names_host(source, host) for source in sources)
 
     def names_host(self, source: str, host: str) -> bool:
@@ -212,8 +213,9 @@ class Evidence:
         if source != "own":
             return self.vouches(source, value, form)
         return any(
-            one.holds(value, self._policy.own_field(one.tool), form, self._admits)
+            one.holds(value, at, form, self._admits)
             for one in self._records_of(source)
+            for at in self._policy.own_fields(one.tool)
         )
 
     def _said_in(self, arguments: Mapping[str, object]) -> frozenset[str]:
@@ -230,16 +232,17 @@ class Evidence:
 
         Its writer is trusted, or no attacker can have searched for it, or it concerns the request.
         """
-        if self._policy.writers(record.tool):
+        if record.by:
             return self.trusts_writer(record.tool, row.writer)
-        return record.is_clean or not record.arguments or self._concerns(record, row)
+        return record.is_planned or not record.arguments or self._concerns(record, row)
 
     def _concerns(self, record: Record, row: ResultRow) -> bool:
         """Whether a row is what the request is about: the user searched for it, or named it."""
-        if self._policy.writers(record.tool):
+        if record.by:
             return self.trusts_writer(record.tool, row.writer)
         key = id(record)
         if key not in self._searches:
+            self._searches[key] = False  # its own rows do not vouch for what it was asked
             self._searches[key] = self._asked_for(record.arguments)
         return self._searches[key] or record.shares(row, self._request_words())
 
@@ -264,10 +267,12 @@ class Evidence:
         if source == "user":
             return any(is_said_in(writer, words, "email") for words in self._words)
         if "@" in source:
+            if not writer.isascii():  # in lower case, it might be
+                return False
             name, known = writer.lower(), source.lower()
             if known.startswith("@") and "." in known:
                 return FORMS["email"].fullmatch(name) is not None and name.endswith(known)
-            return writer.isascii() and name in {known, known.removeprefix("@")}
+            return name in {known, known.removeprefix("@")}
         _, tool, at = parse_source(source)
         return any(
             each.holds(writer, at, "email", self._is_curated) for each in self._records_of(tool)
@@ -300,7 +305,7 @@ class Evidence:
 
     def is_copied(self, value: object, host: str) -> bool:
         """Whether a value is one that was read elsewhere than on the pages of a host."""
-        if not isinstance(value, str) or len(value) < MIN_CHARACTERS:
+        if isinstance(value, bool) or len(value := str(value)) < MIN_CHARACTERS:
             return False
         pages = [
             one
@@ -331,6 +336,11 @@ class Evidence:
         said = partial(self.vouches, "user")
         return marks_of(text, self._untrusted_texts(), said)
 
+    def repeated(self, text: str) -> tuple[Mark, ...]:
+        """The spans of a text that untrusted sources wrote, also in other characters."""
+        written = ((source, _plain(each)) for source, each in self._untrusted_texts())
+        return marks_of(_plain(text), written, partial(self.vouches, "user"))
+
     def _untrusted_texts(self) -> Iterator[tuple[str, str]]:
         """The texts that nobody who is trusted wrote, with their tools."""
         for record in self.records():
@@ -345,7 +355,7 @@ class Evidence:
     def _meant(self) -> list[str]:
         """The texts of trusted items that share a word with the request, which few others have."""
         words = words_of(self._words)
-        items = [one for one in self._records.values() if self._policy.writers(one.tool)]
+        items = [one for one in self._records.values() if one.by]
 
         def is_meant(record: Record, row: ResultRow) -> bool:
             return self._admits(record, row) and record.shares(row, words)
@@ -370,3 +380,11 @@ class Evidence:
         """All that was read, also in earlier runs of the conversation."""
         self._read_earlier()
         return tuple(self._records.values())
+
+
+def _plain(text: str) -> str:
+    """The text with compatible characters in one spelling, and without invisible ones."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")

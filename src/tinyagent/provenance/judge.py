@@ -221,7 +221,7 @@ def _says_nothing(source: str) -> bool:
 
 def _marked(place: str, value: str, evidence: Evidence) -> str:
     """What a text repeats that an untrusted source wrote; empty if nothing."""
-    marks = evidence.marks(value)
+    marks = evidence.repeated(value)
     if not marks and evidence.is_only_read(value):
         return f"`{place}` is a single word that only others have said"
     if not marks and evidence.hides(value):
@@ -246,7 +246,9 @@ def _vouched_by(
         is_vouched = isinstance(value, str) and evidence.vouches_for_link(rule.sources, value)
         return "a link" if is_vouched else ""
     form = rule.name if isinstance(rule, Form) else ""
-    return next((str(one) for one in sources if evidence.vouches(one, value, form)), "")
+    # One whose value says nothing to the receivers, if there are several.
+    found = [str(one) for one in sources if evidence.vouches(one, value, form)]
+    return next(filter(_says_nothing, found), found[0] if found else "")
 
 
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:

@@ -7,22 +7,23 @@ repeated is marked: addresses, links, long numbers, and runs of words, unless th
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tinyagent.core.provenance import Mark
 from tinyagent.core.provenance.rules import hosts_in
 
 _WORDS = 5
 """How many words in a row are hardly a coincidence."""
+_TOKEN = re.compile(r"\w+(?:['\u2019@.+-]\w+)*")
+_ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", re.ASCII)
+_NUMBER = re.compile(r"(?=(?:[^\d\s]{0,8}\d){6})[\w/+.-]{6,64}", re.ASCII)
+_BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+|(?=https?://)", re.IGNORECASE)
+_SCHEME = re.compile(r"^[a-z]*:?//(?:[^/\s@]*@)?|^www\.", re.IGNORECASE)
 _EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
-_BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+")
-_TELLING = re.compile(
-    r"[^@\s]{1,99}@[^@\s]{1,99}\.\w+|[a-z]+://\S+|www\.\S+"  # an address or a link
-    r"|[a-z0-9.-]{1,99}\.[a-z]{2,24}/\S*"
-    r"|(?=(?:\D{0,8}\d){6})[\w/+-]{6,64}",  # a long number
-    re.ASCII,
-)
+_TELLING = re.compile(r"[@/]|\w\.\w|(?:\D{0,8}\d){6}", re.ASCII)
+_LINK = "//"
+"""Before the name of a host that is in a link."""
 
 
 def marks_of(
@@ -30,51 +31,82 @@ def marks_of(
 ) -> tuple[Mark, ...]:
     """The spans of an answer that untrusted sources wrote, in their order.
 
+    Case and punctuation do not count, nor what is around the host of a link.
+
     Args:
         answer: Its text.
         records: The untrusted sources, each with a text that it wrote.
         is_said: Whether the user's request contains a text.
     """
     words = list(re.finditer(r"\S+", answer))
-    spelt = [word[0].strip(_EDGES) for word in words]
-    plain = [_plain(word) for word in spelt]
-    sources: list[set[str]] = [set() for _ in words]
+    names = {at: found for at, word in enumerate(words) if (found := _names_in(word[0]))}
+    tokens = list(_TOKEN.finditer(answer))
     runs: dict[tuple[str, ...], list[int]] = {}
-    for at in range(len(words) - _WORDS + 1):
-        runs.setdefault(tuple(plain[at : at + _WORDS]), []).append(at)
-    telling = [at for at, word in enumerate(plain) if _TELLING.fullmatch(word)]
-    names = {
-        at: {plain[at]} | (hosts_in(plain[at]) if "/" in plain[at] else frozenset[str]())
-        for at in telling
-    }
-    if not telling and not runs:
+    for at, run in enumerate(_runs(token[0].casefold() for token in tokens)):
+        runs.setdefault(run, []).append(at)
+    if not names and not runs:
         return ()
-    for source, written in records:
-        text = _plain(written)
-        theirs = [word.strip(_EDGES) for word in text.split()]
-        pieces = {piece.strip(_EDGES) for piece in _BETWEEN.split(text)} if telling else set[str]()
-        pieces.update(theirs, hosts_in(text) if telling else ())
-        shared = {tuple(theirs[at : at + _WORDS]) for at in range(len(theirs))} & runs.keys()
-        places = [
-            at
-            for at in telling
-            if not pieces.isdisjoint(names[at]) and not any(map(is_said, {spelt[at], *names[at]}))
-        ]
-        for run in shared:
-            for start in runs[run]:
-                if not is_said(" ".join(spelt[start : start + _WORDS])):
-                    places += range(start, start + _WORDS)
-        for at in places:
-            sources[at].add(source)
+    starts = [word.start() for word in words]
+    sources: list[set[str]] = [set() for _ in words]
+    for source, text in records:
+        written = _written_in(text) if names else frozenset[str]()
+        for at, named in names.items():
+            shared = named & written
+            if shared and not _is_all_said(words[at][0], shared, is_said):
+                sources[at].add(source)
+        for run in runs.keys() & set(_runs(_TOKEN.findall(text.casefold()))):
+            for first in runs[run]:
+                start, end = tokens[first].start(), tokens[first + _WORDS - 1].end()
+                if is_said(answer[start:end]) or is_said(" ".join(run)):
+                    continue
+                for at in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
+                    sources[at].add(source)
     return tuple(_spans(words, sources))
 
 
-def _plain(text: str) -> str:
-    """The text in one spelling: compatible characters, no invisible ones, no case."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-        text = "".join(one for one in text if unicodedata.category(one) != "Cf")
-    return text.casefold()
+def _runs(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
+    """All runs of words."""
+    every = list(words)
+    return zip(*(every[at:] for at in range(_WORDS)), strict=False)
+
+
+def _is_all_said(word: str, names: Iterable[str], is_said: Callable[[str], bool]) -> bool:
+    """Whether the user wrote a word, or all of these names in it."""
+    if is_said(word) or is_said(word.strip(_EDGES)):
+        return True
+    return all(is_said(name.removeprefix(_LINK)) for name in names)
+
+
+def _names_in(word: str) -> frozenset[str]:
+    """The addresses, hosts and long numbers in a word of an answer."""
+    if _TELLING.search(word) is None:
+        return frozenset()
+    names = set(_plain_names(word))
+    for piece in filter(None, _BETWEEN.split(word) if "." in word else ()):
+        link = "/" in piece or piece.lower().startswith("www.")
+        names.update(host if link else _LINK + host for host in _hosts_of(piece))
+    return frozenset(names)
+
+
+def _written_in(text: str) -> frozenset[str]:
+    """The names in a text of others; hosts also with what says that they are in a link."""
+    names = {*_plain_names(text), *hosts_in(text)}
+    for piece in filter(None, _BETWEEN.split(text)):
+        if "." in piece and _SCHEME.match(piece):
+            names.update(each for host in _hosts_of(piece) for each in (host, _LINK + host))
+    return frozenset(names)
+
+
+def _plain_names(text: str) -> Iterator[str]:
+    """Addresses, and long numbers without what is between their digits."""
+    yield from (found.lower() for found in _ADDRESS.findall(text))
+    yield from (re.sub(r"[/+._-]", "", each).lower() for each in _NUMBER.findall(text))
+
+
+def _hosts_of(piece: str) -> frozenset[str]:
+    """The host that a link begins with."""
+    plain = _SCHEME.sub("", _SCHEME.sub("", piece))
+    return hosts_in(re.split(r"[/?#:]", plain)[0])
 
 
 def _spans(words: Sequence[re.Match[str]], sources: Sequence[set[str]]) -> list[Mark]:

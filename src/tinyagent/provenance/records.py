@@ -83,7 +83,9 @@ class Record:
         vouches: Whether it may vouch for values; errors do not.
         own: Its label, without what its arguments were made of.
         by: The field that says who wrote a row; empty if nothing does.
-        is_clean: Whether nothing untrusted had been read when the call was written.
+        is_clean: Whether nothing untrusted had been read when the call was written, nor is in its
+            arguments.
+        is_planned: Whether nothing untrusted had been read when the call was written.
     """
 
     tool: str
@@ -94,6 +96,7 @@ class Record:
     own: Label = field(default_factory=Label)
     by: str = ""
     is_clean: bool = True
+    is_planned: bool = True
     _rows: list[ResultRow] | None = field(default=None, repr=False)
     _places: dict[tuple[str, str], dict[str, list[ResultRow]]] = field(
         default_factory=dict[tuple[str, str], dict[str, list[ResultRow]]], repr=False
@@ -111,7 +114,7 @@ class Record:
         if isinstance(value, str) and name is None and not can_be_vouched_for(value):
             return False
         rows = self._values(name or "", form).get(_spelt(value, form), ())
-        return any(admits(self, row) for row in rows) and not self._is_echo(value)
+        return any(admits(self, row) for row in rows) and not self._is_echo(value, form)
 
     def says(
         self, value: Scalar, name: str | None, form: str = "", admits: Admits = everything
@@ -134,13 +137,13 @@ class Record:
             and admits(self, row)
             for row in self.rows()
             for field_name, text in row.entries
-        ) and not self._is_echo(value)
+        ) and not self._is_echo(value, form)
 
     def texts(self, admits: Admits = everything) -> Iterable[str]:
-        """The texts of all admitted rows."""
+        """The texts of all admitted rows, and their numbers."""
         for row in self.rows():
             if admits(self, row):
-                yield from (text for _, text in row.entries if isinstance(text, str))
+                yield from (str(each) for _, each in row.entries if not isinstance(each, bool))
 
     def text(self) -> str:
         """All texts of the result, one after the other."""
@@ -172,19 +175,21 @@ class Record:
             self._rows = _rows_of(self.value, self.by)
         return self._rows
 
-    def _is_echo(self, value: Scalar) -> bool:
+    def _is_echo(self, value: Scalar, form: str) -> bool:
         """Whether the call may have put the value into its result.
 
         It is a part of an argument, or is put together of nothing but arguments.
         """
-        wanted = str(value).casefold()
-        is_number = not isinstance(value, str)
+        wanted = _open(str(value), form)
+        number = as_number(str(value)) if form == "number" or not isinstance(value, str) else None
         rest = wanted
         if self._echoes is None:
             written: Mapping[str, Any] = dict[str, Any]() if self.is_clean else self.arguments
             self._echoes = sorted(echoes_of(written, self.known), key=len, reverse=True)
-        for echo in self._echoes:
-            if has_words(wanted, echo) if is_number else wanted in echo:
+        for echo in (_open(each, form) for each in self._echoes):
+            if number is not None and number in {*numbers_in(echo), as_number(echo)}:
+                return True
+            if wanted in echo if isinstance(value, str) else has_words(wanted, echo):
                 return True
             rest = rest.replace(echo, " ")
         return rest != wanted and not any(map(str.isalnum, rest))
@@ -205,6 +210,11 @@ class Record:
 def number_of(value: Scalar, form: str) -> Decimal | None:
     """The number that a value of the form `number` is."""
     return as_number(str(value)) if form == "number" else None
+
+
+def _open(text: str, form: str) -> str:
+    """The text without what a form leaves open, and without its case."""
+    return normal(text.upper(), form).casefold()
 
 
 def words_of(texts: Iterable[str]) -> frozenset[str]:
@@ -241,9 +251,9 @@ def _rows_of(value: object, by: str) -> list[ResultRow]:
             continue
         elif isinstance(item, dict):
             entries = cast("dict[object, object]", item)
-            writer = entries.get(by) if by else None
-            if isinstance(writer, str) and writer:
-                row = _new(rows, row, writer)
+            if by and by in entries:  # one that is no text attests nobody
+                writer = entries[by]
+                row = _new(rows, row, writer if isinstance(writer, str) else "")
             is_table = len(entries) > 1 and all(isinstance(v, dict) for v in entries.values())
             waiting += [
                 (str(key), each, depth + 1, _new(rows, row, row.writer) if is_table else row)

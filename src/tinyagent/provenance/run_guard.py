@@ -123,7 +123,7 @@ class Guard(Middleware):
             DELEGATION.reset(token)
         record = self._record(tool, result)
         record.arguments, record.known = call.arguments, verdict.vouched
-        record.is_clean = self._is_clean(context)
+        record.is_clean, record.is_planned = self._is_clean(context), self._is_clean(self._read)
         record.own = own = self._label_of_result(tool, result, delegation, record.writers)
         label = result.label or context | own
         self._evidence.add(call, record, result.content, label)

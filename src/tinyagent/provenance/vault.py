@@ -231,8 +231,9 @@ class _Shaped(NamedTuple):
         fields, data = fields_of(kind), _as_data(value)
         if fields and isinstance(data, dict) and data.keys() <= fields.keys():
             entries = cast("dict[str, Any]", data)
-            named = entries.get(self.by)
-            writer = named if isinstance(named, str) else writer
+            if self.by and self.by in entries:
+                named = entries[self.by]
+                writer = named if isinstance(named, str) else ""
             return {
                 key: self.value(item, fields[key], key, writer) for key, item in entries.items()
             }

@@ -82,10 +82,15 @@ def leaves(value: object, path: str, place: Place | None = None, depth: int = 0)
         yield Leaf(path, str(value), place)
 
 
+_INDENT = r"[ \t\xa0\u200b\u3000]{0,80}"
+_WROTE = "wrote|writes|said|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev"
 _QUOTED = re.compile(
-    r"^[ \t]*(?:>|\|)|^.{0,200}\b(?:wrote|writes|said|schrieb)[^\n]{0,60}:[ \t]*$"
-    r"|^[ \t]*[-_=*]{2,}.{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
-    r"|^[ \t]*(?:begin forwarded message|forwarded (?:message|by|from)|fwd?:)",
+    rf"(?:^|[\r\v\f\x85\u2028\u2029]){_INDENT}(?:[>|\xbb\u203a\uff1e]|&gt;"
+    rf"|[^\n]{{0,500}}\b(?:{_WROTE})\b[^\n]{{0,60}}:[ \t\xa0\r]*$"
+    r"|[-_=*]{2,}[^\n]{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
+    r"|begin forwarded message|forwarded (?:message|by|from)|fwd?:"
+    r"|\*?(?:from|von|de|da|van)[ \xa0]?:[^\n]{0,300}\n\s{0,80}\*?[^\W\d]\w{0,14}[ \xa0]?:)"
+    r"|<blockquote\b",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -94,7 +99,7 @@ def without_quotation(text: str) -> tuple[str, str]:
     """What the writer of a text wrote, and what follows from the first sign of a quotation on.
 
     A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
-    "Original message", "Begin forwarded message:".
+    "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail.
     """
     found = _QUOTED.search(text)
     return (text, "") if found is None else (text[: found.start()], text[found.start() :])

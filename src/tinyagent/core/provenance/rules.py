@@ -83,9 +83,13 @@ class Under:
         if not isinstance(value, str) or not value.isprintable() or re.search(r"[\\~%]", value):
             return False
         parts = _parts(value)
-        return ".." not in parts and any(
-            len(parts) > len(folder) and parts[: len(folder)] == folder
-            for folder in map(_parts, self.folders)
+        if ".." in parts or value.startswith("//"):  # a share, on some systems
+            return False
+        return any(
+            value.startswith("/") == folder.startswith("/")
+            and len(parts) > len(_parts(folder))
+            and parts[: len(_parts(folder))] == _parts(folder)
+            for folder in self.folders
         )
 
 
@@ -221,10 +225,11 @@ def host_of(url: object, scheme: str) -> str:
     return host if parts.scheme == scheme and re.fullmatch(r"[a-z0-9.-]+", host) else ""
 
 
-_HOSTS = re.compile(r"(?<![\w@.-])(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})", re.ASCII)
+_HOSTS = re.compile(r"(?<![\w@.-])(?:https?://)?((?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24})(?![\w@-])")
 _SPOKEN = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 _NUMBERS = re.compile(
-    rf"(?<![\w.,:/#-])\d{{1,20}}(?:[.,]\d{{1,20}})*(?![\w:/-]|[.,]\d)|\b(?:{'|'.join(_SPOKEN)})\b",
+    rf"(?<![\w.,:/#+-])(?<!\d[ \xa0])\d{{1,20}}(?:[.,]\d{{1,20}})*(?![\w:/-]|[.,]\d|[ \xa0]\d)"
+    rf"|\b(?:{'|'.join(_SPOKEN)})\b",
     re.ASCII | re.IGNORECASE,
 )
 _GROUPED = re.compile(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")

@@ -27,6 +27,7 @@ from tinyagent.provenance.shapes import all_fields, is_declared
 
 WORDS = frozenset(get_args(Word))
 _HOST = re.compile(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63})*")
+_MIN_WORD = 2
 _COPIES = ("cc", "bcc")
 _CHECKS = OneOf | Between | Domains | Under | Form | KnownLink | FormOf
 
@@ -48,6 +49,8 @@ def check_rules(policy: Policy) -> None:
                 f"sinks.{name}: {sink!r} is not a Sink; write Sink(...), or read a policy of"
                 " plain data with Provenance.from_dict"
             )
+        if any(len(word.strip()) < _MIN_WORD for word in sink.asked):
+            raise ConfigurationError(f"sinks.{name}.asked: write a list of words, not of letters")
         for argument, rule in sink.rules.items():
             check_rule(rule, f"sinks.{name}.{argument}")
     for name, sources in policy.from_.items():
@@ -125,7 +128,9 @@ def _check_check(rule: _CHECKS, where: str) -> None:
             fault += f" such as 'www.example.com', not {bad[0]!r}" if bad else ""
         case Under(folders):
             roots = [] if isinstance(folders, str) else list(folders)
-            is_folder = bool(roots) and all(Under([""]).accepts(each + "/x") for each in roots)
+            is_folder = bool(roots) and all(
+                each and Under([each]).accepts(each + "/x") for each in roots
+            )
             fault = "" if is_folder else "write a list of folders such as '/downloads'"
         case KnownLink(sources):
             fault = "write a list of sources" if isinstance(sources, str) or not sources else ""

@@ -15,6 +15,7 @@ from tinyagent.core.untrusted import as_array
 from tinyagent.provenance.policies.draft_rules import (
     Argument,
     arguments_of,
+    as_yaml,
     is_file,
     is_name,
     is_receiver,
@@ -52,6 +53,7 @@ _VERBS = (
 _GENERAL = frozenset({"request", "submit", "create", "make", "do", "set", "start", "run", "change"})
 """Verbs that say nothing without the next word of the name."""
 _WIDTH = 60
+_MIN_WORD = 2
 
 Line = tuple[str, str]
 """A line of the policy, and its reason."""
@@ -75,11 +77,12 @@ class _Draft:
             part: [] for part in ("trusted", "own", "free", "from", "private", "sinks")
         }
         for tool in tools:
+            self._names(tool)
+        for tool in tools:
             if _is_reading(tool):
                 self._reading(tool)
             else:
                 self._sink(tool, "changes or sends something")
-            self._names(tool)
         self._writers()
 
     def text(self) -> str:
@@ -103,12 +106,14 @@ class _Draft:
             self._sink(tool, "it can read more than the request is about")
             return
         stated = "the tool says that it only reads"
-        self._add("free", tool.name, stated if "read_only" in tool.hints else "it reads")
+        self._add("free", as_yaml(tool.name), stated if "read_only" in tool.hints else "it reads")
         if _is_curated(tool):
             why = "only the user or the organization adds to it; check this"
-            self._add("trusted", tool.name, why)
+            self._add("trusted", as_yaml(tool.name), why)
         if _SECRET.search(tool.name):
-            self._add("private", f"{tool.name}: [user]", "by its name it is for the user only")
+            self._add(
+                "private", f"{as_yaml(tool.name)}: [user]", "by its name it is for the user only"
+            )
 
     def _names(self, tool: ToolSpec) -> None:
         """The fields of the results that name the user's own things."""
@@ -116,7 +121,7 @@ class _Draft:
             return
         why = "set by the service" if _is_reading(tool) else "made by an allowed call"
         for name in sorted(filter(is_name, all_fields(tool.returns) or ())):
-            self._add("own", f"{tool.name}.{name}", why)
+            self._add("own", as_yaml(f"{tool.name}.{name}"), why)
 
     def _writers(self) -> None:
         people = [
@@ -128,39 +133,43 @@ class _Draft:
         for tool in self._tools:
             if isinstance(tool.results, Items):
                 why = f"{tool.results.by} says who wrote it; add '@your.host', or names"
-                self._add("from", f"{tool.name}: [{', '.join(['user', *people])}]", why)
+                self._add(
+                    "from",
+                    f"{as_yaml(tool.name)}: [{', '.join(map(as_yaml, ['user', *people]))}]",
+                    why,
+                )
 
     def _sink(self, tool: ToolSpec, why: str) -> None:
         arguments = list(arguments_of(tool))
         is_final = tool.hints.get("destructive", False)
         rules = [rule_of(one, arguments, tool, self._sources(one, tool)) for one in arguments]
         is_bound = any(rule.is_strict for rule in rules)
-        if is_final and not is_bound:
-            self._add("sinks", f"{tool.name}: control", f"{why}, whatever its arguments are")
+        if not arguments or (is_final and not is_bound):
+            reason = f"{why}, whatever its arguments are"
+            self._add("sinks", f"{as_yaml(tool.name)}: control", reason)
             return
-        if not arguments and tool.hints.get("open_world") is not False:
-            self._add("sinks", f"{tool.name}: control", f"{why}, and no argument says what")
-            return
-        self._add("sinks", f"{tool.name}:", why)
+        self._add("sinks", f"{as_yaml(tool.name)}:", why)
         if is_final or not (is_bound or _is_reading(tool)):
-            words = ", ".join(dict.fromkeys(_asking(tool, arguments, is_bound=is_bound)))
+            asking = dict.fromkeys(_asking(tool, arguments, is_bound=is_bound))
             reason = "what it changes cannot be restored" if is_final else "nothing else bounds it"
-            self._add("sinks", f"  asked: [{words}]", reason)
+            self._add("sinks", f"  asked: [{', '.join(map(as_yaml, asking))}]", reason)
         for argument, drafted in zip(arguments, rules, strict=True):
-            plain = re.fullmatch(r"[\w.\[\]]+", argument.path)
-            name = argument.path if plain else f'"{argument.path}"'
-            self._add("sinks", f"  {name}: {drafted.rule}", drafted.reason)
+            self._add("sinks", f"  {as_yaml(argument.path)}: {drafted.rule}", drafted.reason)
         receivers = {
             one.path.partition("[")[0].partition(".")[0] for one in arguments if is_receiver(one)
         }
         if receivers:
-            self._add("sinks", f"  readers: [{', '.join(sorted(receivers))}]", "they receive it")
+            self._add(
+                "sinks",
+                f"  readers: [{', '.join(map(as_yaml, sorted(receivers)))}]",
+                "they receive it",
+            )
         elif tool.hints.get("open_world") is False:
             self._add("sinks", "  readers: nobody", "the tool says that it sends nothing outside")
 
     def _sources(self, argument: Argument, tool: ToolSpec) -> str:
         """The sources of an argument that names something."""
-        known = "user, trusted, own"
+        known = "user, trusted, own" if self._parts["own"] else "user, trusted"
         if _is_reading(tool):
             return f"{known}, seen"  # the model has seen the name of what it reads
         if argument.name in tool.name:
@@ -169,7 +178,7 @@ class _Draft:
             lists = _is_reading(other) and not _reaches_out(other) and not list(arguments_of(other))
             if lists and argument.name in other.name and not isinstance(other.results, Items):
                 ids = filter(is_name, sorted(all_fields(other.returns) or ()))
-                known += "".join(f", {other.name}.{name}" for name in ids)
+                known += "".join(f", {as_yaml(f'{other.name}.{name}')}" for name in ids)
         return known
 
 
@@ -195,7 +204,11 @@ def _asking(tool: ToolSpec, arguments: Iterable[Argument], *, is_bound: bool) ->
         yield from rest.split("_")
     yield from next((words for words in _VERBS if verb == words[0]), (verb,))
     for each in arguments:
-        yield from (str(one) for one in as_array(each.schema.get("enum")) or () if one)
+        yield from (
+            one
+            for one in as_array(each.schema.get("enum")) or ()
+            if isinstance(one, str) and len(one.strip()) >= _MIN_WORD
+        )
 
 
 def _column(lines: Sequence[Line]) -> Iterator[str]:

@@ -12,6 +12,8 @@ from tinyagent.core.untrusted import as_array, as_object
 from tinyagent.provenance.shapes import resolved
 
 _MAX_DEPTH = 6
+SINK_WORDS = frozenset({"control", "readers", "asked"})
+"""What a sink has beside rules."""
 _PERSON = re.compile(
     r"(^|_)(to|cc|bcc|recipients?|receivers?|e_?mails?|addressees?|attendees?|participants?|"
     r"guests?|invitees?|members?|users?|assignees?|reviewers?|people|person|seller|channel|handle)$"
@@ -37,6 +39,24 @@ _RISKY = re.compile(
     r"root|full|manage|organizer"
 )
 _FOLDER = re.compile(r"\b(?:under|below|in|inside|within) [`'\"]?(/[\w./-]*\w)")
+
+
+_PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
+_WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
+"""Texts that YAML reads as something else."""
+
+
+def as_yaml(value: object) -> str:
+    """A value as YAML that fits in any list or table."""
+    if not isinstance(value, str):
+        return "null" if value is None else str(value).lower()
+    if _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
+        return value
+    escaped = (
+        each if each.isprintable() and each not in '"\\' else f"\\U{ord(each):08x}"
+        for each in value
+    )
+    return f'"{"".join(escaped)}"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +116,8 @@ def arguments_of(tool: ToolSpec) -> Iterator[Argument]:
     """The values inside the arguments, as far as the schema names them."""
     properties = as_object(tool.json_schema.get("properties")) or {}
     for name, schema in properties.items():
+        if not _can_be_named(name):
+            continue  # then it is only made of the user's own words
         yield from _inside(name, as_object(schema) or {}, tool.json_schema, 0)
 
 
@@ -108,11 +130,18 @@ def _inside(
     items = as_object(plain.get("items"))
     if depth < _MAX_DEPTH and properties:
         for name, inner in properties.items():
+            if not _can_be_named(name):
+                continue
             yield from _inside(f"{path}.{name}", as_object(inner) or {}, root, depth + 1)
     elif depth < _MAX_DEPTH and items and resolved(root, items).get("properties"):
         yield from _inside(f"{path}[]", items, root, depth + 1)
     else:
         yield Argument(path, plain)
+
+
+def _can_be_named(name: str) -> bool:
+    """Whether a path in a rule can name it."""
+    return "." not in name and not name.endswith("[]") and name not in {"", *SINK_WORDS}
 
 
 def is_receiver(argument: Argument) -> bool:
@@ -155,8 +184,9 @@ def rule_of(
         one = "1, " if _COUNT.search(argument.name) else ""
         return Drafted(f"{{number: [{one}{known}]}}", "a number that somebody says, or an id")
     if kind == "object":
-        address = next((other.path for other in others if _URL.search(other.name)), "")
-        rule = f"{{form: {address}}}" if address else f"[{known}]"
+        tops = [other.path for other in others if not re.search(r"[.\[]", other.path)]
+        address = next((name for name in tops if _URL.search(name.lower())), "")
+        rule = f"{{form: {as_yaml(address)}}}" if address else f"[{known}]"
         return Drafted(rule, "what a form asks for" if address else "an object of any shape")
     return _of_text(argument, known)
 
@@ -166,13 +196,13 @@ def _of_choices(argument: Argument, tool: ToolSpec, *, is_default_safe: bool) ->
     if is_risky or tool.hints.get("destructive"):
         default = ", default" if is_default_safe else ""
         return Drafted(f"{{word: [user, trusted{default}]}}", "somebody must say which")
-    values = ", ".join(map(str, argument.choices))
+    values = ", ".join(map(as_yaml, argument.choices))
     return Drafted(f"{{one_of: [{values}]}}", "all that there are", is_strict=False)
 
 
 def _of_text(argument: Argument, known: str) -> Drafted:
     if folder := _FOLDER.search(argument.about):
-        return Drafted(f"{{under: {folder[1]}}}", "its description says so")
+        return Drafted(f"{{under: {as_yaml(folder[1])}}}", "its description says so")
     wanted = _FORMATS.get(str(argument.schema.get("format")), "")
     is_login = re.search(r"\b(?:user|login|name|id of)\b", argument.about.lower())
     for kind in _KINDS:

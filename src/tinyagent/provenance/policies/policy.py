@@ -105,14 +105,16 @@ class Policy:
         if source == "seen":
             return tools
         if source == "trusted":
-            return [name for name in tools if self.writers(name) or self.is_trusted(name, tools)]
+            return [
+                name for name in tools if self.items_by(tools[name]) or self.is_trusted(name, tools)
+            ]
         return (source,)
 
-    def own_field(self, tool: str) -> str | None:
-        """The field of what the tool lists that is the user's own; None for all of it."""
+    def own_fields(self, tool: str) -> Sequence[str | None]:
+        """The fields of what the tool lists that are the user's own; None for all of it."""
         if tool in self.own:
-            return None
-        return next(name.partition(".")[2] for name in self.own if name.startswith(f"{tool}."))
+            return [None]
+        return [name.partition(".")[2] for name in self.own if name.startswith(f"{tool}.")]
 
     def is_trusted(self, tool: str, tools: Mapping[str, ToolSpec]) -> bool:
         """Whether all that a tool returns is trusted."""
