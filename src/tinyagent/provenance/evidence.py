@@ -305,16 +305,17 @@ class Evidence:
 
     def is_copied(self, value: object, host: str) -> bool:
         """Whether a value is one that was read elsewhere than on the pages of a host."""
-        if isinstance(value, bool) or len(value := str(value)) < MIN_CHARACTERS:
+        text = str(value)
+        if isinstance(value, bool) or len(text) < MIN_CHARACTERS:
             return False
         pages = [
             one
             for one in self.records()
             if any(host_of(address, "https") == host for address in one.arguments.values())
         ]
-        on_page = any(has_words(value, one.text()) for one in pages)
+        on_page = any(has_words(text, one.text()) for one in pages)
         return not on_page and any(
-            has_words(value, one.text()) for one in self.records() if one not in pages
+            has_words(text, one.text()) for one in self.records() if one not in pages
         )
 
     def is_only_read(self, text: str) -> bool:

@@ -251,7 +251,7 @@ def _rows_of(value: object, by: str) -> list[ResultRow]:
             continue
         elif isinstance(item, dict):
             entries = cast("dict[object, object]", item)
-            if by and by in entries:  # one that is no text attests nobody
+            if by and by in entries:  # only a text attests somebody
                 writer = entries[by]
                 row = _new(rows, row, writer if isinstance(writer, str) else "")
             is_table = len(entries) > 1 and all(isinstance(v, dict) for v in entries.values())

@@ -66,7 +66,7 @@ TOOLS = [
 
 def loaded(tools: list[Tool]) -> dict[str, Any]:
     """The draft of a policy as data, after a run has started with it."""
-    data = yaml.safe_load(draft(tools))
+    data: dict[str, Any] = yaml.safe_load(draft(tools))
     guard = Provenance.from_dict(data)
     ReactAgent(ScriptedModel(["done"]), tools, middleware=[guard]).run_sync("Hello")
     return data

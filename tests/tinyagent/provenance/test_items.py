@@ -48,7 +48,7 @@ def paid(mails: Any, *, first: bool = False, **changes: Any) -> list[str]:
 
     tools = [
         Tool.from_function(read_mail, results=Items(by="sender")),
-        *map(Tool.from_function, (contacts, pay, list_orders)),
+        *(Tool.from_function(each) for each in (contacts, pay, list_orders)),
     ]
     calls = [scripted_call("read_mail"), scripted_call("contacts")]
     calls = changes.pop("calls", calls[::-1] if first else calls)
@@ -144,9 +144,9 @@ def test_own_things_vouch_that_the_request_is_about() -> None:
 def test_a_search_by_a_value_of_its_own_rows_is_checked() -> None:
     """It recursed without end; the status is a value of what may vouch for it."""
     search = scripted_call("list_orders", status="open")
-    sinks, changes = {"pay": {"ref": ["own"]}}, {"own": ["list_orders"]}
+    sinks, own = {"pay": {"ref": ["own"]}}, ["list_orders"]
     refs = ["o-111", "o-222"]
-    assert paid([STRANGER], calls=[READ, search], refs=refs, sinks=sinks, **changes) == ["o-111"]
+    assert paid([STRANGER], calls=[READ, search], refs=refs, sinks=sinks, own=own) == ["o-111"]
 
 
 def test_a_look_up_by_the_words_of_an_attacker_vouches_for_nothing() -> None:

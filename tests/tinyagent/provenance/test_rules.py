@@ -163,7 +163,7 @@ PATHS = Sink({"items[].id": ["user"], "items[].note": "any", "a.b": "any", "list
 )
 def test_rules_by_path(arguments: dict[str, Any], *, is_good: bool) -> None:
     """A name that the schema does not have must be the user's as well."""
-    entry = {"properties": {"id": {}, "note": {}}}
+    entry: dict[str, Any] = {"properties": {"id": {}, "note": {}}}
     schema = {"items": {"items": entry}, "list": {"type": "array", "items": {}}}
     assert (not refusal(PATHS, arguments, schema)) == is_good
 
@@ -257,5 +257,5 @@ def test_a_number_that_is_vouched_for_is_in_the_text(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["https://münchen.example", "x@a.example", "a.example@x", "a.exampleé"]
 )
-def test_a_part_of_a_name_is_no_host(text: str) -> None:
+def test_a_part_of_a_name_is_not_a_host(text: str) -> None:
     assert not hosts_in(text) & {"nchen.example", "a.example"}
