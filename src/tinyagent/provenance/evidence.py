@@ -27,6 +27,7 @@ from tinyagent.provenance.vouching import (
     MIN_CHARACTERS,
     Scalar,
     as_json,
+    begins_a_word,
     has_words,
     is_said_in,
     leaves,
@@ -299,9 +300,9 @@ class Evidence:
 
     def asks_for(self, words: Iterable[str]) -> bool:
         """Whether the user's request, or a trusted item, has a word that begins with one."""
-        said = "|".join(re.escape(word) for word in words)
-        asked = re.compile(rf"\b(?:{said})", re.IGNORECASE)
-        return any(asked.search(text) for text in [*self._words, *self._meant()])
+        texts = [text.casefold() for text in (*self._words, *self._meant())]
+        asked = [word.casefold() for word in words]
+        return any(begins_a_word(word, text) for word in asked for text in texts)
 
     def is_copied(self, value: object, host: str) -> bool:
         """Whether a value is one that was read elsewhere than on the pages of a host."""

@@ -83,10 +83,11 @@ def leaves(value: object, path: str, place: Place | None = None, depth: int = 0)
 
 
 _INDENT = r"[ \t\xa0\u200b\u3000]{0,80}"
+_LINE_ENDS = str.maketrans(dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n"))
 _WROTE = "wrote|writes|said|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev"
 _QUOTED = re.compile(
-    rf"(?:^|[\r\v\f\x85\u2028\u2029]){_INDENT}(?:[>|\xbb\u203a\uff1e]|&gt;"
-    rf"|[^\n]{{0,500}}\b(?:{_WROTE})\b[^\n]{{0,60}}:[ \t\xa0\r]*$"
+    rf"^{_INDENT}(?:[>|\xbb\u203a\uff1e]|&gt;"
+    rf"|[^\n]{{0,500}}\b(?:{_WROTE})\b[^\n]{{0,60}}:[ \t\xa0]{{0,80}}$"
     r"|[-_=*]{2,}[^\n]{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
     r"|begin forwarded message|forwarded (?:message|by|from)|fwd?:"
     r"|\*?(?:from|von|de|da|van)[ \xa0]?:[^\n]{0,300}\n\s{0,80}\*?[^\W\d]\w{0,14}[ \xa0]?:)"
@@ -101,7 +102,7 @@ def without_quotation(text: str) -> tuple[str, str]:
     A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
     "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail.
     """
-    found = _QUOTED.search(text)
+    found = _QUOTED.search(text.translate(_LINE_ENDS))
     return (text, "") if found is None else (text[: found.start()], text[found.start() :])
 
 
@@ -130,6 +131,14 @@ def is_said_in(value: str, text: str, form: str = "") -> bool:
 def has_words(wanted: str, given: str) -> bool:
     """Whether a text contains another one as whole words."""
     return next(_places(wanted, given), None) is not None
+
+
+def begins_a_word(wanted: str, given: str) -> bool:
+    """Whether a text has a word, or words, that begin with another one."""
+    at = given.find(wanted)
+    while at > 0 and _is_in_word(given[at - 1]):
+        at = given.find(wanted, at + 1)
+    return at >= 0
 
 
 def times_in(value: str, text: str) -> int:
