@@ -65,7 +65,9 @@ def store(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(tmp_path: Path, store: Path) -> Generator[Serving]:
     store.parent.mkdir()
-    with serving(write_demo(tmp_path / "demo"), DATABASE_URL=f"sqlite:///{store}") as running:
+    # Without room for a file, Python would leave compiled modules half written.
+    settings = {"DATABASE_URL": f"sqlite:///{store}", "PYTHONDONTWRITEBYTECODE": "1"}
+    with serving(write_demo(tmp_path / "demo"), **settings) as running:
         assert statuses(running) == [200, 201, 200]
         yield running
         assert "Traceback" not in running.log

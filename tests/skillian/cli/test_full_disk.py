@@ -53,7 +53,12 @@ def limited(tmp_path: Path) -> Run:
             stderr=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
-            env={**os.environ, "SKILLIAN_DATABASE_URL": f"sqlite:///{tmp_path}/history.db"},
+            env={
+                **os.environ,
+                "SKILLIAN_DATABASE_URL": f"sqlite:///{tmp_path}/history.db",
+                # Python would leave compiled modules half written, for all tests after this one.
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
             preexec_fn=limit,
             check=False,
             timeout=50,
