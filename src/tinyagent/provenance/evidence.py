@@ -90,7 +90,7 @@ class Evidence:
                 self._earlier.setdefault(call.id, (call, message))
         if len(self._words) != said:
             self._request = None
-            self._forget([key for key, is_trusted in self._writers.items() if not is_trusted])
+            self._look_again()
 
     def _read_user(self, message: Message) -> None:
         """Take what the user wrote, or handed over."""
@@ -286,15 +286,14 @@ class Evidence:
         """Note whose items are trusted; a look-up may name writers of items that were read."""
         self._request = None
         if record.tool in self._policy.directories:
-            strangers = [key for key, is_trusted in self._writers.items() if not is_trusted]
-            self._forget(strangers)
+            self._look_again()
         if self._policy.writers(record.tool):
             for writer in record.writers():
                 self.trusts_writer(record.tool, writer)
 
-    def _forget(self, writers: Iterable[tuple[str, str]]) -> None:
-        """Look again at these writers."""
-        for key in writers:
+    def _look_again(self) -> None:
+        """Look again at the writers who are not trusted."""
+        for key in [key for key, is_trusted in self._writers.items() if not is_trusted]:
             del self._writers[key]
             self.trusts_writer(*key)
 
@@ -320,7 +319,7 @@ class Evidence:
         )
 
     def is_only_read(self, text: str) -> bool:
-        """Whether a text is a single word, which untrusted texts have and nobody else has said."""
+        """Whether a text is a single word that only untrusted texts contain."""
         word = text.strip()
         return (
             len(word.split()) == 1
@@ -329,14 +328,13 @@ class Evidence:
         )
 
     def hides(self, text: str) -> bool:
-        """Whether a text has a word that may be another one in disguise, unless it was said."""
+        """Whether a text has a long word that may hide another text, unless the user said it."""
         found = [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
         return any(not self.vouches("user", word) for word in found)
 
     def marks(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote."""
-        said = partial(self.vouches, "user")
-        return marks_of(text, self._untrusted_texts(), said)
+        return marks_of(text, self._untrusted_texts(), partial(self.vouches, "user"))
 
     def repeated(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote, also in other characters."""

@@ -215,7 +215,7 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
 
 
 def _says_nothing(source: str) -> bool:
-    """Whether the value of a source tells the receivers of a call only what the rule says so."""
+    """Whether a value of this source tells the receivers of a call only what its rule allows."""
     return source in {"user", "own", "default"} or "." in source or source.isdigit()
 
 

@@ -1,6 +1,6 @@
 """What a model has read, row by row: which rows may vouch for a value, and which values they hold.
 
-A row is an object of a list, with the fields that are in no row of its own; a text is one row. A
+A row is an object of a list, without the rows that are nested in it; a text is one row. A
 look-up that the user did not ask for returns what an attacker searched for, so its rows vouch only
 if they have to do with the request: they share a word with it that few other rows have.
 """
@@ -148,7 +148,7 @@ class Record:
     def text(self) -> str:
         """All texts of the result, one after the other."""
         if self._text is None:
-            self._text = "\0".join(self.texts(everything))
+            self._text = "\0".join(self.texts())
         return self._text
 
     def writers(self) -> frozenset[str]:

@@ -190,12 +190,12 @@ def _check_writers(policy: Policy, tools: Mapping[str, ToolSpec]) -> None:
     """Check `from`: its tools tell who wrote their items, and those whom it trusts."""
     attested = {name: tool.results for name, tool in tools.items()}
     for name, sources in policy.from_.items():
-        tool, dot, by = name.partition(".")
+        tool, _, by = name.partition(".")
         if name:
             _require(tool, tools, "from")
         results = attested.get(tool)
         by = by or (results.by if isinstance(results, Items) else "")
-        if name and (not by or (dot and not by)):
+        if name and not by:
             raise ConfigurationError(
                 f"from.{name}: {tool} does not say who wrote an item; name the field that does,"
                 f" such as from: {{{tool}.sender: [...]}}"

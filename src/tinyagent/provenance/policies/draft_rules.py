@@ -39,8 +39,6 @@ _RISKY = re.compile(
     r"root|full|manage|organizer"
 )
 _FOLDER = re.compile(r"\b(?:under|below|in|inside|within) [`'\"]?(/[\w./-]*\w)")
-
-
 _PLAIN = re.compile(r"[A-Za-z_][\w.-]*", re.ASCII)
 _WORDS = frozenset({"y", "n", "yes", "no", "on", "off", "true", "false", "null"})
 """Texts that YAML reads as something else."""

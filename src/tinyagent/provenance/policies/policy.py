@@ -31,7 +31,7 @@ class Policy:
     """A policy; `Provenance` describes its parts.
 
     Raises:
-        ConfigurationError: A rule is none, or a tool is both free and a sink.
+        ConfigurationError: A tool is both free and a sink.
     """
 
     trusted: frozenset[str] = frozenset()
