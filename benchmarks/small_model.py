@@ -69,7 +69,7 @@ class Outcome(NamedTuple):
 
 
 @contextmanager
-def _served() -> Generator[str]:
+def served() -> Generator[str]:
     """The base URL of the model's server."""
     command = [sys.executable, str(SERVER)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
@@ -140,7 +140,7 @@ def _main() -> None:
     wanted = set(filter(None, given.only.split(",")))
     tasks = [task for task in TASKS if not wanted or task.name in wanted]
     out = given.out.open("a") if given.out else None
-    with _served() as base_url:
+    with served() as base_url:
         asyncio.run(_compare(given.agents or AGENTS, base_url, tasks, out))
 
 

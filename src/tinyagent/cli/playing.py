@@ -82,31 +82,39 @@ def read_conversation(file: Path) -> Sequence[Message]:
         ConfigurationError: The file cannot be read, or holds something else.
     """
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        return messages_of(json.loads(file.read_text(encoding="utf-8")))
     except (OSError, ValueError, RecursionError) as error:
         raise ConfigurationError(f"{str(file)!r}: {error}") from None
+
+
+def messages_of(data: object) -> Sequence[Message]:
+    """The messages of a conversation, from the JSON form of a `Memory`.
+
+    Raises:
+        ValueError: It is something else, or holds no calls.
+    """
     entries = as_array(data)
     if entries is None:
-        raise ConfigurationError(
-            f"{str(file)!r} holds {describe(data)}, not a list of messages; write it with"
+        raise ValueError(
+            f"it holds {describe(data)}, not a list of messages; write it with"
             " json.dumps(result.memory.to_list())"
         )
     objects = [as_object(entry) or {} for entry in entries]
     if any("kind" in entry and "role" not in entry for entry in objects):
-        raise ConfigurationError(
-            f"{str(file)!r} is the conversation of a code agent, whose messages hold code and no"
-            " calls; only those of a ReactAgent can be played"
+        raise ValueError(
+            "it is the conversation of a code agent, whose messages hold code and no calls; only"
+            " those of a ReactAgent can be played"
         )
     try:
         messages = Memory.from_list(objects).messages
     except KeyError as error:
-        raise ConfigurationError(f"{str(file)!r}: a message has no {error}") from None
+        raise ValueError(f"a message has no {error}") from None
     except (ValueError, TypeError, AttributeError) as error:
-        raise ConfigurationError(f"{str(file)!r}: a message cannot be read: {error}") from None
+        raise ValueError(f"a message cannot be read: {error}") from None
     if not any(message.tool_calls for message in messages):
-        raise ConfigurationError(
-            f"{str(file)!r} holds no calls of tools, so there is nothing to check; the messages of"
-            " a code agent hold code and no calls"
+        raise ValueError(
+            "it holds no calls of tools, so there is nothing to check; the messages of a code agent"
+            " hold code and no calls"
         )
     return messages
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from tests.support.durable_runs import empty_database, opened, turns
 from typer.testing import CliRunner, Result
 
 from tinyagent import Memory, ReactAgent, ScriptedModel, scripted_call
@@ -195,6 +197,37 @@ def test_faulty_calls_and_control_characters_of_a_record_do_no_harm() -> None:
     done = checked("run.json")
     assert (done.exit_code, "\x1b" in done.stdout) == (0, False)
     assert "made: 0, asked about: 0, faulty: 3" in done.stdout
+
+
+def test_a_durable_run_is_played_by_its_id(tmp_path: Path) -> None:
+    database = empty_database(tmp_path)
+    agent = ReactAgent(
+        turns(
+            scripted_call("contacts"),
+            scripted_call("send_mail", to="anna@example.com", text="4711"),
+            "Done.",
+        ),
+        load("desk:tools", "", ""),
+    )
+
+    async def suspended() -> None:
+        async with opened(database, {"desk": agent}) as runs:
+            await runs.run("desk", "Answer Anna", run_id="open-run")
+            await runs.run("desk", "Answer Anna", run_id="ended-run")
+            await runs.approve("ended-run", approved=True)
+            await runs.wait("ended-run")
+
+    asyncio.run(suspended())
+    Path("executed").unlink()
+    done = checked("ended", "--database", database)
+    assert (done.exit_code, done.stdout.splitlines()[0]) == (0, "ended-run")
+    assert "made: 2, asked about: 0" in done.stdout
+    command = ("explain", "policy.yaml", "desk:tools")
+    assert "send_mail" in policy(*command, "ended", "--database", database).stdout
+    assert not Path("executed").exists()
+    assert "has not ended" in refused(*command, "open", "--database", database)
+    assert "other" in refused(*command, "other", "--database", database)
+    assert "missing.sqlite" in refused(*command, "a", "--database", "sqlite:///missing.sqlite")
 
 
 def test_wrong_input_is_one_line() -> None:
