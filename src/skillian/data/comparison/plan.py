@@ -265,12 +265,6 @@ def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
 ENGINE_VERSION = 3
 
 
-def digest_of(question: SavedComparison) -> str:
-    """A digest of what is asked, the same for the same request, whatever its name."""
-    asked = question.model_dump(mode="json", exclude={"name", "fail_on"}, fallback=repr)
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-
 class Planner:
     """Turns questions into plans.
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from decimal import Context, Decimal, InvalidOperation
-from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
-from skillian.data.sql.values import python_rows
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import (
     ColumnResult,
@@ -240,7 +238,7 @@ class Findings:
         return self._plan.pairs[: self._plan.keys]
 
     async def _rows(self, tree: exp.Expr) -> list[dict[str, Any]]:
-        return await fetch(self._workspace, tree)
+        return await fetch_tree(self._workspace, tree)
 
 
 def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
@@ -249,18 +247,6 @@ def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
         yield exp.Ordered(this=number, nulls_first=True)
         yield exp.Ordered(this=text.copy(), nulls_first=True)
-
-
-async def fetch(
-    workspace: Workspace, tree: exp.Expr, values: Mapping[str, object] = MappingProxyType({})
-) -> list[dict[str, Any]]:
-    """Run a statement with these values in the workspace and return its few rows."""
-    statement = sql.prepare(tree, workspace.dialect, values)
-    rows: list[dict[str, Any]] = []
-    async with aclosing(workspace.stream(statement.text, statement.parameters)) as batches:
-        async for batch in batches:
-            rows += python_rows(batch)
-    return rows
 
 
 def column_result(
