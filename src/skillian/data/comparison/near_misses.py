@@ -7,6 +7,7 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison.plan import ComparisonPlan
+from skillian.data.sql.values import Record
 
 
 def _composed(value: exp.Expr) -> exp.Expr:
@@ -26,7 +27,7 @@ _FOLDS: dict[str, Callable[[exp.Expr], exp.Expr]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class NearMisses:
+class NearMisses(Record):
     """The number of keys that are missing on each side only because they are written differently.
 
     Each counts the keys of both sides that become one when leading and trailing spaces, case,
@@ -37,10 +38,6 @@ class NearMisses:
     case: int = 0
     zeros: int = 0
     unicode: int = 0
-
-    def to_dict(self) -> dict[str, int]:
-        """The counts by what differs."""
-        return {name: getattr(self, name) for name in _FOLDS}
 
 
 def has_texts(plan: ComparisonPlan) -> bool:

@@ -13,7 +13,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
-from skillian.data.sql.values import MAX_TEXT
+from skillian.data.sql.values import MAX_TEXT, Record
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
@@ -194,7 +194,7 @@ RowT_co = TypeVar("RowT_co", bound=PageRow, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class ComparisonRows(Generic[RowT_co]):
+class ComparisonRows(Record, Generic[RowT_co]):
     """A page of groups or rows; `total` is how many there are on all pages."""
 
     cache_key: str
@@ -202,16 +202,6 @@ class ComparisonRows(Generic[RowT_co]):
     offset: int
     total: int
     rows: Sequence[RowT_co]
-
-    def to_dict(self) -> dict[str, object]:
-        """The page for JSON."""
-        return {
-            "cache_key": self.cache_key,
-            "statuses": list(self.statuses),
-            "offset": self.offset,
-            "total": self.total,
-            "rows": [row.to_dict() for row in self.rows],
-        }
 
 
 def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:

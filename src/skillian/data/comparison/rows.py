@@ -27,7 +27,7 @@ from skillian.data.query.filters import Condition, parse_filter
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.rows import StatementEngine, fetch
-from skillian.data.sql.values import coerce, jsonable, python_rows
+from skillian.data.sql.values import Record, coerce, plain, python_rows
 from skillian.errors import InvalidInputError
 
 STATUS: dict[Status, str] = {
@@ -45,7 +45,7 @@ _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(Record):
     """One group with all of its measures; its class is the worst of its measures' classes."""
 
     key: Mapping[str, object]
@@ -77,7 +77,7 @@ class GroupRow:
             for measure in self.measures
         }
         return {
-            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "key": plain(self.key),
             "status": self.status,
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
@@ -193,17 +193,12 @@ def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DrillDown:
+class DrillDown(Record):
     """The rows of one group in both sources, as stored in their tables."""
 
     key: Mapping[str, object]
     a: QueryResult
     b: QueryResult
-
-    def to_dict(self) -> dict[str, object]:
-        """The rows for JSON."""
-        key = {name: jsonable(value) for name, value in self.key.items()}
-        return {"key": key, "a": self.a.to_dict(), "b": self.b.to_dict()}
 
 
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:

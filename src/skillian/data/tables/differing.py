@@ -18,7 +18,7 @@ from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import Record, jsonable, plain
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
@@ -59,7 +59,7 @@ class DifferingCell:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferingRow:
+class DifferingRow(Record):
     """A row that differs, or one that only one side has.
 
     `own` has the cells of a row of one side in the columns that only this side has.
@@ -87,7 +87,7 @@ class DifferingRow:
     def to_dict(self) -> dict[str, object]:
         """The row for JSON; numbers with a fraction are strings."""
         return {
-            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "key": plain(self.key),
             "status": self.status,
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
@@ -95,7 +95,7 @@ class DifferingRow:
                 name: {"a": jsonable(cell.a), "b": jsonable(cell.b), "differs": cell.differs}
                 for name, cell in self.cells.items()
             },
-            "own": {name: jsonable(value) for name, value in self.own.items()},
+            "own": plain(self.own),
         }
 
 
