@@ -25,11 +25,10 @@ from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import (
     different_statement,
     key_columns,
-    summary_statement,
 )
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import fetch, fetch_tree
+from skillian.data.sql.rows import fetch_tree
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000
@@ -121,15 +120,6 @@ def _row_count(plan: ComparisonPlan, side: Side) -> exp.Subquery:
     rows = filtered_rows(side.source, {}, side.where, plan.parameters)
     count = exp.Select(expressions=[exp.Count(this=exp.Star())])
     return count.from_(rows.subquery(sql.name("rows"), copy=False), copy=False).subquery(copy=False)
-
-
-async def fetch_summary(
-    plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
-) -> list[dict[str, Any]]:
-    """The rows of the summary, each with one of the top differences of each measure."""
-    tree = summary_statement(plan, differences.collapsed, differences.different, top)
-    statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
-    return await fetch(workspace, statement)
 
 
 async def _rated(
