@@ -19,8 +19,6 @@ from dataclasses import dataclass
 from reprlib import Repr
 from typing import ClassVar, Literal
 
-from rapidfuzz import fuzz, process, utils
-
 ErrorType = Literal["validation_error", "not_found", "query_error", "runtime_error"]
 
 LONGEST_QUOTED = 60
@@ -191,6 +189,8 @@ class UnavailableError(ToolError):
 
 def nearest(name: str, names: Iterable[str]) -> tuple[str, ...]:
     """All `names`, the most similar to `name` first; equally similar ones alphabetically."""
+    from rapidfuzz import fuzz, process, utils  # noqa: PLC0415 - only for an error
+
     matches = process.extract(
         name[:LONGEST_NAME],
         sorted(names),

@@ -6,14 +6,14 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from skillian.api.changes import changes_of
 from skillian.api.problems import ProblemError
 from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import ComparisonEngine, Result
+from skillian.data.engine import ComparisonEngine
+from skillian.data.phases import Progress
 from skillian.data.query.catalogue import Sample
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
@@ -28,6 +28,10 @@ from skillian.storage import MessageTooLong, SessionStore
 from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
+
+if TYPE_CHECKING:
+    from skillian.data.engine import Result
+
 
 PREVIEW_ROWS = 5
 REPORT_DEPTH = Depth(groups=1000, drilled=5)

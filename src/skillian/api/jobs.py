@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
-from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import Progress
 from skillian.errors import ToolError
 from skillian.fair_slots import FairSlots
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting

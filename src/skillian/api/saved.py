@@ -16,8 +16,8 @@ from skillian.api.comparisons import Comparisons
 from skillian.api.jobs import Ended
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Runs
-from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import Progress
 from skillian.errors import ToolError
 from skillian.history.store import History, PastRun
 from skillian.reports.outcome import Failed, Outcome

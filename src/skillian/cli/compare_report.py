@@ -1,5 +1,7 @@
 """Runs the comparisons of `skillian compare` and writes their report, to the terminal or a file."""
 
+from __future__ import annotations
+
 import gc
 import os
 import shlex
@@ -16,15 +18,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 from rich.console import Console
-from rich.progress import Progress, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
 from skillian.data.declare.saved import Saved
-from skillian.data.engine import ComparisonEngine, Result
 from skillian.data.tables.results import TableResult, map_options
 from skillian.display import printable, show_differences, show_row_differences
 from skillian.errors import InvalidInputError, ToolError
@@ -34,6 +34,11 @@ from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
 from skillian.reports.replacing import write_whole
 from skillian.reports.running import OnProgress, open_engine, run_all
 from skillian.reports.spreadsheets import summary_of
+
+if TYPE_CHECKING:
+    from rich.progress import TaskID
+
+    from skillian.data.engine import ComparisonEngine, Result
 
 _LISTED = 5
 _COLLECTED = 50_000, 20, 20
@@ -304,6 +309,11 @@ def _reason(path: Path, error: Exception) -> str:
 @contextmanager
 def showing_progress(console: Console) -> Generator[OnProgress]:
     """Show a line for each running comparison, if the console is a terminal."""
+    if not console.is_terminal:
+        yield lambda _name, _activity: None
+        return
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
@@ -311,9 +321,7 @@ def showing_progress(console: Console) -> Generator[OnProgress]:
         TimeElapsedColumn(),
     )
     lines: dict[str, TaskID] = {}
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
+    with Progress(*columns, console=console, transient=True) as progress:
 
         def show(comparison: str, activity: str) -> None:
             if not activity:

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from functools import partial
-from typing import cast
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.data.comparison.cache import Kept, Memory, unknown
-from skillian.data.comparison.engine import CachedComparison, MeasureEngine
-from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Progress
-from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows, PageRow
+from skillian.data.comparison.page import ComparisonRows, Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.group_files import GroupTypes, group_batches, group_columns
+from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
 from skillian.data.single_flight import SingleFlight
 from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
 from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
 from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.causes import Report, why
-from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 
-Result = ComparisonResult | TableResult
+# What only one kind of comparison needs is loaded when it is used: a command compares one kind.
+if TYPE_CHECKING:
+    from skillian.data.comparison.engine import CachedComparison, MeasureEngine
+    from skillian.data.comparison.results import ComparisonResult
+    from skillian.data.tables.why.causes import Report
+    from skillian.data.tables.why.results import Why
+
+    Result = ComparisonResult | TableResult
 
 
 class ComparisonEngine:
@@ -52,9 +53,17 @@ class ComparisonEngine:
         private: bool = False,
     ) -> None:
         self._memory = memory
-        self.measures = MeasureEngine(registry, binder, memory, top)
+        self._sources = registry, binder
+        self._top = top
         self.tables = TableEngine(binder, memory, top, private=private)
         self._explaining: SingleFlight[Why] = SingleFlight()
+
+    @cached_property
+    def measures(self) -> MeasureEngine:
+        """Compares measures."""
+        from skillian.data.comparison.engine import MeasureEngine  # noqa: PLC0415 - see above
+
+        return MeasureEngine(*self._sources, self._memory, self._top)
 
     async def compare(
         self,
@@ -170,6 +179,8 @@ class ComparisonEngine:
         return kept.why
 
     async def _why(self, cache_key: str, kept: KeptRows, report: Report | None) -> Why:
+        from skillian.data.tables.why.causes import why  # noqa: PLC0415 - see above
+
         with self._memory.cache.holding(cache_key):
             found = await why(self.tables, kept.question, kept.result, _rows_of(kept), report)
         await self._memory.drop_evicted()
@@ -185,6 +196,12 @@ class ComparisonEngine:
         if isinstance(kept, KeptRows):
             found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
         else:
+            from skillian.data.group_files import (  # noqa: PLC0415 - see above
+                GroupTypes,
+                group_batches,
+                group_columns,
+            )
+
             measured = cast("CachedComparison", kept)
             columns = group_columns(self.measures.tables(cache_key, page), measured.plan)
             found = group_batches(measured.result, columns, GroupTypes.of(measured.plan))

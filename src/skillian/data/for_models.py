@@ -16,8 +16,8 @@ from skillian.data.comparison.explain.explanation import (
     share,
 )
 from skillian.data.comparison.interpretation import findings, interpret
+from skillian.data.comparison.page import ComparisonRows, PageRow
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import ComparisonRows, PageRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult

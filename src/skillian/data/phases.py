@@ -10,6 +10,9 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+Progress = Callable[[str, int], None]
+"""Called with the name of a source and the number of its rows that have arrived."""
+
 _report: ContextVar[Callable[[str], None] | None] = ContextVar("report", default=None)
 
 

@@ -1,10 +1,12 @@
-"""One shared computation for simultaneous requests of the same thing."""
+"""Work that runs at the same time, and one computation for simultaneous requests of a thing."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Hashable
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
+
+from skillian.errors import ToolError
 
 T = TypeVar("T")
 
@@ -45,3 +47,16 @@ class SingleFlight(Generic[T]):
         flight = self._flights.get(key)
         if flight is not None and flight.task is task:
             del self._flights[key]
+
+
+async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
+    """Run all at once and return their results; the first failure cancels the others."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one) for one in work]
+    except ExceptionGroup as failures:  # before Python 3.11.4, `except*` would raise a group
+        first = failures.exceptions[0]
+        if isinstance(first, ToolError):
+            raise first from None
+        raise
+    return [task.result() for task in tasks]

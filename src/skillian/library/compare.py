@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, TypedDict, Unpack, cast
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
 from skillian.data.comparison import TOP
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import ComparisonEngine, Result
+from skillian.data.engine import ComparisonEngine
 from skillian.data.named import saved_comparison, with_known_names
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, nearest, quoted
@@ -22,6 +22,10 @@ from skillian.library.sides import sides_of
 from skillian.reports.formats import GROUPS, Depth
 from skillian.reports.outcome import Compared
 from skillian.reports.running import OnResult, open_engine, run_one
+
+if TYPE_CHECKING:
+    from skillian.data.engine import Result
+
 
 _NAMES = ("a", "b")
 

@@ -1,17 +1,22 @@
 """The outcome of a comparison: everything that its report shows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
-from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import Result
-from skillian.data.schema.diff import SchemaDifference
 from skillian.data.tables.results import TableResult
 from skillian.data.tables.why.results import Why, unexplained
-from skillian.history.findings import Standing
+
+if TYPE_CHECKING:  # what only a comparison of measures loads
+    from skillian.data.comparison.explain.explanation import Explanation
+    from skillian.data.comparison.page import ComparisonRows
+    from skillian.data.comparison.rows import DrillDown, GroupRow
+    from skillian.data.declare.saved import SavedComparison
+    from skillian.data.engine import Result
+    from skillian.data.schema.diff import SchemaDifference
+    from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
 

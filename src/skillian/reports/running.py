@@ -1,5 +1,7 @@
 """Runs the comparisons of a report, a few at a time."""
 
+from __future__ import annotations
+
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
@@ -8,22 +10,26 @@ from dataclasses import replace
 from functools import partial
 from time import monotonic
 from types import MappingProxyType
+from typing import TYPE_CHECKING, TypeAlias
 
 from skillian.connectors.base import Connector
 from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Progress
-from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.engine import ComparisonEngine, Result
-from skillian.data.phases import reporting
+from skillian.data.engine import ComparisonEngine
+from skillian.data.phases import Progress, reporting
 from skillian.data.query.binding import Binder
 from skillian.data.tables.results import TableResult
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
+
+if TYPE_CHECKING:  # what only a comparison of measures loads
+    from skillian.data.comparison.explain.explanation import Explanation
+    from skillian.data.comparison.page import ComparisonRows
+    from skillian.data.comparison.rows import DrillDown, GroupRow
+    from skillian.data.engine import Result
 
 AT_ONCE = 4
 DRILLED_ROWS = 50
@@ -32,7 +38,7 @@ OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
-OnResult = Callable[[ComparisonEngine, Result], Awaitable[None]]
+OnResult: TypeAlias = "Callable[[ComparisonEngine, Result], Awaitable[None]]"
 """Gets a result while all that differs can be read from the engine."""
 
 
@@ -158,6 +164,10 @@ async def explained(
     except ToolError as error:
         notes.append(f"Not all groups that differ are shown: {error}")
     if notes:
+        from skillian.data.comparison.explain.explanation import (  # noqa: PLC0415 - see above
+            Explanation,
+        )
+
         explanation = explanation or Explanation(key, result.proof.align_on, (), ())
         explanation = replace(explanation, notes=(*explanation.notes, *notes))
     seconds = compared.seconds + monotonic() - start

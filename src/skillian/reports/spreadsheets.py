@@ -10,11 +10,14 @@ import io
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
 from itertools import starmap
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from skillian.connectors.scratch import scratch
-from skillian.data.engine import Result
 from skillian.data.sql.values import jsonable
+
+if TYPE_CHECKING:
+    from skillian.data.engine import Result
+
 
 SHEET_ROWS = 1_000_000
 """How many rows a sheet holds; the rest are on further sheets."""

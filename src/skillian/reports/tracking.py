@@ -8,8 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from decimal import Decimal
 
-from skillian.data.comparison.page import Page
-from skillian.data.comparison.rows import PageRow
+from skillian.data.comparison.page import Page, PageRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.sql.values import jsonable
 from skillian.errors import RowsNotKeptError

@@ -12,7 +12,8 @@ from tests.skillian.oracle.questions import Question, Side
 from tests.support.asking import page_of
 
 from skillian.data.comparison.explain.explanation import Breakdown, Contribution, Explanation
-from skillian.data.comparison.rows import ComparisonRows, DrillDown, GroupRow
+from skillian.data.comparison.page import ComparisonRows
+from skillian.data.comparison.rows import DrillDown, GroupRow
 from skillian.data.query.engine import QueryResult
 from skillian.data.services import DataServices
 

@@ -9,7 +9,7 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
@@ -21,7 +21,6 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import Result
 from skillian.data.for_models import (
     brief_comparison,
     brief_explanation,
@@ -49,6 +48,10 @@ from skillian.data.tables.differing import ROW_CLASSES, RowClass
 from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
+
+if TYPE_CHECKING:
+    from skillian.data.engine import Result
+
 
 FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"

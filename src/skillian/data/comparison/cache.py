@@ -6,26 +6,19 @@ from collections import Counter
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import ClassVar, Protocol, TypeVar
+from typing import ClassVar, TypeVar
 
 from cachetools import TTLCache
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.page_order import PageOrders
+from skillian.data.sql.values import Record
 from skillian.errors import InvalidInputError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
 EXTRA_BYTES, JSON_FACTOR = 16 * 1024, 3
-
-
-class KeptResult(Protocol):
-    """What every result can tell."""
-
-    def to_dict(self) -> dict[str, object]:
-        """The result for JSON."""
-        ...
 
 
 class Kept:
@@ -44,7 +37,7 @@ class Kept:
     def __init__(
         self,
         question: SavedComparison,
-        result: KeptResult,
+        result: Record,
         tables: Sequence[str],
         table_bytes: int,
         *,

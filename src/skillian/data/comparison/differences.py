@@ -20,16 +20,15 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.collapsed import collapsed_columns, collapsed_statement
 from skillian.data.comparison.groups import has_primary_keys, joined_groups, single_rows
-from skillian.data.comparison.place import Place, fetch
+from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import (
     different_statement,
     key_columns,
-    summary_statement,
 )
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import python_rows
+from skillian.data.sql.rows import fetch_tree
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000
@@ -110,7 +109,7 @@ async def _is_proven(table: str, counts: Mapping[str, int], workspace: Workspace
         of_key = exp.case().when(sql.equals(sql.bare("same"), 0), rows.copy(), copy=False)
         columns.append(sql.named(exp.Max(this=of_key), f"most_{side}"))
     select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
-    [row] = python_rows(await workspace.run(select.sql(workspace.dialect), {}))
+    [row] = await fetch_tree(workspace, select)
     return all(
         (row[f"joined_{side}"] or 0) == count and (row[f"most_{side}"] or 0) <= 1
         for side, count in counts.items()
@@ -121,15 +120,6 @@ def _row_count(plan: ComparisonPlan, side: Side) -> exp.Subquery:
     rows = filtered_rows(side.source, {}, side.where, plan.parameters)
     count = exp.Select(expressions=[exp.Count(this=exp.Star())])
     return count.from_(rows.subquery(sql.name("rows"), copy=False), copy=False).subquery(copy=False)
-
-
-async def fetch_summary(
-    plan: ComparisonPlan, differences: Differences, workspace: Workspace, top: int
-) -> list[dict[str, Any]]:
-    """The rows of the summary, each with one of the top differences of each measure."""
-    tree = summary_statement(plan, differences.collapsed, differences.different, top)
-    statement = await asyncio.to_thread(prepare, tree, workspace.dialect, plan.parameters.values)
-    return await fetch(workspace, statement)
 
 
 async def _rated(

@@ -9,32 +9,26 @@ from cachetools import LRUCache
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import TOP
 from skillian.data.comparison.cache import Kept, Memory
-from skillian.data.comparison.differences import Differences, fetch_summary, keep_differences
+from skillian.data.comparison.differences import Differences, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.heat_map import SIDE, HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.page import Page
-from skillian.data.comparison.place import Place, Progress, choose_place
+from skillian.data.comparison.page import ComparisonRows, Page
+from skillian.data.comparison.place import Place, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     Planner,
     Proof,
-    digest_of,
     unused_dimensions,
 )
 from skillian.data.comparison.results import STATUSES, ComparisonResult
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
-from skillian.data.comparison.rows import (
-    ComparisonRows,
-    DrillDown,
-    GroupRow,
-    Groups,
-    drill_down,
-)
-from skillian.data.comparison.summary import read_rows
+from skillian.data.comparison.rows import DrillDown, GroupRow, Groups, drill_down
+from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.shared import unchanged
 from skillian.data.schema.sources import compare_source_schemas
@@ -246,7 +240,7 @@ class MeasureEngine:
         self, question: SavedComparison, progress: Progress | None, *, again: bool = False
     ) -> CachedComparison:
         sources = await self._planner.bind(question)
-        digest = digest_of(question)
+        digest = question.digest
         comparison = self._cache.find(self._answered.get(digest, ""), CachedComparison)
         if comparison is not None and comparison.is_about(sources) and not again:
             return comparison
@@ -267,9 +261,9 @@ class MeasureEngine:
     ) -> CachedComparison:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)
-        rows = await fetch_summary(plan, differences, self._workspace, self._top)
+        tables = differences.collapsed, differences.different
+        summary, top = await read_summary(plan, self._workspace, *tables, self._top)
         await self._workspace.drop(differences.collapsed)
-        summary, top = read_rows(rows, plan)
         statement = differences.statement
         names = plan.a.source.name, plan.b.source.name
         limits = {measure.name: measure.thresholds for measure in plan.measures}

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, cast
+from decimal import Decimal
+from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 from sqlglot import exp
@@ -12,7 +13,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
-from skillian.data.sql.values import MAX_TEXT
+from skillian.data.sql.values import MAX_TEXT, Record
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
@@ -159,6 +160,48 @@ class Page:
         counted = everything.of(select, columns, parameters, ())
         counted.set("expressions", [sql.named(exp.Count(this=exp.Star()), "total")])
         return counted
+
+
+class PageRow(Protocol):
+    """A group or a row on a page."""
+
+    @property
+    def key(self) -> Mapping[str, object]:
+        """The values of the key."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """The class."""
+        ...
+
+    @property
+    def differing(self) -> Sequence[str]:
+        """The names of what differs, where both sides have it."""
+        ...
+
+    @property
+    def sizes(self) -> Mapping[str, Decimal]:
+        """The sizes of its differences, by the names of what differs; "" is the whole row."""
+        ...
+
+    def to_dict(self) -> dict[str, object]:
+        """The row for JSON."""
+        ...
+
+
+RowT_co = TypeVar("RowT_co", bound=PageRow, covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonRows(Record, Generic[RowT_co]):
+    """A page of groups or rows; `total` is how many there are on all pages."""
+
+    cache_key: str
+    statuses: tuple[str, ...]
+    offset: int
+    total: int
+    rows: Sequence[RowT_co]
 
 
 def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:

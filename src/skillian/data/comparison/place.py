@@ -1,11 +1,10 @@
 """Where a comparison is computed: in an engine that reads both sides, or in the workspace."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
-from contextlib import aclosing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from sqlglot import exp
 
@@ -26,15 +25,11 @@ from skillian.data.comparison.groups import (
 )
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import Relations
-from skillian.data.query.shared import StatementEngine, shared_engine
+from skillian.data.phases import Progress
+from skillian.data.query.shared import shared_engine
+from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import python_rows
-from skillian.errors import ToolError
-
-T = TypeVar("T")
-
-Progress = Callable[[str, int], None]
-"""Called with the name of a source and the number of its rows that have arrived."""
+from skillian.data.sql.rows import StatementEngine, fetch
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,15 +63,6 @@ class Place:
     async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
         """Run a statement over the groups and return its few rows."""
         return await fetch(self.engine, statement)
-
-
-async def fetch(engine: StatementEngine, statement: Statement) -> list[dict[str, Any]]:
-    """Run a statement, without the time limit of a query, and return its few rows."""
-    rows: list[dict[str, Any]] = []
-    async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
-        async for batch in batches:
-            rows += python_rows(batch)
-    return rows
 
 
 async def choose_place(
@@ -146,16 +132,3 @@ async def _stage(
     batches = side.source.connector.stream(query.text, query.parameters)
     report = None if progress is None else partial(progress, side.source.name)
     return await workspace.stage(columns, batches, report)
-
-
-async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """Run all at once and return their results; the first failure cancels the others."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one) for one in work]
-    except ExceptionGroup as failures:  # before Python 3.11.4, `except*` would raise a group
-        first = failures.exceptions[0]
-        if isinstance(first, ToolError):
-            raise first from None
-        raise
-    return [task.result() for task in tasks]

@@ -17,7 +17,7 @@ from skillian.data.query.filters import Condition, Filters, conditions
 from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
 from skillian.data.sql import Statement
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import Record, plain
 from skillian.errors import InvalidInputError, QueryError
 
 
@@ -224,7 +224,7 @@ def _goal(like: ColumnType) -> ColumnType | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class Proof(Record):
     """How the result was computed: enough to reproduce it. `snapshot` is the time in UTC.
 
     For sides in two databases, `queries` are the statements that aggregated each side, by source,
@@ -243,32 +243,22 @@ class Proof:
         """The proof for JSON."""
         return {
             "sql": self.sql,
-            "parameters": _jsonable(self.parameters),
+            "parameters": plain(self.parameters),
             "queries": {
-                name: {"sql": query.text, "parameters": _jsonable(query.parameters)}
+                name: {"sql": query.text, "parameters": plain(query.parameters)}
                 for name, query in self.queries.items()
             },
             "snapshot": self.snapshot,
             "align_on": list(self.align_on),
-            "filters": [condition.to_dict() for condition in self.filters],
+            "filters": plain(self.filters),
             "thresholds": {
                 name: limits.model_dump(mode="json") for name, limits in self.thresholds.items()
             },
         }
 
 
-def _jsonable(values: Mapping[str, object]) -> dict[str, object]:
-    return {name: jsonable(value) for name, value in values.items()}
-
-
 # Part of every cache key: increase it when the same question could get another answer.
 ENGINE_VERSION = 3
-
-
-def digest_of(question: SavedComparison) -> str:
-    """A digest of what is asked, the same for the same request, whatever its name."""
-    asked = question.model_dump(mode="json", exclude={"name", "fail_on"}, fallback=repr)
-    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
 
 class Planner:

@@ -9,7 +9,7 @@ from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.comparison.plan import Proof
 from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import Record
 
 Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
 Reason = Literal["null_in_a", "null_in_b", "nan_in_a", "nan_in_b", "infinite_in_a", "infinite_in_b"]
@@ -50,7 +50,7 @@ def percentage_of(a: Decimal | None, b: Decimal | None) -> Decimal | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Classes:
+class Classes(Record):
     """The number of groups in each of the five classes; every group is in exactly one."""
 
     match: int
@@ -72,19 +72,9 @@ class Classes:
         tenths = self.match * 1000 // self.groups
         return f"{tenths // 10}.{tenths % 10} %"
 
-    def to_dict(self) -> dict[str, int]:
-        """The counts by class."""
-        return {
-            "match": self.match,
-            "minor_diff": self.minor_diff,
-            "major_diff": self.major_diff,
-            "missing_in_a": self.missing_in_a,
-            "missing_in_b": self.missing_in_b,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class MeasureSummary:
+class MeasureSummary(Record):
     """One measure over all groups.
 
     Only sums and counts have totals. The net difference is the sum of b - a over the groups, the
@@ -103,6 +93,12 @@ class MeasureSummary:
         note: How binary floats were read.
     """
 
+    json_names = (
+        "unit by_status=classes match_rate=classes.match_rate total_a total_b net_difference "
+        "gross_difference null_in_a null_in_b doubled_in_a doubled_in_b opposite_sign "
+        "not_finite_in_a not_finite_in_b"
+    )
+
     name: str
     unit: str | None
     classes: Classes
@@ -119,28 +115,9 @@ class MeasureSummary:
     not_finite_in_b: int = 0
     note: str = ""
 
-    def to_dict(self) -> dict[str, object]:
-        """The summary for JSON; numbers with a fraction are strings."""
-        return {
-            "unit": self.unit,
-            "by_status": self.classes.to_dict(),
-            "match_rate": self.classes.match_rate,
-            "total_a": jsonable(self.total_a),
-            "total_b": jsonable(self.total_b),
-            "net_difference": jsonable(self.net_difference),
-            "gross_difference": jsonable(self.gross_difference),
-            "null_in_a": self.null_in_a,
-            "null_in_b": self.null_in_b,
-            "doubled_in_a": self.doubled_in_a,
-            "doubled_in_b": self.doubled_in_b,
-            "opposite_sign": self.opposite_sign,
-            "not_finite_in_a": self.not_finite_in_a,
-            "not_finite_in_b": self.not_finite_in_b,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(Record):
     """All groups; the class of a group is the worst of its measures' classes.
 
     Attributes:
@@ -152,6 +129,12 @@ class Summary:
         near_misses: Keys that differ only in how they are written.
         uneven_matches: The uneven groups in which all measures match.
     """
+
+    json_names = (
+        "groups=classes.groups matched=classes.match match_rate=classes.match_rate "
+        "by_status=classes rows_a rows_b uneven_groups uneven_matches row_findings repeated_a "
+        "repeated_b near_misses measures=by_measure"
+    )
 
     classes: Classes
     rows_a: int
@@ -194,28 +177,17 @@ class Summary:
         (fewer, repeated), (more, _) = sides
         return not repeated and more == 2 * fewer and self.uneven_groups == self.classes.groups
 
-    def to_dict(self) -> dict[str, object]:
-        """The summary for JSON."""
-        return {
-            "groups": self.classes.groups,
-            "matched": self.classes.match,
-            "match_rate": self.classes.match_rate,
-            "by_status": self.classes.to_dict(),
-            "rows_a": self.rows_a,
-            "rows_b": self.rows_b,
-            "uneven_groups": self.uneven_groups,
-            "uneven_matches": self.uneven_matches,
-            "row_findings": self.row_findings,
-            "repeated_a": self.repeated_a,
-            "repeated_b": self.repeated_b,
-            "near_misses": self.near_misses.to_dict(),
-            "measures": {measure.name: measure.to_dict() for measure in self.measures},
-        }
+    @property
+    def by_measure(self) -> Mapping[str, MeasureSummary]:
+        """The measures by their names."""
+        return {measure.name: measure for measure in self.measures}
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(Record):
     """One measure of one group."""
+
+    json_names = "measure key status reason a b gap absolute_diff percentage_diff rows_a rows_b"
 
     measure: str
     key: Mapping[str, object]
@@ -273,25 +245,9 @@ class Difference:
             return "infinite_in_a"
         return "infinite_in_b" if self.b.is_infinite() else None
 
-    def to_dict(self) -> dict[str, object]:
-        """The difference for JSON; numbers with a fraction are strings."""
-        return {
-            "measure": self.measure,
-            "key": {name: jsonable(value) for name, value in self.key.items()},
-            "status": self.status,
-            "reason": self.reason,
-            "a": jsonable(self.a),
-            "b": jsonable(self.b),
-            "gap": jsonable(self.gap),
-            "absolute_diff": jsonable(self.absolute_diff),
-            "percentage_diff": jsonable(self.percentage_diff),
-            "rows_a": self.rows_a,
-            "rows_b": self.rows_b,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ComparisonResult:
+class ComparisonResult(Record):
     """Two compared sources; a is the first, b the second.
 
     `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` has
@@ -299,6 +255,10 @@ class ComparisonResult:
     that say more than the counts, limits and totals; `schema` says how the columns of the two
     tables differ.
     """
+
+    json_names = (
+        "kind source_a source_b summary top_differences interpretation cache_key proof schema"
+    )
 
     source_a: str
     source_b: str
@@ -383,17 +343,3 @@ class ComparisonResult:
         """
         count = self.summary.row_findings
         return (("rows", "", count),) if count else ()
-
-    def to_dict(self) -> dict[str, object]:
-        """The whole result for JSON."""
-        return {
-            "kind": self.kind,
-            "source_a": self.source_a,
-            "source_b": self.source_b,
-            "summary": self.summary.to_dict(),
-            "top_differences": [difference.to_dict() for difference in self.top_differences],
-            "interpretation": list(self.interpretation),
-            "cache_key": self.cache_key,
-            "proof": self.proof.to_dict(),
-            "schema": None if self.schema is None else self.schema.to_dict(),
-        }

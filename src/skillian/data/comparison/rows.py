@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any
 
 from sqlglot import exp
 
@@ -16,7 +16,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
-from skillian.data.comparison.place import Place, together
+from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.results import STATUSES, Difference, Status
 from skillian.data.comparison.statement import largest_first, rated, with_relations
@@ -24,9 +24,10 @@ from skillian.data.comparison.summary import difference, key_of
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
-from skillian.data.query.shared import StatementEngine
+from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import coerce, jsonable, python_rows
+from skillian.data.sql.rows import StatementEngine, fetch
+from skillian.data.sql.values import Record, coerce, plain, python_rows
 from skillian.errors import InvalidInputError
 
 STATUS: dict[Status, str] = {
@@ -44,7 +45,7 @@ _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
 
 @dataclass(frozen=True, slots=True)
-class GroupRow:
+class GroupRow(Record):
     """One group with all of its measures; its class is the worst of its measures' classes."""
 
     key: Mapping[str, object]
@@ -76,63 +77,11 @@ class GroupRow:
             for measure in self.measures
         }
         return {
-            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "key": plain(self.key),
             "status": self.status,
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
             "measures": values,
-        }
-
-
-class PageRow(Protocol):
-    """A group or a row on a page."""
-
-    @property
-    def key(self) -> Mapping[str, object]:
-        """The values of the key."""
-        ...
-
-    @property
-    def status(self) -> str:
-        """The class."""
-        ...
-
-    @property
-    def differing(self) -> Sequence[str]:
-        """The names of what differs, where both sides have it."""
-        ...
-
-    @property
-    def sizes(self) -> Mapping[str, Decimal]:
-        """The sizes of its differences, by the names of what differs; "" is the whole row."""
-        ...
-
-    def to_dict(self) -> dict[str, object]:
-        """The row for JSON."""
-        ...
-
-
-RowT_co = TypeVar("RowT_co", bound=PageRow, covariant=True)
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonRows(Generic[RowT_co]):
-    """A page of groups or rows; `total` is how many there are on all pages."""
-
-    cache_key: str
-    statuses: tuple[str, ...]
-    offset: int
-    total: int
-    rows: Sequence[RowT_co]
-
-    def to_dict(self) -> dict[str, object]:
-        """The page for JSON."""
-        return {
-            "cache_key": self.cache_key,
-            "statuses": list(self.statuses),
-            "offset": self.offset,
-            "total": self.total,
-            "rows": [row.to_dict() for row in self.rows],
         }
 
 
@@ -200,8 +149,8 @@ class Groups:
     async def count(self, page: Page) -> int:
         """The number of groups on all pages of this kind; raises as `page`."""
         statement = await asyncio.to_thread(self._statement, page.counted)
-        async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
-            return sum([int(row["total"]) async for batch in batches for row in python_rows(batch)])
+        [row] = await fetch(self._engine, statement)
+        return int(row["total"])
 
     @property
     def _engine(self) -> StatementEngine:
@@ -244,17 +193,12 @@ def _group(row: Mapping[str, Any], plan: ComparisonPlan) -> GroupRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DrillDown:
+class DrillDown(Record):
     """The rows of one group in both sources, as stored in their tables."""
 
     key: Mapping[str, object]
     a: QueryResult
     b: QueryResult
-
-    def to_dict(self) -> dict[str, object]:
-        """The rows for JSON."""
-        key = {name: jsonable(value) for name, value in self.key.items()}
-        return {"key": key, "a": self.a.to_dict(), "b": self.b.to_dict()}
 
 
 async def drill_down(plan: ComparisonPlan, key: Mapping[str, object], limit: int) -> DrillDown:

@@ -1,10 +1,16 @@
-"""From the rows of the comparison statement to its summary and top differences."""
+"""The summary and the largest differences of a comparison, from its rows in the workspace.
 
-from collections.abc import Mapping, Sequence
+equal            counts and sums of the equal groups, as one row
+summary          counts and sums of the groups that differ, as one row
+top              the largest differences of each measure
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from skillian.data.comparison.near_misses import read_near_misses
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.data.comparison.near_misses import near_miss_columns, read_near_misses
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.comparison.results import (
     EXACT,
@@ -14,21 +20,124 @@ from skillian.data.comparison.results import (
     MeasureSummary,
     Summary,
 )
-from skillian.data.comparison.statement import UNEVEN
 from skillian.data.query.measures import NAN, number_of
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import fetch
 from skillian.data.sql.values import python_value
 
 _ADDITIVE = frozenset({"sum", "count"})
+_UNEVEN = -1
+"""In the rows of `top`: the group differs only in its number of rows."""
+_SHOWN = 3
+"""The number of groups to name that differ only in their number of rows."""
+_UNEVEN_MATCH = "status = 'match' AND rows_a <> rows_b"
 
 
-def read_rows(
-    rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
+async def read_summary(
+    plan: ComparisonPlan, workspace: Workspace, collapsed: str, different: str, top: int
 ) -> tuple[Summary, tuple[Difference, ...]]:
-    """The summary, which is the same in every row, and the top differences.
+    """The summary and the top differences.
 
     The differences are those of each measure in turn, the largest first, then the groups that match
     and differ only in their number of rows. The equal groups are counted apart: each is a match.
+
+    Args:
+        plan: What was compared.
+        workspace: The workspace.
+        collapsed: Its table with the rows of `collapsed_statement`.
+        different: Its table with those of `different_statement`.
+        top: How many of the largest differences of each measure are read.
     """
+    # Each row has the summary and one of the top differences; without any there is one row.
+    text = f"""
+WITH different AS (FROM "{different}"),
+equal AS (SELECT {", ".join(_of_equal(plan))} FROM "{collapsed}" WHERE same = 1),
+summary AS (SELECT {", ".join(_of_different(plan))} FROM different),
+largest AS ({" UNION ALL ".join(_largest(plan, top))})
+SELECT equal.*, summary.*, largest.* FROM summary CROSS JOIN equal LEFT JOIN largest ON TRUE
+"""  # noqa: S608 - our own names
+    return _read(await fetch(workspace, Statement(text, {})), plan)
+
+
+def _of_equal(plan: ComparisonPlan) -> Iterator[str]:
+    sums = {"equal_groups": "together", "equal_rows": "rows_a", "equal_repeated": "repeated"}
+    yield from (_sum_of(value, 0, name) for name, value in sums.items())
+    for index, measure in enumerate(plan.measures):
+        yield _sum_of(f"a_{index}", measure.scale, f"equal_total_{index}")
+        if measure.has_code:
+            yield f"MAX(xa_{index}) AS equal_high_{index}"
+            yield f"MIN(low_{index}) AS equal_low_{index}"
+
+
+def _of_different(plan: ComparisonPlan) -> Iterator[str]:
+    yield from (_count_of(f"status = '{status}'", status) for status in STATUSES)
+    yield _count_of("rows_a > 0 AND rows_b > 0 AND rows_a <> rows_b", "uneven")
+    yield _count_of(_UNEVEN_MATCH, "uneven_matches")
+    for side in "ab":
+        yield _sum_of(f"rows_{side}", 0, f"all_rows_{side}")
+        yield _count_of(f"rows_{side} > 1", f"repeated_{side}")
+    for index, measure in enumerate(plan.measures):
+        yield from _of_measure(index, measure)
+    yield from near_miss_columns(plan)
+
+
+def _of_measure(index: int, measure: MeasurePlan) -> Iterator[str]:
+    a, b, gap, status = (f"{name}_{index}" for name in ("a", "b", "gap", "status"))
+    yield from (_count_of(f"{status} = '{known}'", f"{known}_{index}") for known in STATUSES)
+    for name, value in {"total_a": a, "total_b": b, "net": gap, "gross": f"ABS({gap})"}.items():
+        yield _sum_of(value, measure.scale, f"{name}_{index}")
+    none_a, none_b = (
+        f"({side} IS NULL{f' AND x{side} IS NULL' if measure.has_code else ''})" for side in (a, b)
+    )
+    present = f"{status} NOT IN ('missing_in_a', 'missing_in_b')"
+    yield _count_of(f"{present} AND {none_a} AND NOT {none_b}", f"null_in_a_{index}")
+    yield _count_of(f"{present} AND {none_b} AND NOT {none_a}", f"null_in_b_{index}")
+    yield _count_of(f"{a} <> 0 AND {b} = -{a}", f"opposite_{index}")
+    if measure.aggregation == "sum":
+        # Twice the rows always double a count, and never change an average.
+        for twice, once in ("ab", "ba"):
+            rows = f"rows_{once} <> 0 AND rows_{twice} = 2 * rows_{once}"
+            values = f"{once}_{index} <> 0 AND {twice}_{index} = 2 * {once}_{index}"
+            yield _count_of(f"{rows} AND {values}", f"doubled_in_{twice}_{index}")
+    for side in "ab" if measure.has_code else "":
+        code = f"x{side}_{index}"
+        yield f"MAX({code}) AS high_{side}_{index}"
+        yield f"MIN({code}) AS low_{side}_{index}"
+        test = f"{status} = 'major_diff' AND {code} IS NOT NULL"
+        yield _count_of(test, f"special_{side}_{index}")
+
+
+def _largest(plan: ComparisonPlan, top: int) -> Iterator[str]:
+    """Yield the SELECT of the largest differences of each measure that are not a match.
+
+    The last one is of the first groups that differ only in their number of rows.
+    """
+    keys = [f"key_{index}" for index in range(len(plan.a.keys))]
+    names = [*keys, "rows_a", "rows_b"]
+    for index, measure in enumerate(plan.measures):
+        names += [f"a_{index}", f"b_{index}", f"status_{index}"]
+        names += [f"xa_{index}", f"xb_{index}"] if measure.has_code else []
+    order = ", ".join(f"{key} NULLS LAST" for key in keys)
+    selected = [
+        (index, f"status_{index} <> 'match'", f"ABS(gap_{index}) DESC, {order}", top)
+        for index in range(len(plan.measures))
+    ]
+    for index, test, by, limit in (*selected, (_UNEVEN, _UNEVEN_MATCH, order, _SHOWN)):
+        rows = f"FROM different WHERE {test} ORDER BY {by} LIMIT {limit}"
+        yield f"SELECT {index} AS measure, {', '.join(names)} FROM ({rows})"  # noqa: S608 - as above
+
+
+def _sum_of(value: str, scale: int, name: str) -> str:
+    return f"CAST(SUM({value}) AS {stored_type('decimal', scale)}) AS {name}"
+
+
+def _count_of(test: str, name: str) -> str:
+    return f'COUNT(CASE WHEN {test} THEN 1 END) AS "{name}"'
+
+
+def _read(
+    rows: Sequence[Mapping[str, Any]], plan: ComparisonPlan
+) -> tuple[Summary, tuple[Difference, ...]]:
     first = rows[0]
     equal_rows, equal_repeated = (
         int(first[name] or 0) for name in ("equal_rows", "equal_repeated")
@@ -47,8 +156,8 @@ def read_rows(
         uneven_matches=int(first["uneven_matches"]),
     )
     top = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
-    differences = [difference(row, plan, index) for index, row in top if index != UNEVEN]
-    uneven = [difference(row, plan, 0) for index, row in top if index == UNEVEN]
+    differences = [difference(row, plan, index) for index, row in top if index != _UNEVEN]
+    uneven = [difference(row, plan, 0) for index, row in top if index == _UNEVEN]
     uneven.sort(key=lambda item: _key_order(item.key))
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
 
-from skillian.connectors import scheme
+from skillian.connectors import Connector, scheme
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Measure, Source
@@ -48,8 +48,8 @@ def titles_of(names: Sequence[str]) -> dict[str, str]:
     return {name: title if counts[title] == 1 else name for name, title in plain.items()}
 
 
-async def tables_of(names: Sequence[str]) -> dict[str, Table]:
-    """The table of each of these files.
+async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, Connector]]:
+    """The table of each of these files, and the connectors that read them, by their titles.
 
     A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file or
     a sheet that does not exist, and `UnknownNameError` for an empty sheet.
@@ -64,7 +64,7 @@ async def tables_of(names: Sequence[str]) -> dict[str, Table]:
             if wanted not in tables:
                 raise UnknownNameError("sheet", name, tables)
             by_name[name] = tables[wanted]
-    return by_name
+        return by_name, opened.handed_on()
 
 
 def declared_file(name: str, declared: SourceRegistry) -> str | None:

@@ -1,5 +1,7 @@
 """Comparisons saved in a file, checked with all of their faults at once."""
 
+import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -84,6 +86,12 @@ class SavedComparison(Definition):
     def chosen_columns(self) -> tuple[str, ...] | None:
         """The only columns to compare; None for all."""
         return None if isinstance(self.columns, dict) else self.columns
+
+    @property
+    def digest(self) -> str:
+        """A digest of what is asked, the same for the same request, whatever its name."""
+        asked = self.model_dump(mode="json", exclude={"name", "fail_on"}, fallback=repr)
+        return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
 
     @property
     def is_of_rows(self) -> bool:

@@ -164,6 +164,9 @@ class SourceRegistry:
         definitions: The checked content of the file.
         folder: The base of relative database paths.
         undeclared: The sources that nobody has declared, each of which stands for a whole table.
+
+    Attributes:
+        opened: Connectors that are open already, by the names of their connections.
     """
 
     def __init__(
@@ -172,6 +175,7 @@ class SourceRegistry:
         self._definitions = definitions
         self.folder = folder
         self.undeclared = frozenset(undeclared)
+        self.opened: dict[str, Connector] = {}
 
     @classmethod
     def load(cls, path: Path) -> "SourceRegistry":
@@ -283,6 +287,8 @@ def registry_of(
 class Connections:
     """Opens each declared connection once, when first needed; close it or use `async with`.
 
+    Those that the registry has open are used, and closed with the others.
+
     Args:
         registry: The declared connections.
         given: Connectors of connections that have no URL to open, by name.
@@ -292,7 +298,8 @@ class Connections:
         self, registry: SourceRegistry, given: Mapping[str, Connector] = MappingProxyType({})
     ) -> None:
         self._registry = registry
-        self._open: dict[str, Connector] = dict(given)
+        self._open: dict[str, Connector] = {**registry.opened, **given}
+        registry.opened.clear()
 
     def get(self, name: str) -> Connector:
         """The connector of a connection; raises `UnavailableError` as `connect` does."""
@@ -300,6 +307,11 @@ class Connections:
             url = self._registry.url(name)
             self._open[name] = connect(name, url, self._registry.folder)
         return self._open[name]
+
+    def handed_on(self) -> dict[str, Connector]:
+        """The open connectors, which this no longer closes."""
+        opened, self._open = self._open, {}
+        return opened
 
     async def aclose(self) -> None:
         """Close all connections."""

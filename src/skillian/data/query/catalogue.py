@@ -16,7 +16,7 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
-from skillian.data.sql.values import jsonable, python_rows, python_value
+from skillian.data.sql.values import Record, jsonable, python_rows, python_value
 
 MAX_VALUES = 50
 
@@ -24,11 +24,13 @@ _CACHE_SECONDS = 300
 
 
 @dataclass(frozen=True, slots=True)
-class DimensionInfo:
+class DimensionInfo(Record):
     """A dimension; `values` are all of its values, or None if there are more than 50.
 
     `last` is the latest of the values of such a dimension of dates.
     """
+
+    json_names = "type description synonyms values"
 
     name: str
     type: str
@@ -36,16 +38,6 @@ class DimensionInfo:
     synonyms: tuple[str, ...]
     values: tuple[object, ...] | None
     last: object = None
-
-    def to_dict(self) -> dict[str, object]:
-        """The dimension for JSON."""
-        values = None if self.values is None else [jsonable(value) for value in self.values]
-        return {
-            "type": self.type,
-            "description": self.description,
-            "synonyms": list(self.synonyms),
-            "values": values,
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.filters import Condition, Filters, conditions, filtered_rows
 from skillian.data.query.measures import code_of, exact_measures, finite, number_of, result_scale
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import jsonable, python_rows, python_value
+from skillian.data.sql.values import Record, python_rows, python_value
 from skillian.errors import InvalidInputError, UnknownNameError
 
 DEFAULT_LIMIT = 100
@@ -27,12 +27,14 @@ _CODE = "code of measure "  # no source has such a name: it holds what no decima
 
 
 @dataclass(frozen=True, slots=True)
-class QueryResult:
+class QueryResult(Record):
     """The result of one query of one source.
 
     `rows` are in the order of `columns`; measures are `Decimal` or None. `truncated` means that
     there were more rows than the limit.
     """
+
+    json_names = "source columns rows row_count truncated filters sql parameters"
 
     source: str
     columns: tuple[str, ...]
@@ -46,19 +48,6 @@ class QueryResult:
     def row_count(self) -> int:
         """The number of rows in this result."""
         return len(self.rows)
-
-    def to_dict(self) -> dict[str, object]:
-        """The result for JSON; decimals are strings."""
-        return {
-            "source": self.source,
-            "columns": list(self.columns),
-            "rows": [[jsonable(value) for value in row] for row in self.rows],
-            "row_count": self.row_count,
-            "truncated": self.truncated,
-            "filters": [condition.to_dict() for condition in self.filters],
-            "sql": self.sql,
-            "parameters": {name: jsonable(value) for name, value in self.parameters.items()},
-        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, Term
-from skillian.data.sql.values import Value, coerce, jsonable
+from skillian.data.sql.values import Record, Value, coerce
 from skillian.errors import InvalidInputError, quoted
 
 Operator = Literal["in", "not_in", "gte", "gt", "lte", "lt"]
@@ -39,7 +39,7 @@ MAX_VALUES = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class Condition(Record):
     """One condition on one dimension.
 
     Attributes:
@@ -49,15 +49,12 @@ class Condition:
         side: `a` or `b` if only this side of a comparison has it.
     """
 
+    json_names = "dimension operator values"
+
     dimension: str
     operator: Operator
     values: tuple[Value, ...]
     side: str = ""
-
-    def to_dict(self) -> dict[str, object]:
-        """The condition for JSON, with its typed values."""
-        values = [jsonable(value) for value in self.values]
-        return {"dimension": self.dimension, "operator": self.operator, "values": values}
 
 
 def check_size(filters: Iterable[object]) -> None:

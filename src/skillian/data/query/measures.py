@@ -7,7 +7,6 @@ order. Next to each number there may be a code for what a decimal cannot hold: N
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import aclosing
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
@@ -20,8 +19,7 @@ from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.unfit import is_empty, not_numbers
-from skillian.data.sql import prepare
-from skillian.data.sql.values import python_rows
+from skillian.data.sql.rows import fetch_tree
 from skillian.errors import QueryError
 
 AVERAGE_DIGITS = 6
@@ -290,10 +288,5 @@ async def fetch_one(
     source: BoundSource, select: exp.Select, parameters: sql.BoundValues
 ) -> Mapping[str, Any]:
     """The only row of a statement, without the time limit of a query."""
-    connector = source.connector
-    statement = prepare(select, connector.dialect, parameters.values)
-    rows: list[dict[str, Any]] = []
-    async with aclosing(connector.stream(statement.text, statement.parameters)) as batches:
-        async for batch in batches:
-            rows += python_rows(batch)
+    rows = await fetch_tree(source.connector, select, parameters.values)
     return rows[0]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from skillian.connectors import PATHS, scheme, schemes
+from skillian.connectors import PATHS, Connector, scheme, schemes
 from skillian.connectors.base import Table, path_of
 from skillian.data.declare.definitions import Dimension, Source
 from skillian.data.declare.files import declared_file, file_url, tables_of, titles_of
@@ -71,12 +71,16 @@ async def bare_tables(
         elif address_of(name) is None:
             others.append(name)
     titles = titles_of(others)
-    for name, table in (await tables_of(others)).items():
-        named.add(titles[name], free_name(titles[name], named.urls), file_url(name), table)
+    tables, opened = await tables_of(others)
+    for name, table in tables.items():
+        connection = free_name(titles[name], named.urls)
+        named.add(titles[name], connection, file_url(name), table)
+        named.opened[connection] = opened[titles[name]]
     chosen = [await named.name_of(titles.get(name, name)) for name in names]
     folder = Path() if declared is None else declared.folder
     settings = None if declared is None else declared.comparison
     registry = registry_of(named.urls, named.sources, folder, settings, named.undeclared)
+    registry.opened |= named.opened
     return registry, tuple(chosen)
 
 
@@ -99,6 +103,7 @@ class _NamedTables:
         self.urls: dict[str, str] = {}
         self.sources: dict[str, Source] = {}
         self.undeclared: set[str] = set()
+        self.opened: dict[str, Connector] = {}
 
     def add_declared(self, name: str, declared: SourceRegistry, source: str) -> None:
         """Add a declared source under a name."""

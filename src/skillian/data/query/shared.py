@@ -1,17 +1,18 @@
 """Two sources in one engine, so that a single statement joins them where they are stored."""
 
-from collections.abc import AsyncGenerator, Collection, Mapping
+from collections.abc import AsyncGenerator, Collection
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.base import ArrowBatch, Connector
+from skillian.connectors.base import Connector
 from skillian.connectors.dialects import replaced
 from skillian.connectors.snapshots import HoldsState, NoticesChanges
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource
+from skillian.data.sql.rows import StatementEngine
 
 
 @asynccontextmanager
@@ -42,21 +43,6 @@ async def unchanged(a: BoundSource, b: BoundSource) -> AsyncGenerator[None]:
                 tables = _tables(source)
                 await stack.enter_async_context(source.connector.unchanged(tables, source.name))
         yield
-
-
-class StatementEngine(Protocol):
-    """Runs statements and returns their rows in batches."""
-
-    @property
-    def dialect(self) -> str:
-        """The sqlglot dialect of its statements."""
-        ...
-
-    def stream(
-        self, statement: str, parameters: Mapping[str, object]
-    ) -> AsyncGenerator[ArrowBatch]:
-        """Run one SELECT and yield its rows in batches."""
-        ...
 
 
 class SharedEngine(NamedTuple):

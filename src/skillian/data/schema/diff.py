@@ -8,6 +8,7 @@ from skillian.connectors.base import FRAMES, Declaration, Table
 from skillian.data.schema.engines import UNSIZED, LogicalType
 from skillian.data.schema.matrix import LOSSES, TELLING, Relation, relation
 from skillian.data.schema.types import logical_type
+from skillian.data.sql.values import Record, plain
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Aspect = Literal["column", "type", "nullability", "collation", "order", "primary key"]
@@ -17,7 +18,7 @@ _EQUIVALENT = Relation("equivalent")
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaColumn:
+class SchemaColumn(Record):
     """A column of one side; `type` is its declaration in the words of its database."""
 
     name: str
@@ -38,7 +39,7 @@ class SchemaColumn:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaPair:
+class SchemaPair(Record):
     """A column of both sides.
 
     Attributes:
@@ -47,6 +48,8 @@ class SchemaPair:
         relation: What becomes of the values of a in the type of b.
         is_guessed: Whether one of the types is only guessed from values.
     """
+
+    json_names = "a b relation=relation.kind losses=relation.losses"
 
     a: SchemaColumn
     b: SchemaColumn
@@ -59,18 +62,9 @@ class SchemaPair:
         same = self.a.name == self.b.name
         return f"column {self.a.name!r}" if same else f"column {self.a.name!r} ({self.b.name!r})"
 
-    def to_dict(self) -> dict[str, object]:
-        """The pair for JSON."""
-        return {
-            "a": self.a.to_dict(),
-            "b": self.b.to_dict(),
-            "relation": self.relation.kind,
-            "losses": list(self.relation.losses),
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class SchemaDifference:
+class SchemaDifference(Record):
     """One difference between two schemas.
 
     Attributes:
@@ -104,7 +98,7 @@ class SchemaDifference:
 
 
 @dataclass(frozen=True, slots=True)
-class SchemaDiff:
+class SchemaDiff(Record):
     """The schemas of two tables next to each other."""
 
     source_a: str
@@ -159,10 +153,10 @@ class SchemaDiff:
         return {
             "source_a": self.source_a,
             "source_b": self.source_b,
-            "columns": [pair.to_dict() for pair in self.pairs],
-            "only_in_a": [column.to_dict() for column in self.only_in_a],
-            "only_in_b": [column.to_dict() for column in self.only_in_b],
-            "differences": [each.to_dict() for each in self.differences],
+            "columns": plain(self.pairs),
+            "only_in_a": plain(self.only_in_a),
+            "only_in_b": plain(self.only_in_b),
+            "differences": plain(self.differences),
             "findings": len(self.findings),
             "identical": not self.differences,
             "sentences": list(self.sentences),

@@ -1,10 +1,12 @@
 """Single values: from a filter to a column's type, from a database to Python, and to JSON."""
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import fields
 from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from operator import attrgetter
+from typing import Any, ClassVar, cast
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Kind
 from skillian.data.sql import MAX_DIGITS
@@ -51,6 +53,36 @@ def jsonable(value: object) -> object:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return str(value)
     return value
+
+
+def plain(value: object) -> object:
+    """A value for JSON, as `jsonable`, and what mappings, sequences and records hold."""
+    if isinstance(value, Record):
+        return value.to_dict()
+    if isinstance(value, Mapping):
+        entries = cast("Mapping[str, object]", value)
+        return {name: plain(each) for name, each in entries.items()}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in cast("Sequence[object]", value)]
+    return jsonable(value)
+
+
+class Record:
+    """A data class that JSON has with its attributes, in their order.
+
+    Attributes:
+        json_names: Their names, by default those of all fields; `name=attribute` if JSON has
+            another one, and `name=attribute.part` for a part of one.
+    """
+
+    __slots__ = ()
+    json_names: ClassVar[str] = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON form; numbers with a fraction are strings."""
+        names = self.json_names.split() or [each.name for each in fields(cast("Any", self))]
+        pairs = (name.partition("=") for name in names)
+        return {name: plain(attrgetter(path or name)(self)) for name, _, path in pairs}
 
 
 def python_value(value: Any, kind: Kind) -> object:

@@ -8,6 +8,7 @@ from typing import Literal
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.schema.diff import pair_columns
+from skillian.data.sql.values import Record
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError, NamesValuesError, UnknownNameError, quoted
@@ -40,7 +41,7 @@ class ColumnPair:
 
 
 @dataclass(frozen=True, slots=True)
-class NotCompared:
+class NotCompared(Record):
     """A column that is not compared.
 
     Attributes:
@@ -49,6 +50,8 @@ class NotCompared:
         reason: Why; it may name values.
         brief: The reason without values, where it names some.
     """
+
+    json_names = "column side reason"
 
     column: str
     side: Side
@@ -59,10 +62,6 @@ class NotCompared:
     def without_values(self) -> str:
         """The reason for those who may not see values."""
         return self.brief or self.reason
-
-    def to_dict(self) -> dict[str, str]:
-        """The JSON form."""
-        return {"column": self.column, "side": self.side, "reason": self.reason}
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,13 +310,15 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnCoverage:
+class ColumnCoverage(Record):
     """How many columns a comparison is about.
 
     Attributes:
         compared: The columns that were compared, those of the key among them.
         left_out: The names of all others of both sides, whatever the reason.
     """
+
+    json_names = "compared columns not_compared=left_out"
 
     compared: int
     left_out: tuple[str, ...] = ()
@@ -341,11 +342,3 @@ class ColumnCoverage:
         *others, last = (*names, f"{more:,} more") if more > 0 else names
         listed = f"{', '.join(others)} and {last}" if others else last
         return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"
-
-    def to_dict(self) -> dict[str, object]:
-        """The coverage for JSON."""
-        return {
-            "compared": self.compared,
-            "columns": self.columns,
-            "not_compared": list(self.left_out),
-        }

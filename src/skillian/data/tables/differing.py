@@ -16,10 +16,11 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import Record, jsonable, plain
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.findings import MAX_SHOWN, fetch, in_order
+from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
@@ -58,7 +59,7 @@ class DifferingCell:
 
 
 @dataclass(frozen=True, slots=True)
-class DifferingRow:
+class DifferingRow(Record):
     """A row that differs, or one that only one side has.
 
     `own` has the cells of a row of one side in the columns that only this side has.
@@ -86,7 +87,7 @@ class DifferingRow:
     def to_dict(self) -> dict[str, object]:
         """The row for JSON; numbers with a fraction are strings."""
         return {
-            "key": {name: jsonable(value) for name, value in self.key.items()},
+            "key": plain(self.key),
             "status": self.status,
             "rows_a": self.rows_a,
             "rows_b": self.rows_b,
@@ -94,7 +95,7 @@ class DifferingRow:
                 name: {"a": jsonable(cell.a), "b": jsonable(cell.b), "differs": cell.differs}
                 for name, cell in self.cells.items()
             },
-            "own": {name: jsonable(value) for name, value in self.own.items()},
+            "own": plain(self.own),
         }
 
 
@@ -178,7 +179,7 @@ class DifferingRows:
         """The number of rows, without reading their cells."""
         columns = [sql.named(exp.Count(this=exp.Star()), "total")]
         select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
-        [row] = await fetch(self.workspace, select.where(self._is_row(), copy=False))
+        [row] = await fetch_tree(self.workspace, select.where(self._is_row(), copy=False))
         return int(row["total"])
 
     async def batches(self, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
@@ -315,7 +316,7 @@ class DifferingRows:
             for each in typed
         ]
         select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
-        [row] = await fetch(self.workspace, select)
+        [row] = await fetch_tree(self.workspace, select)
         return [name for name, count in row.items() if count]
 
     def _is_row(self) -> exp.Expr:

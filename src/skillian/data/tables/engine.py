@@ -8,14 +8,12 @@ from datetime import UTC, datetime
 from uuid import uuid4
 
 from skillian.data.comparison.cache import Kept, Memory
-from skillian.data.comparison.place import Progress, together
-from skillian.data.comparison.plan import digest_of
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import phase
+from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
-from skillian.data.single_flight import SingleFlight
+from skillian.data.single_flight import SingleFlight, together
 from skillian.data.tables.columns import (
     ColumnCoverage,
     ColumnPair,
@@ -129,7 +127,7 @@ class TableEngine:
             key: The cache key of the result; a new one if it is empty.
         """
         return await self._comparing.run(
-            (digest_of(question), key),
+            (question.digest, key),
             lambda: self._remember(question, progress, key or uuid4().hex),
         )
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import aclosing
 from decimal import Context, Decimal, InvalidOperation
-from types import MappingProxyType
 from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data import sql
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import fetch
 from skillian.data.sql.templates import filled
-from skillian.data.sql.values import python_rows
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import (
     ColumnResult,
@@ -28,11 +26,6 @@ from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A,
 _CANDIDATES = 64
 MAX_SHOWN = 1000
 """How many characters of a cell a result has; the number of the others follows."""
-_CUT = f"""
-CASE WHEN LENGTH(v) > {MAX_SHOWN}
-THEN LEFT(v, {MAX_SHOWN}) || '… (' || CAST(LENGTH(v) - {MAX_SHOWN} AS TEXT) || ' more characters)'
-ELSE v END
-"""
 _EXACT = Context(prec=2000)
 
 
@@ -66,11 +59,8 @@ class Findings:
         }
         if self._plan.keys:
             totals |= {f"d{index}": f"COUNT_IF(d{index})" for index in self._compared}
-        columns = [sql.named(filled(text, "duckdb"), name) for name, text in totals.items()]
-        select = exp.Select(expressions=[sql.bare("class"), *columns])
-        rows = await self._rows(
-            select.from_(sql.table(self._table), copy=False).group_by(sql.bare("class"), copy=False)
-        )
+        columns = ", ".join(f"{text} AS {name}" for name, text in totals.items())
+        rows = await self._rows(f"SELECT class, {columns}", "GROUP BY class")
         by_class = {
             row["class"]: {key: int(value or 0) for key, value in row.items()} for row in rows
         }
@@ -144,55 +134,41 @@ class Findings:
         return Samples(differing, *others)
 
     async def _pairs(self, index: int) -> tuple[ValuePair, ...]:
-        values = [sql.bare(f"{side}{index}") for side in "ab"]
-        count = exp.Count(this=exp.Star())
-        select = exp.Select(
-            expressions=[
-                sql.named(filled(_CUT, "duckdb", v=values[0]), "a"),
-                sql.named(filled(_CUT, "duckdb", v=values[1]), "b"),
-                sql.named(count, "n"),
-            ]
+        a, b = f"a{index}", f"b{index}"
+        rows = await self._rows(
+            f"SELECT {_cut(a)} AS a, {_cut(b)} AS b, COUNT(*) AS n",
+            f"WHERE d{index} GROUP BY {a}, {b} ORDER BY COUNT(*) DESC,"
+            f" {a} NULLS FIRST, {b} NULLS FIRST LIMIT {self._top}",
         )
-        select = select.from_(sql.table(self._table), copy=False)
-        select = select.where(sql.bare(f"d{index}"), copy=False)
-        select = select.group_by(values[0].copy(), values[1].copy(), copy=False)
-        order = [exp.Ordered(this=count.copy(), desc=True)]
-        order += [exp.Ordered(this=value.copy(), nulls_first=True) for value in values]
-        rows = await self._rows(select.order_by(*order, copy=False).limit(self._top, copy=False))
         return tuple(ValuePair(row["a"], row["b"], int(row["n"])) for row in rows)
 
     async def _largest_gap(self, index: int) -> Decimal | None:
         """The largest difference: of the largest by binary floats, the exact one."""
-        values = [sql.bare(f"{side}{index}") for side in "ab"]
-        gap = filled(
-            "ABS(TRY_CAST(a AS DOUBLE) - TRY_CAST(b AS DOUBLE))", "duckdb", a=values[0], b=values[1]
+        gap = f"ABS(TRY_CAST(a{index} AS DOUBLE) - TRY_CAST(b{index} AS DOUBLE))"
+        rows = await self._rows(
+            f"SELECT a{index} AS a, b{index} AS b",
+            f"WHERE d{index} AND ISFINITE({gap}) ORDER BY {gap} DESC LIMIT {_CANDIDATES}",
         )
-        order = exp.Ordered(this=gap, desc=True)
-        inner = exp.Select(
-            expressions=[sql.named(v.copy(), n) for v, n in zip(values, "ab", strict=True)]
-        )
-        inner = inner.from_(sql.table(self._table), copy=False)
-        inner = inner.where(sql.bare(f"d{index}"), copy=False)
-        inner = inner.where(filled("ISFINITE(gap)", "duckdb", gap=gap), copy=False)
-        rows = await self._rows(inner.order_by(order, copy=False).limit(_CANDIDATES, copy=False))
         gaps = [_gap(row["a"], row["b"]) for row in rows]
         return max((each for each in gaps if each is not None), default=None)
 
     async def _of_class(
         self, kind: int, limit: int, shown: Sequence[int] = ()
     ) -> list[dict[str, Any]]:
-        names = ["class", "rows_a", "rows_b", *(f"k{index}" for index in range(self._plan.keys))]
-        names += [f"d{index}" for index in shown]
-        select = self._shown(names, shown).where(sql.equals(sql.bare("class"), kind), copy=False)
-        return await self._rows(self._ordered(select, "k", self._plan.keys, limit))
+        keys = [f"k{index}" for index in range(self._plan.keys)]
+        names = ["class", "rows_a", "rows_b", *keys, *(f"d{index}" for index in shown)]
+        test = f"WHERE class = {kind}"
+        return await self._rows(_shown(names, shown), test, _ordered(keys, limit))
 
     async def _multiset_samples(self, limit: int) -> Samples:
         samples: list[tuple[CountedSample, ...]] = []
+        order = _ordered([f"a{index}" for index in range(len(self._plan.pairs))], limit)
         for test in ("rows_a > rows_b", "rows_b > rows_a"):
-            select = self._shown(["rows_a", "rows_b"], self._compared)
-            select = select.where(sql.equals(sql.bare("class"), DIFFERING), copy=False)
-            select = select.where(filled(test, "duckdb"), copy=False)
-            rows = await self._rows(self._ordered(select, "a", len(self._plan.pairs), limit))
+            rows = await self._rows(
+                _shown(["rows_a", "rows_b"], self._compared),
+                f"WHERE class = {DIFFERING} AND {test}",
+                order,
+            )
             samples.append(
                 tuple(
                     CountedSample(
@@ -204,19 +180,6 @@ class Findings:
                 )
             )
         return Samples(only_in_a=samples[0], only_in_b=samples[1])
-
-    def _shown(self, names: Sequence[str], cells: Sequence[int]) -> exp.Select:
-        """Columns of the rows, and the cells of these pairs, long ones cut."""
-        columns: list[exp.Expr] = [sql.bare(name) for name in names]
-        columns += [
-            sql.named(filled(_CUT, "duckdb", v=sql.bare(name)), name)
-            for name in (f"{side}{index}" for index in cells for side in "ab")
-        ]
-        return exp.Select(expressions=columns).from_(sql.table(self._table), copy=False)
-
-    def _ordered(self, select: exp.Select, prefix: str, count: int, limit: int) -> exp.Select:
-        order = in_order(sql.bare(f"{prefix}{index}") for index in range(count))
-        return select.order_by(*order, copy=False).limit(limit, copy=False)
 
     def _sample(self, row: Mapping[str, Any], compared: Sequence[int]) -> RowSample:
         cells = {
@@ -239,8 +202,29 @@ class Findings:
     def _keys(self) -> Sequence[ColumnPair]:
         return self._plan.pairs[: self._plan.keys]
 
-    async def _rows(self, tree: exp.Expr) -> list[dict[str, Any]]:
-        return await fetch(self._workspace, tree)
+    async def _rows(self, select: str, *clauses: str) -> list[dict[str, Any]]:
+        text = f'{select} FROM "{self._table}" {" ".join(clauses)}'
+        return await fetch(self._workspace, Statement(text, {}))
+
+
+def _cut(cell: str) -> str:
+    more = f"'… (' || CAST(LENGTH({cell}) - {MAX_SHOWN} AS TEXT) || ' more characters)'"
+    return (
+        f"CASE WHEN LENGTH({cell}) > {MAX_SHOWN} THEN LEFT({cell}, {MAX_SHOWN}) || {more}"
+        f" ELSE {cell} END"
+    )
+
+
+def _shown(names: Sequence[str], cells: Sequence[int]) -> str:
+    """Columns of the rows, and the cells of these pairs, long ones cut."""
+    sides = (f"{side}{index}" for index in cells for side in "ab")
+    return f"SELECT {', '.join([*names, *(f'{_cut(each)} AS {each}' for each in sides)])}"
+
+
+def _ordered(names: Sequence[str], limit: int) -> str:
+    """The first rows in the order of these texts, those that are numbers by their values."""
+    keys = (f"TRY_CAST({name} AS DOUBLE) NULLS FIRST, {name} NULLS FIRST" for name in names)
+    return f"ORDER BY {', '.join(keys)} LIMIT {limit}"
 
 
 def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
@@ -249,18 +233,6 @@ def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
         yield exp.Ordered(this=number, nulls_first=True)
         yield exp.Ordered(this=text.copy(), nulls_first=True)
-
-
-async def fetch(
-    workspace: Workspace, tree: exp.Expr, values: Mapping[str, object] = MappingProxyType({})
-) -> list[dict[str, Any]]:
-    """Run a statement with these values in the workspace and return its few rows."""
-    statement = sql.prepare(tree, workspace.dialect, values)
-    rows: list[dict[str, Any]] = []
-    async with aclosing(workspace.stream(statement.text, statement.parameters)) as batches:
-        async for batch in batches:
-            rows += python_rows(batch)
-    return rows
 
 
 def column_result(

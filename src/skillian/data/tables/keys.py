@@ -18,7 +18,7 @@ from itertools import combinations
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.comparison.place import together
+from skillian.data.single_flight import together
 from skillian.data.sql.templates import filled
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import aclosing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -14,14 +14,14 @@ from sqlglot import exp
 from skillian.connectors.base import Connector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.place import Progress, together
 from skillian.data.declare.rules import EXACT
-from skillian.data.phases import phase
+from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
-from skillian.data.query.shared import SharedEngine, StatementEngine, shared_engine
+from skillian.data.query.shared import SharedEngine, shared_engine
+from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import python_rows
+from skillian.data.sql.rows import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
@@ -106,14 +106,8 @@ class SideRows:
 
     async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
         """Run a statement where the rows are stored, and return its few rows."""
-        statement = prepare(tree, self.connector.dialect, self.parameters.values)
-        rows: list[dict[str, Any]] = []
-        batches = self.connector.stream(statement.text, statement.parameters)
         with self.reading(tree):
-            async with aclosing(batches):
-                async for batch in batches:
-                    rows += python_rows(batch)
-        return rows
+            return await fetch_tree(self.connector, tree, self.parameters.values)
 
     @contextmanager
     def reading(self, tree: exp.Expr) -> Generator[None]:
@@ -356,11 +350,8 @@ class RowComparison:
         return prepare(tree, engine.dialect, self.sides[0].parameters.values)
 
     async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        statement = self._prepared(has_repeated_keys(plan), engine)
-        async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
-            return any(
-                [bool(row["repeated"]) async for batch in batches for row in python_rows(batch)]
-            )
+        [row] = await fetch(engine, self._prepared(has_repeated_keys(plan), engine))
+        return bool(row["repeated"])
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from rapidfuzz import fuzz, utils
-
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
@@ -53,6 +51,8 @@ async def proposed_renames(
     names = only_a[:_MOST_COLUMNS], only_b[:_MOST_COLUMNS]
     if not all(names):
         return ()
+    from rapidfuzz import fuzz, utils  # noqa: PLC0415 - few tables have such columns
+
     try:
         samples = [
             await _sample(side, side_names) for side, side_names in zip(sides, names, strict=True)

@@ -10,13 +10,14 @@ from typing import ClassVar, Literal, Never
 
 from skillian.data.query.filters import Condition
 from skillian.data.schema.diff import SchemaDiff
+from skillian.data.sql.values import Record
 from skillian.data.tables.columns import ColumnCoverage, NotCompared
 
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 
 @dataclass(frozen=True, slots=True)
-class TableKey:
+class TableKey(Record):
     """The columns that identify a row; without any, rows are compared with their counts.
 
     Attributes:
@@ -29,14 +30,15 @@ class TableKey:
     origin: KeyOrigin
     reason: str
 
-    def to_dict(self) -> dict[str, object]:
-        """The key for JSON."""
-        return {"columns": list(self.columns), "origin": self.origin, "reason": self.reason}
-
 
 @dataclass(frozen=True, slots=True)
-class RowCounts:
+class RowCounts(Record):
     """How many rows are in each class; `rows_a` and `rows_b` are the sums of those of a side."""
+
+    json_names = (
+        "a=rows_a b=rows_b matched differing only_in_a only_in_b duplicate_keys_a "
+        "duplicate_rows_a duplicate_keys_b duplicate_rows_b"
+    )
 
     rows_a: int
     rows_b: int
@@ -63,33 +65,14 @@ class RowCounts:
         """Whether all rows are matched."""
         return self.matched == self.rows_a == self.rows_b
 
-    def to_dict(self) -> dict[str, int]:
-        """The counts for JSON."""
-        return {
-            "a": self.rows_a,
-            "b": self.rows_b,
-            "matched": self.matched,
-            "differing": self.differing,
-            "only_in_a": self.only_in_a,
-            "only_in_b": self.only_in_b,
-            "duplicate_keys_a": self.duplicate_keys_a,
-            "duplicate_rows_a": self.duplicate_rows_a,
-            "duplicate_keys_b": self.duplicate_keys_b,
-            "duplicate_rows_b": self.duplicate_rows_b,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class ValuePair:
+class ValuePair(Record):
     """A value in a that is another one in b, and in how many rows."""
 
     a: str | None
     b: str | None
     count: int
-
-    def to_dict(self) -> dict[str, object]:
-        """The pair for JSON."""
-        return {"a": self.a, "b": self.b, "count": self.count}
 
 
 def percent(part: int, whole: int) -> str:
@@ -99,7 +82,7 @@ def percent(part: int, whole: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ColumnResult:
+class ColumnResult(Record):
     """The mismatches of a column.
 
     Attributes:
@@ -113,6 +96,8 @@ class ColumnResult:
         largest_gap: The largest difference of two numbers; None for other types, or without one.
         pairs: The most frequent pairs of values that differ.
     """
+
+    json_names = "a b type_a type_b rule compared mismatches share largest_gap pairs"
 
     a: str
     b: str
@@ -136,28 +121,12 @@ class ColumnResult:
         """The share for people."""
         return percent(self.mismatches, self.compared)
 
-    def to_dict(self) -> dict[str, object]:
-        """The column for JSON."""
-        gap = None if self.largest_gap is None else format(self.largest_gap, "f")
-        return {
-            "a": self.a,
-            "b": self.b,
-            "type_a": self.type_a,
-            "type_b": self.type_b,
-            "rule": self.rule,
-            "compared": self.compared,
-            "mismatches": self.mismatches,
-            "share": format(self.share, "f"),
-            "largest_gap": gap,
-            "pairs": [pair.to_dict() for pair in self.pairs],
-        }
-
 
 Key = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class RowSample:
+class RowSample(Record):
     """A row that differs, and its cells that do: the value in a and the one in b."""
 
     key: Key
@@ -170,20 +139,16 @@ class RowSample:
 
 
 @dataclass(frozen=True, slots=True)
-class CountedSample:
+class CountedSample(Record):
     """A key, or a row compared without one, and how many rows each side has of it."""
 
     key: Key
     rows_a: int
     rows_b: int
 
-    def to_dict(self) -> dict[str, object]:
-        """The JSON form."""
-        return {"key": dict(self.key), "rows_a": self.rows_a, "rows_b": self.rows_b}
-
 
 @dataclass(frozen=True, slots=True)
-class Samples:
+class Samples(Record):
     """Some rows of each class."""
 
     differing: tuple[RowSample, ...] = ()
@@ -191,18 +156,9 @@ class Samples:
     only_in_b: tuple[CountedSample, ...] = ()
     duplicates: tuple[CountedSample, ...] = ()
 
-    def to_dict(self) -> dict[str, object]:
-        """The rows for JSON."""
-        return {
-            "differing": [each.to_dict() for each in self.differing],
-            "only_in_a": [each.to_dict() for each in self.only_in_a],
-            "only_in_b": [each.to_dict() for each in self.only_in_b],
-            "duplicates": [each.to_dict() for each in self.duplicates],
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class Proposal(Record):
     """Two columns without a counterpart that may be one renamed column.
 
     Attributes:
@@ -211,6 +167,8 @@ class Proposal:
         reason: Why.
         is_unique: Whether no value is repeated on either side, as far as sampled.
     """
+
+    json_names = "a b reason"
 
     a: str
     b: str
@@ -222,10 +180,6 @@ class Proposal:
         """The proposal in words, without a full stop."""
         return f"Column {self.a!r} may have been renamed to {self.b!r} ({self.reason})"
 
-    def to_dict(self) -> dict[str, str]:
-        """The proposal for JSON."""
-        return {"a": self.a, "b": self.b, "reason": self.reason}
-
 
 def map_options(pairs: Iterable[tuple[str, str]]) -> str:
     """The options of the command line that pair columns with different names."""
@@ -233,7 +187,7 @@ def map_options(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableProof:
+class TableProof(Record):
     """How a result was computed.
 
     Attributes:
@@ -250,19 +204,9 @@ class TableProof:
     queries: Mapping[str, str]
     started: str
 
-    def to_dict(self) -> dict[str, object]:
-        """The proof for JSON."""
-        return {
-            "place": self.place,
-            "statement": self.statement,
-            "dialect": self.dialect,
-            "queries": dict(self.queries),
-            "started": self.started,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class TableResult:
+class TableResult(Record):
     """The result of a row comparison.
 
     Attributes:
@@ -282,6 +226,11 @@ class TableResult:
         sentences: The result in words, the most important first.
         cache_key: By which the rows that differ are found, if they are kept.
     """
+
+    json_names = (
+        "kind source_a source_b equal key rows columns coverage not_compared schema samples "
+        "proposals sentences notes filters proof cache_key"
+    )
 
     source_a: str
     source_b: str
@@ -351,25 +300,3 @@ class TableResult:
     def equal(self) -> bool:
         """Whether both tables have the same rows, all compared, and schemas without findings."""
         return self.rows.are_equal and not self.schema.findings and not self.not_compared
-
-    def to_dict(self) -> dict[str, object]:
-        """The result for JSON."""
-        return {
-            "kind": self.kind,
-            "source_a": self.source_a,
-            "source_b": self.source_b,
-            "equal": self.equal,
-            "key": self.key.to_dict(),
-            "rows": self.rows.to_dict(),
-            "columns": [column.to_dict() for column in self.columns],
-            "coverage": self.coverage.to_dict(),
-            "not_compared": [each.to_dict() for each in self.not_compared],
-            "schema": self.schema.to_dict(),
-            "samples": self.samples.to_dict(),
-            "proposals": [proposal.to_dict() for proposal in self.proposals],
-            "sentences": list(self.sentences),
-            "notes": list(self.notes),
-            "filters": [condition.to_dict() for condition in self.filters],
-            "proof": self.proof.to_dict(),
-            "cache_key": self.cache_key,
-        }

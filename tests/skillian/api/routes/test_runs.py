@@ -15,8 +15,8 @@ from tests.support.waits import soon
 from skillian.api import jobs
 from skillian.api.comparisons import Comparisons
 from skillian.chat import durable_turns
-from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import Progress
 from skillian.errors import QueryError
 
 LATER = {"Prefer": "wait=10, Respond-Async"}

@@ -10,9 +10,9 @@ import pytest
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison.engine import MeasureEngine
-from skillian.data.comparison.page import ColumnFilter, Order
+from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order
 from skillian.data.comparison.results import STATUSES
-from skillian.data.comparison.rows import ComparisonRows, GroupRow
+from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError

@@ -13,7 +13,7 @@ from skillian.data import sql
 from skillian.data.comparison.page import position
 from skillian.data.comparison.plan import ComparisonPlan
 from skillian.data.sql import prepare
-from skillian.data.sql.values import jsonable, python_rows, python_value
+from skillian.data.sql.values import Record, python_rows, python_value
 from skillian.errors import InvalidInputError
 
 SIDE = 40
@@ -21,7 +21,7 @@ _AXES = ("row", "column")
 
 
 @dataclass(frozen=True, slots=True)
-class HeatMapCell:
+class HeatMapCell(Record):
     """The sums over the groups of one row and one column; `groups` counts those that do not match.
 
     A cell with 0 groups has only groups that match. `row` and `column` are indexes of the members
@@ -36,7 +36,7 @@ class HeatMapCell:
 
 
 @dataclass(frozen=True, slots=True)
-class HeatMap:
+class HeatMap(Record):
     """The gap by two dimensions, with the members of the largest gross gap in their order.
 
     Where all members fit, those without a difference are among them. `more_rows` and `more_columns`
@@ -52,28 +52,6 @@ class HeatMap:
     cells: tuple[HeatMapCell, ...]
     more_rows: int
     more_columns: int
-
-    def to_dict(self) -> dict[str, object]:
-        """The map for JSON; numbers with a fraction are strings."""
-        return {
-            "measure": self.measure,
-            "unit": self.unit,
-            "dimensions": list(self.dimensions),
-            "rows": [jsonable(member) for member in self.rows],
-            "columns": [jsonable(member) for member in self.columns],
-            "cells": [
-                {
-                    "row": cell.row,
-                    "column": cell.column,
-                    "net": jsonable(cell.net),
-                    "gross": jsonable(cell.gross),
-                    "groups": cell.groups,
-                }
-                for cell in self.cells
-            ],
-            "more_rows": self.more_rows,
-            "more_columns": self.more_columns,
-        }
 
 
 async def read_heat_map(

@@ -22,8 +22,8 @@ from sqlglot import exp
 
 from skillian.connectors.base import Connector
 from skillian.data import sql
-from skillian.data.comparison.place import together
 from skillian.data.declare.rules import EXACT
+from skillian.data.single_flight import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.across.digests import DIALECTS, cell_of, digest, no_common_text

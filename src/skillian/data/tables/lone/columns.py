@@ -13,10 +13,9 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.query.shared import StatementEngine
+from skillian.data.sql.rows import StatementEngine, fetch_tree
 from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, shown
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.findings import fetch
 from skillian.data.tables.statement import ONLY_A, ONLY_B, TablePlan, TableSide, differences
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
@@ -97,7 +96,7 @@ class LoneCells:
         """
         if not self.columns:
             return None
-        [row] = await fetch(self.workspace, _count_of_one_side(table))
+        [row] = await fetch_tree(self.workspace, _count_of_one_side(table))
         if not row["n"]:
             return None
         wide = _with_columns(self.plan, self.columns)

@@ -13,11 +13,11 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.findings import fetch
 from skillian.data.tables.results import TableResult, map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
@@ -242,7 +242,7 @@ class _CauseSearch:
             for number, (one, other) in enumerate(pairs)
         ]
         select = exp.Select(expressions=counted).from_(sql.table(self._rows.table), copy=False)
-        [row] = await fetch(self._rows.workspace, select)
+        [row] = await fetch_tree(self._rows.workspace, select)
         found: list[_Cause] = []
         for number, (one, other) in enumerate(pairs):
             count = int(row[f"c{number}"] or 0)

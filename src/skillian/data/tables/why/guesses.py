@@ -13,11 +13,11 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import Precision, Rule
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
 from skillian.data.tables.cells import CellPair
 from skillian.data.tables.changes.numbers import DIGITS
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.findings import fetch
 from skillian.data.tables.types import CellKind, CellType
 from skillian.data.tables.unequal import differs
 from skillian.data.tables.why.zones import ZONES
@@ -91,7 +91,7 @@ async def _best(
         equal = exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
         both = exp.and_(test, equal, copy=False)
         columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
-    [row] = await fetch(workspace, _from(table, columns))
+    [row] = await fetch_tree(workspace, _from(table, columns))
     total = int(row["n"])
     counts = [int(row[f"c{index}"]) for index in range(len(guesses))]
     most = max(counts)
@@ -128,7 +128,7 @@ async def _rows(workspace: Workspace, table: str, template: str) -> list[dict[st
         is_sample = isinstance(node, exp.Table) and node.name == "sample"
         return sql.table(table) if is_sample else node
 
-    return await fetch(workspace, filled(template, "duckdb").this.transform(named))
+    return await fetch_tree(workspace, filled(template, "duckdb").this.transform(named))
 
 
 async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:

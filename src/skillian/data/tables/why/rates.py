@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.findings import fetch
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import Guess, guessed
 
@@ -89,7 +89,7 @@ class Rates:
             return node
 
         statement = filled(_SHARES, "duckdb").this.transform(named)
-        [row] = await fetch(self._rows.workspace, statement)
+        [row] = await fetch_tree(self._rows.workspace, statement)
         if not row["total"] or not 1 < int(row["groups"] or 0) <= _MOST_VALUES:
             return 0.0
         return int(row["near"] or 0) / int(row["total"])
@@ -104,7 +104,7 @@ class Rates:
         select.where(sql.negated(sql.is_null(sql.bare("v"))), copy=False)
         select.group_by(sql.bare("v"), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), sql.bare("v"), copy=False)
-        found = await fetch(self._rows.workspace, select.limit(_NAMED, copy=False))
+        found = await fetch_tree(self._rows.workspace, select.limit(_NAMED, copy=False))
         return [
             (row["v"], int(row["n"]))
             for row in found

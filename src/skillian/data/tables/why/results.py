@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from typing import Any
 
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import Record, plain
 from skillian.data.tables.results import TableResult
 
 
-def _plain(value: object) -> object:
-    """A field of a question for JSON; of rules, what they state."""
-    if isinstance(value, Rules):
-        return _plain(value.model_dump(exclude_defaults=True, exclude_none=True))
-    if isinstance(value, Mapping):
-        entries = cast("Mapping[str, object]", value)
-        return {name: _plain(each) for name, each in entries.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in cast("Sequence[object]", value)]
-    return jsonable(value)
-
-
 @dataclass(frozen=True, slots=True)
-class ProvedRule:
+class ProvedRule(Record):
     """An option with which fewer rows differ, as a comparison with it has shown.
 
     Attributes:
@@ -40,6 +28,8 @@ class ProvedRule:
         kinds: What it consists of: parts of a rule such as `factor`; `map`; `filter`.
         changes: The fields of the question with this rule and those before, where they are others.
     """
+
+    json_names = "sentence option explained differences matched total"
 
     about: str
     option: str
@@ -71,17 +61,15 @@ class ProvedRule:
         """The question that was explained, with this rule and those before."""
         return question.model_copy(update=dict(self.changes))
 
-    def to_dict(self) -> dict[str, object]:
+    def to_dict(self) -> dict[str, Any]:
         """The rule for JSON."""
-        return {
-            "sentence": self.sentence,
-            "option": self.option,
-            "explained": self.explained,
-            "differences": self.differences,
-            "matched": self.matched,
-            "total": self.total,
-            "changes": {name: _plain(value) for name, value in self.changes.items()},
+        stated = {
+            name: value.model_dump(exclude_defaults=True, exclude_none=True)
+            if isinstance(value, Rules)
+            else value
+            for name, value in self.changes.items()
         }
+        return {**Record.to_dict(self), "changes": plain(stated)}
 
 
 def unexplained(result: TableResult) -> str:
@@ -94,7 +82,7 @@ def unexplained(result: TableResult) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Record):
     """A value that the rows of a difference have in common.
 
     Attributes:
@@ -118,25 +106,17 @@ class Fact:
         what = "rows" if self.subject.startswith("only in ") else "differences in"
         return f"{share} {self.total:,} {what} {self.subject} have {self.column} = {self.value}."
 
-    def to_dict(self) -> dict[str, object]:
-        """The fact for JSON."""
-        return {
-            "subject": self.subject,
-            "column": self.column,
-            "value": self.value,
-            "count": self.count,
-            "total": self.total,
-        }
-
 
 @dataclass(frozen=True, slots=True)
-class Why:
+class Why(Record):
     """Why rows differ; without a cause, both are empty.
 
     Attributes:
         rules: What explains the differences, the most important first.
         facts: Which values go together with differences.
     """
+
+    json_names = "rules facts sentences"
 
     rules: tuple[ProvedRule, ...] = ()
     facts: tuple[Fact, ...] = ()
@@ -148,11 +128,3 @@ class Why:
             *(rule.sentence for rule in self.rules),
             *(fact.sentence for fact in self.facts),
         )
-
-    def to_dict(self) -> dict[str, object]:
-        """The explanation for JSON."""
-        return {
-            "rules": [rule.to_dict() for rule in self.rules],
-            "facts": [fact.to_dict() for fact in self.facts],
-            "sentences": list(self.sentences),
-        }

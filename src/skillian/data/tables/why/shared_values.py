@@ -9,10 +9,10 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.data import sql
+from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.findings import fetch
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
 from skillian.data.tables.why.results import Fact
 
@@ -146,7 +146,7 @@ class SharedValues:
         select.where(test.copy(), copy=False).group_by(value.copy(), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
-        rows = await fetch(self._rows.workspace, select)
+        rows = await fetch_tree(self._rows.workspace, select)
         return next(_few(rows, total), None) or []
 
     async def _bound(
@@ -163,7 +163,7 @@ class SharedValues:
         select.where(test.copy(), sql.negated(sql.is_null(typed)), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("place"), desc=not is_low), copy=False)
         select.limit(min(_EDGE, total // 10 + 2), copy=False)
-        rows = await fetch(self._rows.workspace, select)
+        rows = await fetch_tree(self._rows.workspace, select)
         if not rows:
             return ""
         gaps = [
@@ -197,7 +197,7 @@ class SharedValues:
     async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
         select = exp.Select(expressions=list(columns))
         select.from_(sql.table(self._rows.table), copy=False).where(test.copy(), copy=False)
-        return await fetch(self._rows.workspace, select)
+        return await fetch_tree(self._rows.workspace, select)
 
 
 def _few(rows: list[dict[str, Any]], total: int) -> Iterator[list[dict[str, Any]]]:

@@ -23,8 +23,8 @@ from skillian.api.runs import Runs
 from skillian.api.service import Service
 from skillian.app import open_service
 from skillian.chat.turns import LocalTurns
-from skillian.data.comparison.place import Progress
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.phases import Progress
 from skillian.errors import UnavailableError
 from skillian.settings import Settings
 from skillian.web.comparison.form.view import compare_form
