@@ -13,20 +13,15 @@ from typing import Any, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.skillian.data.tables.comparing import compare
 from tests.skillian.oracle.places import Place
 from tests.skillian.oracle.questions import Table
 from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
-from tests.support.asking import rows_asked
 
-from skillian.data.comparison.cache import Memory
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.query.relation import bare_tables
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.results import TableResult
 
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
@@ -86,18 +81,7 @@ def compared(
         async for batch in rows.batches():
             cast("Rows", kept).extend(python_rows(batch))
 
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables(names)
-        async with Connections(registry) as connections:
-            memory = Memory()
-            engine = TableEngine(Binder(registry, connections), memory)
-            try:
-                wanted = rows_asked(one, other, **question)
-                return await engine.compare(wanted, keep=None if kept is None else keep)
-            finally:
-                await memory.aclose()
-
-    return asyncio.run(run())
+    return asyncio.run(compare(*names, keep=None if kept is None else keep, **question))
 
 
 def check(result: TableResult, answer: Expected, kept: Rows | None) -> None:

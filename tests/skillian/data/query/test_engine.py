@@ -118,6 +118,9 @@ async def test_unknown_names_tell_the_nearest(services: DataServices) -> None:
     with pytest.raises(UnknownNameError) as dimension:
         await services.query.query("weird", ["sise"])
     assert dimension.value.to_dict()["available_dimensions"] == ["size", "group"]
+    with pytest.raises(UnknownNameError) as filtered:
+        await services.query.query("weird", ["size"], filters={"sise": 1})
+    assert filtered.value.to_dict()["available_dimensions"] == ["size", "group"]
     with pytest.raises(UnknownNameError) as measure:
         await services.query.query("weird", measures=["lnies"])
     assert measure.value.available[0] == "lines"

@@ -26,7 +26,7 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
 
     def stored(name: str, *statements: str) -> str:
         kind, _, other = name.partition(" ")
-        path = tmp_path / f"{name.replace(' ', '_')}.{kind}"
+        path = tmp_path / f"{other or 'main'}.{kind}"
         if kind == "duckdb":
             with duckdb.connect(path) as connection:
                 for statement in statements:

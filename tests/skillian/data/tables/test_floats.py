@@ -81,12 +81,10 @@ SHOWN = (
 
 
 def test_what_is_shown_of_floats_and_their_limits(store: Store) -> None:
-    cells = [", ".join(f"{case[side]} AS v{n}" for n, case in enumerate(SHOWN)) for side in (0, 1)]
-    made = [
-        f"CREATE TABLE {name} AS SELECT 1 AS k, {each}"
-        for name, each in zip("ab", cells, strict=True)
-    ]
-    url = store("duckdb", *made)
+    url = ""
+    for side, name in enumerate("ab"):
+        cells = ", ".join(f"{case[side]} AS v{n}" for n, case in enumerate(SHOWN))
+        url = store("duckdb", f"CREATE TABLE {name} AS SELECT 1 AS k, {cells}")
     pair = f"{url}#a", f"{url}#b"
     for column, case in zip(compared(*pair, key=("k",)).columns, SHOWN, strict=True):
         assert [(each.a, each.b) for each in column.pairs] == [case[2]]
@@ -119,10 +117,6 @@ def test_the_bits_of_a_float() -> None:
         for name in singles:
             assert cell_type(ColumnType("float", name), dialect).single, (dialect, name)
         assert not cell_type(ColumnType("float", double), dialect).single, dialect
-    for dialect, name in (
-        ("snowflake", "FLOAT"),
-        ("snowflake", "REAL"),
-        ("bigquery", "FLOAT64"),
-        ("bigquery", "FLOAT"),
-    ):
-        assert not cell_type(ColumnType("float", name), dialect).single, (dialect, name)
+    for text in ("snowflake FLOAT", "snowflake REAL", "bigquery FLOAT64", "bigquery FLOAT"):
+        dialect, name = text.split()
+        assert not cell_type(ColumnType("float", name), dialect).single, text

@@ -18,10 +18,10 @@ from skillian.data.tables.results import TableResult
 
 Rows = list[dict[str, Any]]
 A = (
-    "CREATE TABLE a (id INTEGER, note VARCHAR(20), town VARCHAR(20), paid DECIMAL(10, 2),"
-    " ratio DOUBLE PRECISION)",
-    "INSERT INTO a VALUES (1, 'x', 'Ulm', 1.5, 0.1), (2, 'x', 'Bonn', 2, 0.2),"
-    " (3, 'x', 'Kiel', 3.50, 0.3), (5, 'x', NULL, NULL, NULL)",
+    """CREATE TABLE a (id INTEGER, note VARCHAR(20), town VARCHAR(20), paid DECIMAL(10, 2),
+    ratio DOUBLE PRECISION)""",
+    """INSERT INTO a VALUES (1, 'x', 'Ulm', 1.5, 0.1), (2, 'x', 'Bonn', 2, 0.2),
+    (3, 'x', 'Kiel', 3.50, 0.3), (5, 'x', NULL, NULL, NULL)""",
 )
 B = (
     "CREATE TABLE b (id INTEGER, note VARCHAR(20), born DATE)",
