@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
@@ -7,9 +9,11 @@ import pytest
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 
+MakeServices = Callable[[str, str], DataServices]
+
 
 @pytest.fixture
-async def make_services(tmp_path: Path) -> AsyncIterator[Callable[[str, str], DataServices]]:
+async def make_services(tmp_path: Path) -> AsyncIterator[MakeServices]:
     """Write a database (by SQL) and a sources.yaml into a folder of their own, and open them."""
     opened: list[DataServices] = []
 
@@ -26,3 +30,23 @@ async def make_services(tmp_path: Path) -> AsyncIterator[Callable[[str, str], Da
     yield make
     for services in opened:
         await services.aclose()
+
+
+def two_sources(
+    dimensions: str,
+    measures: str,
+    align_on: str = "",
+    *,
+    tables: tuple[str, str] = ("connection: c, table: a", "connection: c, table: b"),
+    measures_b: str | None = None,
+    connections: str = "c: 'duckdb:///test.duckdb'",
+) -> str:
+    """A sources.yaml with sources a and b, over tables a and b of `make_services` by default."""
+    sources = "".join(
+        f"  {name}: {{{table}, dimensions: {{{dimensions}}}, measures: {{{measured}}}}}\n"
+        for name, table, measured in zip(
+            "ab", tables, (measures, measures_b or measures), strict=True
+        )
+    )
+    aligned = f"comparison: {{default_align_on: [{align_on}]}}\n"
+    return f"connections: {{{connections}}}\nsources:\n{sources}{aligned}"

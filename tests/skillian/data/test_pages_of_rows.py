@@ -9,13 +9,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from tests.skillian.data.tables.why.running import engine_over
 from tests.support.asking import rows_asked
 
-from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.declare.sources import Connections
 from skillian.data.engine import ComparisonEngine
-from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
 from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
@@ -44,16 +42,10 @@ def paged(folder: Path, *pages: Page, most_rows: float = 1000) -> list[Any]:
     """The rows and the total of each page, or the error that it ends with."""
 
     async def work() -> list[Any]:
-        names = [_write(folder / "a.csv", A), _write(folder / "b.csv", B)]
-        registry, (a, b) = await bare_tables(names)
-        memory = Memory(most_rows=most_rows)
-        async with Connections(registry) as connections:
-            engine = ComparisonEngine(registry, Binder(registry, connections), memory)
-            try:
-                key = (await engine.compare(rows_asked(a, b, key=("id",)))).cache_key
-                return [await _page(engine, key, page) for page in pages]
-            finally:
-                await memory.aclose()
+        names = _write(folder / "a.csv", A), _write(folder / "b.csv", B)
+        async with engine_over(*names, most_rows=most_rows) as (engine, question):
+            key = (await engine.compare(question)).cache_key
+            return [await _page(engine, key, page) for page in pages]
 
     return asyncio.run(work())
 
@@ -75,36 +67,26 @@ def test_all_rows_come_once_in_the_order_of_classes_and_keys(tmp_path: Path) -> 
     assert [each for page in pages for each in _ids(page)] == EXPECTED
     assert {total for _, total in pages} == {len(EXPECTED)}
     first = pages[0][0][0]
-    assert first.to_dict() == {
-        "key": {"id": 1},
-        "status": "differing",
-        "rows_a": 1,
-        "rows_b": 1,
-        "cells": {
-            "name": {"a": "same", "b": "same", "differs": False},
-            "amount": {"a": "0.25", "b": "1.25", "differs": True},
-            "code": {"a": 1, "b": 1, "differs": False},
-        },
-        "own": {},
+    cells = {
+        "name": {"a": "same", "b": "same", "differs": False},
+        "amount": {"a": "0.25", "b": "1.25", "differs": True},
+        "code": {"a": 1, "b": 1, "differs": False},
     }
+    row = {"key": {"id": 1}, "status": "differing", "rows_a": 1, "rows_b": 1}
+    assert first.to_dict() == {**row, "cells": cells, "own": {}}
+
+
+def where(column: Any, of: str, test: Any) -> Page:
+    return Page((), where=(ColumnFilter(column=column, of=of, filter=test),))
 
 
 CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
     (Page(("only_in_a",)), lambda n: n not in B),
     (Page(("only_in_b", "only_in_a")), lambda n: n not in B or n not in A),
-    (
-        Page((), where=(ColumnFilter(column="a", of="amount", filter={"gte": 5}),)),
-        lambda n: n in A and A[n][1] >= 5,
-    ),
-    (
-        Page((), where=(ColumnFilter(column="gap", of="amount", filter=1),)),
-        lambda n: n in DIFFERING,
-    ),
-    (
-        Page((), where=(ColumnFilter(column="b", of="name", filter={"contains": "NAME"}),)),
-        lambda n: n in B and "Name" in B[n][0],
-    ),
-    (Page((), where=(ColumnFilter(column="key", of="id", filter={"lt": 20}),)), lambda n: n < 20),
+    (where("a", "amount", {"gte": 5}), lambda n: n in A and A[n][1] >= 5),
+    (where("gap", "amount", 1), lambda n: n in DIFFERING),
+    (where("b", "name", {"contains": "NAME"}), lambda n: n in B and "Name" in B[n][0]),
+    (where("key", "id", {"lt": 20}), lambda n: n < 20),
     (Page((), search="ew"), lambda n: n >= 100),
     (Page((), search="'; DROP"), lambda n: n < 0),
 ]

@@ -1,14 +1,13 @@
 import asyncio
 
-import pytest
-
 from skillian.data.single_flight import SingleFlight
 
 
 class Work:
     """Something slow that counts how often it is begun, and ends when the test lets it."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, fails: bool = False) -> None:
+        self.fails = fails
         self.begun = 0
         self.cancelled = 0
         self.go = asyncio.Event()
@@ -20,6 +19,8 @@ class Work:
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
+        if self.fails:
+            raise ValueError("no")
         return self.begun
 
 
@@ -47,16 +48,10 @@ async def test_other_keys_are_other_work() -> None:
 
 
 async def test_all_waiting_callers_get_the_failure() -> None:
-    go = asyncio.Event()
-
-    async def fail() -> int:
-        await go.wait()
-        raise ValueError("no")
-
-    flights = SingleFlight[int]()
-    asking = [asyncio.create_task(flights.run("key", fail)) for _ in range(3)]
+    work, flights = Work(fails=True), SingleFlight[int]()
+    asking = [asyncio.create_task(flights.run("key", work.run)) for _ in range(3)]
     await turns()
-    go.set()
+    work.go.set()
     results = await asyncio.gather(*asking, return_exceptions=True)
     assert [str(error) for error in results] == ["no"] * 3
 
@@ -76,11 +71,9 @@ async def test_the_last_who_leaves_ends_the_work() -> None:
     work, flights = Work(), SingleFlight[int]()
     asking = [asyncio.create_task(flights.run("key", work.run)) for _ in range(2)]
     await turns()
-    for task in asking:
-        task.cancel()
-    for task in asking:
-        with pytest.raises(asyncio.CancelledError):
-            await task
+    assert all(task.cancel() for task in asking)
+    await asyncio.wait(asking)
+    assert all(task.cancelled() for task in asking)
     assert (work.begun, work.cancelled) == (1, 1)
     again = asyncio.create_task(flights.run("key", work.run))
     await turns()

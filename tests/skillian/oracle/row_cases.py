@@ -15,38 +15,31 @@ from tests.skillian.oracle.questions import Column, Table
 from skillian.data.declare.rules import Rule
 
 TEXTS = (
-    "x",
-    "X",
-    "x ",
-    " x",
-    "x  y",
-    "x y",
-    "",
-    "é",
-    "e\u0301",
-    "o'x",
-    "😀",
-    "ß",
-    'x,"y',
-    "%s",
-    "a\tb",
+    *(
+        "x",
+        "X",
+        "x ",
+        " x",
+        "x  y",
+        "x y",
+        "",
+        "é",
+        "e\u0301",
+        "o'x",
+        "😀",
+        "ß",
+        'x,"y',
+        "%s",
+        "a\tb",
+    ),
 )
 WHOLE = (0, 1, -1, 2, 100, 2**53, 2**53 + 1, -(2**63), 2**63 - 1)
 MONEY = ("0.00", "0.01", "-0.01", "1.00", "1.01", "100.00", "-100.00", "101.00", "9999999999999.99")
 FLOATS = (0.0, -0.0, 0.1, 0.30000000000000004, 0.3, 1e-7, 1.5, -1.5, 1e15, 123456.789)
 ODD_FLOATS = (math.nan, math.inf, -math.inf, 1e300, 5e-324)
-MOMENTS = tuple(
-    map(
-        datetime.fromisoformat,
-        (
-            "2024-01-01",
-            "2024-01-01 00:00:00.000001",
-            "2024-01-01 00:00:05",
-            "2023-12-31 23:59:59.999999",
-            "1999-06-01 12:30:00",
-        ),
-    )
-)
+_TIMES = ("2024-01-01", "2024-01-01 00:00:00.000001", "2024-01-01 00:00:05")
+_OLD_TIMES = ("2023-12-31 23:59:59.999999", "1999-06-01 12:30:00")
+MOMENTS = tuple(map(datetime.fromisoformat, (*_TIMES, *_OLD_TIMES)))
 VALUES: dict[str, Sequence[Any]] = {
     "text": TEXTS,
     "integer": WHOLE,

@@ -13,20 +13,15 @@ from typing import Any, cast
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.skillian.data.tables.comparing import compare
 from tests.skillian.oracle.places import Place
 from tests.skillian.oracle.questions import Table
 from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
-from tests.support.asking import rows_asked
 
-from skillian.data.comparison.cache import Memory
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.query.relation import bare_tables
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.results import TableResult
 
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
@@ -86,30 +81,19 @@ def compared(
         async for batch in rows.batches():
             cast("Rows", kept).extend(python_rows(batch))
 
-    async def run() -> TableResult:
-        registry, (one, other) = await bare_tables(names)
-        async with Connections(registry) as connections:
-            memory = Memory()
-            engine = TableEngine(Binder(registry, connections), memory)
-            try:
-                wanted = rows_asked(one, other, **question)
-                return await engine.compare(wanted, keep=None if kept is None else keep)
-            finally:
-                await memory.aclose()
-
-    return asyncio.run(run())
+    return asyncio.run(compare(*names, keep=None if kept is None else keep, **question))
 
 
 def check(result: TableResult, answer: Expected, kept: Rows | None) -> None:
     """Hold a result, and all rows that differ, against the oracle's answer."""
     if kept is not None:
         classes = Counter(row["class"] for row in kept)
-        assert classes["differs"] == answer.differing
-        assert classes["only in a"] == answer.only_in_a
-        assert classes["only in b"] == answer.only_in_b
+        assert classes["differs"] == answer.rows["differing"]
+        assert classes["only in a"] == answer.rows["only_in_a"]
+        assert classes["only in b"] == answer.rows["only_in_b"]
         repeated = [row for row in kept if row["class"] == "duplicate key"]
-        assert sum(row["rows a"] for row in repeated) == answer.duplicate_rows_a
-        assert sum(row["rows b"] for row in repeated) == answer.duplicate_rows_b
+        assert sum(row["rows a"] for row in repeated) == answer.rows["duplicate_rows_a"]
+        assert sum(row["rows b"] for row in repeated) == answer.rows["duplicate_rows_b"]
         marks = Counter(name for row in kept for name in (row["differing"] or "").split(", "))
         assert {name: marks[name] for name in answer.mismatches} == answer.mismatches
     assert result.rows.to_dict() == answer.counts()
@@ -123,9 +107,9 @@ def check(result: TableResult, answer: Expected, kept: Rows | None) -> None:
             assert column.largest_gap is not None
             assert abs(column.largest_gap - gap) <= abs(gap) * Decimal("1e-12"), name
     samples = result.samples
-    assert len(samples.differing) == min(10, answer.differing)
-    assert len(samples.only_in_a) == min(10, answer.only_in_a)
-    assert len(samples.only_in_b) == min(10, answer.only_in_b)
+    assert len(samples.differing) == min(10, answer.rows["differing"])
+    assert len(samples.only_in_a) == min(10, answer.rows["only_in_a"])
+    assert len(samples.only_in_b) == min(10, answer.rows["only_in_b"])
     assert sum(len(row.cells) for row in samples.differing) <= sum(answer.mismatches.values())
 
 

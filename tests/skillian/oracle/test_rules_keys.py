@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from datetime import date, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ from tests.skillian.oracle.running import Pair
 INTEGER = Column("k", "integer")
 TEXT = Column("k")
 DATE = Column("k", "date")
-TIME = Column("k", "timestamp")
 
 
 def keyed(name: str, given: Sequence[Any], column: Column, /, **declared: Any) -> Side:
@@ -50,15 +48,12 @@ def normalised(*steps: str) -> dict[str, Any]:
 
 
 DAY, LEAP = date(2024, 3, 5), date(2024, 2, 29)
-BIG = 2**53
 # The declared column and the keys of a, those of b, and how many keys meet.
 MEET: tuple[tuple[Column, dict[str, Any], list[Any], Column, dict[str, Any], list[Any], int], ...]
 MEET = (
     (TEXT, normalised("trim"), ["1 ", " x ", "y\t", "\u00a0z"], TEXT, {}, ["1", "x", "y", "z"], 2),
-    (TEXT, normalised("upper"), ["abc", "é", "ß", "я"], TEXT, {}, ["ABC", "É", "ß", "Я"], 4),
     (TEXT, normalised("nfc"), ["é", "A\u030a"], TEXT, normalised("nfc"), ["e\u0301", "\u212b"], 2),
     (TEXT, normalised("lpad(3,'0')"), ["7", "12", "1234"], TEXT, {}, ["007", "012", "123"], 2),
-    (TEXT, normalised("lpad(3,'%')"), ["x", "é"], TEXT, {}, ["%%x", "%%é"], 2),
     (TEXT, normalised("trim", "nfc", "upper"), [" e\u0301 ", "x", "X "], TEXT, {}, ["É", "X"], 2),
     # The steps run in their order, and the map sees what they make.
     (TEXT, normalised("lpad(3,'0')", "trim"), [" 7"], TEXT, {}, ["0 7", "7"], 1),
@@ -66,19 +61,10 @@ MEET = (
      ["debit"], 1),
     (TEXT, {"values": {"S": "H", "H": "S", '"': "o'x"}}, ["S", '"', "K", None], TEXT, {},
      ["H", "o'x", "K", None], 4),
-    (TEXT, {"type": "integer"}, ["0007", "0008"], INTEGER, {}, [7, 9], 1),
-    (TEXT, {}, ["0007", "8"], INTEGER, normalised("lpad(4,'0')"), [7, 8], 1),
     (TEXT, {}, ["0007"], INTEGER, {"values": {"7": "0007"}}, [7], 1),
     (TEXT, {"type": "decimal(9,2)"}, ["7", "8.5"], INTEGER, {"type": "decimal(12,0)"}, [7, 8], 1),
-    (TEXT, {}, ["007", "8"], INTEGER, {"type": "text"}, [7, 8], 1),
-    (TEXT, {"type": "date", "format": "%d.%m.%Y"}, ["05.03.2024", None], DATE, {}, [DAY, None], 2),
-    (INTEGER, {"type": "date", "format": "%Y%m%d"}, [20240305], DATE, {}, [DAY], 1),
     (DATE, {"type": "text", "format": "%d.%m.%y"}, [DAY, LEAP], TEXT, {}, ["05.03.24"], 1),
     (DATE, {"type": "text", "format": "'%Y0%m'"}, [DAY], TEXT, {}, ["'2024003'"], 1),
-    (TIME, {"type": "date"}, [datetime(2024, 3, 5, 23)], DATE, {}, [DAY], 1),  # noqa: DTZ001
-    (INTEGER, {}, [BIG, BIG + 1], INTEGER, {}, [BIG + 1, BIG + 2], 1),
-    (Column("k", "decimal", 2, 10), {}, [Decimal("1.50"), Decimal("2.00")],
-     Column("k", "decimal", 4, 20), {}, [Decimal("1.5"), Decimal("2.0001")], 1),
 )  # fmt: skip
 
 
@@ -93,13 +79,8 @@ def test_declared_keys_meet(pair: Pair, case: tuple[Any, ...]) -> None:
 
 
 def test_keys_of_every_type_meet_and_come_back_as_they_are(pair: Pair) -> None:
-    columns = (
-        Column("day", "date"),
-        Column("flag", "boolean"),
-        Column("time", "timestamp"),
-        Column("number", "integer"),
-        AMOUNT,
-    )
+    kinds = {"day": "date", "flag": "boolean", "time": "timestamp", "number": "integer"}
+    columns = (*(Column(name, kind) for name, kind in kinds.items()), AMOUNT)
     dimensions = {column.name: {"column": column.name} for column in columns[:-1]}
     moment = datetime(2024, 1, 1, 12, 0, 0, 1)  # noqa: DTZ001
     rows = [
@@ -109,11 +90,10 @@ def test_keys_of_every_type_meet_and_come_back_as_they_are(pair: Pair) -> None:
         (None, True, moment, None, 4),
     ]
     asked = {"align_on": tuple(dimensions)}
-    a, b, none = (side(name, rows, columns, dimensions) for name in ("a", "b", "none"))
+    a, b = (side(name, rows, columns, dimensions) for name in "ab")
     assert statuses(compared(pair, a, b, **asked)) == {"match": len(rows)}
     none = side("b", [], columns, dimensions)
     result = compared(pair, a, none, **asked)
-    assert {tuple(item.key.values()) for item in result.top_differences} == {
-        row[:-1] for row in rows
-    }
+    shown = {tuple(item.key.values()) for item in result.top_differences}
+    assert shown == {row[:-1] for row in rows}
     assert keys(result)[-1] == LEAP

@@ -45,39 +45,21 @@ def one(name: str, a: str, b: str, *options: str) -> Case:
     return Case(name, a, b, (1, 1, 0, 0, 0, 0), (*KEY, *options), {"v": 1})
 
 
+MANY = 10**41
+# What random rows have not: limits on the command line, forms of files, nested values.
 FILES = (
     one("absolute: at the limit", "id,v\n1,0.3\n2,0.3\n", "id,v\n1,0.4\n2,0.41\n", "--rule=0.1"),
     one("relative: a is 0", "id,v\n1,0\n2,0\n", "id,v\n1,0\n2,0.001\n", "--rule=50%"),
     one("a column's percentage", "id,v\n1,200\n2,200\n", "id,v\n1,202\n2,203\n", "--rule=v:1%"),
-    one(
-        "seconds: at the limit",
-        "id,v\n1,2024-01-01 00:00:00\n2,2024-01-01 00:00:00\n",
-        "id,v\n1,2024-01-01 00:00:05\n2,2024-01-01 00:00:05.1\n",
-        "--rule=5s",
-    ),
-    one("42 digits", f"id,v\n1,{10**41}\n2,1\n", f"id,v\n1,{10**41 + 1}\n2,1\n"),
+    one("42 digits", f"id,v\n1,{MANY}\n2,1\n", f"id,v\n1,{MANY + 1}\n2,1\n"),
     one("a column without values", "id,v\n1,\n2,\n", "id,v\n1,5\n2,\n"),
     equal("ends of lines", "id,v\r\n1,a\r\n2,b\r\n", "id,v\n1,a\n2,b\n"),
     equal("a byte order mark", "\ufeffid,v\n1,ä\n2,b\n", "id,v\n1,ä\n2,b\n"),
     equal("names in other case", "ID,Val\n1,a\n2,b\n", "id,vAL\n1,a\n2,b\n"),
-    equal(
-        "columns swapped",
-        "id,v,w\n1,1,2\n2,3,4\n",
-        "id,v,w\n1,2,1\n2,4,3\n",
-        "--map=v=w",
-        "--map=w=v",
-    ),
+    equal("swapped", "id,v,w\n1,1,2\n2,3,4\n", "id,v,w\n1,2,1\n2,4,3\n", "--map=v=w", "--map=w=v"),
     Case("no rows", "id,v\n", "id,v\n1,x\n", (0, 0, 0, 1, 0, 0)),
     Case("NULL is a key", "id,v\n,1\n1,1\n", "id,v\n,2\n1,1\n", (1, 1, 0, 0, 0, 0), KEY, {"v": 1}),
-    Case("keys of both", "id,v\n1,1\n1,1\n2,1\n", "id,v\n1,1\n2,1\n2,1\n", (0, 0, 0, 0, 3, 3)),
     Case("rows with counts", "v\n1\n1\n2\n", "v\n1\n2\n2\n", (2, 0, 1, 1, 0, 0), ("--multiset",)),
-    Case(
-        "a key of two columns",
-        "x,y,v\n1,1,5\n1,2,5\n2,1,5\n",
-        "x,y,v\n1,1,5\n1,2,6\n2,1,5\n",
-        (2, 1, 0, 0, 0, 0),
-        (),
-    ),
 )
 LINES = (
     equal(
@@ -85,15 +67,13 @@ LINES = (
         '{"id": 1, "v": {"x": [{"p": 1, "q": 2}], "y": 3}}\n{"id": 2}\n',
         '{"v": {"y": 3, "x": [{"q": 2, "p": 1}]}, "id": 1}\n{"id": 2, "v": null}\n',
     ),
-    one(
-        "other value",
-        '{"id": 1, "v": {"x": 1}}\n{"id": 2}\n',
-        '{"id": 1, "v": {"x": 2}}\n{"id": 2}\n',
-    ),
-    one(
-        "22 digits",
-        '{"id": 1, "v": 1234567890123456789012}\n{"id": 2}\n',
-        '{"id": 1, "v": 1234567890123456789013}\n{"id": 2}\n',
+    *(
+        one(
+            f"another {a}",
+            f'{{"id": 1, "v": {a}}}\n{{"id": 2}}\n',
+            f'{{"id": 1, "v": {b}}}\n{{"id": 2}}\n',
+        )
+        for a, b in (('{"x": 1}', '{"x": 2}'), ("1234567890123456789012", "1234567890123456789013"))
     ),
 )
 
@@ -112,15 +92,8 @@ def check(case: Case, a: str, b: str) -> None:
     assert done.exception is None, done.stderr
     [result] = json.loads(done.stdout)["comparisons"]
     rows = result["rows"]
-    names = (
-        "matched",
-        "differing",
-        "only_in_a",
-        "only_in_b",
-        "duplicate_rows_a",
-        "duplicate_rows_b",
-    )
-    assert tuple(rows[name] for name in names) == case.rows
+    names = "matched differing only_in_a only_in_b duplicate_rows_a duplicate_rows_b"
+    assert tuple(rows[name] for name in names.split()) == case.rows
     one_sided = rows["only_in_a"] + rows["duplicate_rows_a"]
     assert rows["a"] == rows["matched"] + rows["differing"] + one_sided
     mismatches = {each["a"]: each["mismatches"] for each in result["columns"]}
@@ -132,15 +105,12 @@ def check(case: Case, a: str, b: str) -> None:
         assert done.return_value == int(result["schema"]["findings"] > 0)
 
 
-@pytest.mark.parametrize("case", FILES, ids=lambda case: case.name)
-def test_files(case: Case, folder: Path) -> None:
-    for name, text in (("a.csv", case.a), ("b.csv", case.b)):
-        (folder / name).write_text(text, encoding="utf-8", newline="")
-    check(case, "a.csv", "b.csv")
-
-
-@pytest.mark.parametrize("case", LINES, ids=lambda case: case.name)
-def test_json_lines(case: Case, folder: Path) -> None:
-    for name, text in (("a.jsonl", case.a), ("b.jsonl", case.b)):
-        (folder / name).write_text(text, encoding="utf-8")
-    check(case, "a.jsonl", "b.jsonl")
+@pytest.mark.parametrize(
+    ("form", "case"),
+    [("csv", case) for case in FILES] + [("jsonl", case) for case in LINES],
+    ids=lambda given: given if isinstance(given, str) else given.name,
+)
+def test_files(form: str, case: Case, folder: Path) -> None:
+    for name, text in (("a", case.a), ("b", case.b)):
+        (folder / f"{name}.{form}").write_text(text, encoding="utf-8", newline="")
+    check(case, f"a.{form}", f"b.{form}")

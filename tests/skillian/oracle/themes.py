@@ -70,113 +70,57 @@ TIMESTAMP = Theme(alike(TIMES), column("timestamp"), column("timestamp"))
 PRICE = Theme(alike(PRICES), column("decimal", 2, 10), column("decimal", 4, 20))
 
 PLAIN = (TEXT, INTEGER, BOOLEAN, DATE, TIMESTAMP, PRICE)
+FIVE, THREE = ({"normalise": [f"lpad({digits},'{sign}')"]} for digits, sign in ((5, "0"), (3, "%")))
 NORMALISED = (
-    Theme(
-        alike(CASED),
-        declared_a={"normalise": ["trim", "upper", "nfc"]},
-        declared_b={"normalise": ["nfc", "trim", "upper"]},
-    ),
-    Theme(
-        alike((*CASED, *TEXTS)), declared_a={"normalise": ["trim"]}, declared_b={"normalise": []}
-    ),
-    Theme(
-        written(("0007", "00042", "7", "12345"), (7, 42, 7, 12345)),
-        b=column("integer"),
-        declared_a={"normalise": ["lpad(5,'0')"]},
-        declared_b={"normalise": ["lpad(5,'0')"]},
-    ),
-    Theme(
-        alike(("%", "é", "abcdef", "", "xé", "😀")),
-        declared_a={"normalise": ["lpad(3,'%')"]},
-        declared_b={"normalise": ["lpad(3,'%')"]},
-    ),
-)
+    Theme(alike(CASED), declared_a={"normalise": ["trim", "upper", "nfc"]},
+          declared_b={"normalise": ["nfc", "trim", "upper"]}),
+    Theme(alike((*CASED, *TEXTS)), declared_a={"normalise": ["trim"]},
+          declared_b={"normalise": []}),
+    Theme(written(("0007", "00042", "7", "12345"), (7, 42, 7, 12345)), b=column("integer"),
+          declared_a=FIVE, declared_b=FIVE),
+    Theme(alike(("%", "é", "abcdef", "", "xé", "😀")), declared_a=THREE, declared_b=THREE),
+)  # fmt: skip
 MAPPED = (
-    Theme(
-        written(("D", "K", "o'x", "S"), ("S", "H", "'", "D")),
-        declared_b={"values": {"S": "D", "H": "K", "'": "o'x", "D": "S"}},
-    ),
-    Theme(
-        written((1, 2, 3), ("one", "two", "3")),
-        a=column("integer"),
-        declared_a={"values": {"1": "one", "2": "two"}},
-    ),
-    Theme(
-        written((1, 2, 3), (10, 20, 3)),
-        column("integer"),
-        column("integer"),
-        {"values": {"1": "10", "2": "20"}, "type": "integer"},
-    ),
+    Theme(written(("D", "K", "o'x", "S"), ("S", "H", "'", "D")),
+          declared_b={"values": {"S": "D", "H": "K", "'": "o'x", "D": "S"}}),
+    Theme(written((1, 2, 3), ("one", "two", "3")), column("integer"),
+          declared_a={"values": {"1": "one", "2": "two"}}),
+    Theme(written((1, 2, 3), (10, 20, 3)), column("integer"), column("integer"),
+          {"values": {"1": "10", "2": "20"}, "type": "integer"}),
+)  # fmt: skip
+FEW = (PRICES[1], PRICES[2], PRICES[0])
+A_TYPED: tuple[tuple[Sequence[Any], Sequence[Any], Column, str], ...] = (
+    (("007", "+8", "-9", "0"), (7, 8, -9, 0), column("integer"), "integer"),
+    (("1.5", "1.50", "-2", "0.25"), PRICES[1:2] * 2 + PRICES[:2], column("decimal", 2, 10),
+     "decimal(10,2)"),
+    (("true", "false"), (True, False), column("boolean"), "boolean"),
+)  # fmt: skip
+B_TEXT: tuple[tuple[Sequence[Any], Sequence[Any], Column], ...] = (
+    (("7", "8", "-9", "007"), (7, 8, -9, 7), column("integer")),
+    (("1.50", "-1.50", "0.00"), FEW, column("decimal", 2, 10)),
+    (("true", "false"), (True, False), column("boolean")),
 )
 TYPED = (
-    Theme(
-        written(("007", "+8", "-9", "0"), (7, 8, -9, 0)),
-        b=column("integer"),
-        declared_a={"type": "integer"},
-    ),
     Theme(alike(("7", "07", "8")), declared_a={"type": "text"}, declared_b={"type": "text"}),
-    Theme(
-        written(("7", "8", "-9", "007"), (7, 8, -9, 7)),
-        b=column("integer"),
-        declared_b={"type": "text"},
-    ),
-    Theme(
-        written(("1.5", "1.50", "-2", "0.25"), PRICES[1:2] * 2 + PRICES[:2]),
-        b=column("decimal", 2, 10),
-        declared_a={"type": "decimal(10,2)"},
-    ),
-    Theme(
-        written(("1.50", "-1.50", "0.00"), (PRICES[1], PRICES[2], PRICES[0])),
-        b=column("decimal", 2, 10),
-        declared_b={"type": "text"},
-    ),
-    Theme(
-        written(("true", "false"), (True, False)),
-        b=column("boolean"),
-        declared_a={"type": "boolean"},
-    ),
-    Theme(
-        written(("true", "false"), (True, False)), b=column("boolean"), declared_b={"type": "text"}
-    ),
+    *(Theme(written(a, b), b=kind, declared_a={"type": goal}) for a, b, kind, goal in A_TYPED),
+    *(Theme(written(a, b), b=kind, declared_b={"type": "text"}) for a, b, kind in B_TEXT),
 )
+DAY_TEXTS, TIME_TEXTS = [str(day) for day in DAYS], [str(time) for time in TIMES]
 DATED = (
-    Theme(written([str(day) for day in DAYS], DAYS), b=column("date"), declared_a={"type": "date"}),
-    Theme(
-        written([f"{day:%d.%m.%Y}" for day in DAYS], DAYS),
-        b=column("date"),
-        declared_a={"type": "date", "format": "%d.%m.%Y"},
-    ),
-    Theme(
-        written([int(f"{day:%Y%m%d}") for day in DAYS], DAYS),
-        column("integer"),
-        column("date"),
-        {"type": "date", "format": "%Y%m%d"},
-    ),
-    Theme(
-        written([f"{day:%Y-%m}" for day in DAYS], DAYS),
-        b=column("date"),
-        declared_b={"type": "text", "format": "%Y-%m"},
-    ),
-    Theme(written([str(day) for day in DAYS], DAYS), b=column("date"), declared_b={"type": "text"}),
-    Theme(
-        written(TIMES, [day.date() for day in TIMES]),
-        column("timestamp"),
-        column("date"),
-        {"type": "date"},
-    ),
-    Theme(
-        written([str(time) for time in TIMES], TIMES),
-        b=column("timestamp"),
-        declared_a={"type": "timestamp"},
-    ),
-    Theme(
-        written([f"{time:%Y%m%d %H:%M:%S}" for time in TIMES], TIMES),
-        column("text"),
-        column("timestamp"),
-        {"type": "text"},
-        {"type": "text", "format": "%Y%m%d %H:%M:%S"},
-    ),
-)
+    Theme(written(DAY_TEXTS, DAYS), b=column("date"), declared_a={"type": "date"}),
+    Theme(written([f"{day:%d.%m.%Y}" for day in DAYS], DAYS), b=column("date"),
+          declared_a={"type": "date", "format": "%d.%m.%Y"}),
+    Theme(written([int(f"{day:%Y%m%d}") for day in DAYS], DAYS), column("integer"),
+          column("date"), {"type": "date", "format": "%Y%m%d"}),
+    Theme(written([f"{day:%Y-%m}" for day in DAYS], DAYS), b=column("date"),
+          declared_b={"type": "text", "format": "%Y-%m"}),
+    Theme(written(DAY_TEXTS, DAYS), b=column("date"), declared_b={"type": "text"}),
+    Theme(written(TIMES, [day.date() for day in TIMES]), column("timestamp"), column("date"),
+          {"type": "date"}),
+    Theme(written(TIME_TEXTS, TIMES), b=column("timestamp"), declared_a={"type": "timestamp"}),
+    Theme(written([f"{time:%Y%m%d %H:%M:%S}" for time in TIMES], TIMES), column("text"),
+          column("timestamp"), {"type": "text"}, {"type": "text", "format": "%Y%m%d %H:%M:%S"}),
+)  # fmt: skip
 # Kinds that differ without a declaration: an error that contains the fix.
 UNDECLARED = (
     Theme(written(("7", "8"), (7, 8)), b=column("integer")),

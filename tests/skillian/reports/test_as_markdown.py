@@ -22,10 +22,8 @@ def test_the_report_has_verdict_sentences_and_largest_differences(close: Outcome
     assert "30 of 36 groups match (83.3 %)" in shown
     assert "98.3 % of the gross gap in amount: company 1001, with 33.1 % of the rows." in shown
     cells = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", shown)
-    assert cells[:7] == [
-        *("match", "minor", "major", "only in b", "only in a", "groups", "match rate")
-    ]
-    assert cells[7:14] == ["30", "1", "4", "0", "1", "36", "83.3 %"]
+    heads = "match,minor,major,only in b,only in a,groups,match rate"
+    assert cells[:14] == [*heads.split(","), "30", "1", "4", "0", "1", "36", "83.3 %"]
     assert "<code>2024004</code>" in shown
     assert '<td style="text-align:right">192258.87</td>' in shown
 
@@ -33,10 +31,7 @@ def test_the_report_has_verdict_sentences_and_largest_differences(close: Outcome
 def test_values_are_neither_markup_nor_mentions(hostile: Outcome) -> None:
     text = write_markdown([hostile])
     shown = html(hostile)
-    assert "<script>" not in shown
-    assert "<img" not in shown
-    assert "<a href" not in shown
-    assert "<em>" not in shown
+    assert not re.search("<script>|<img|<a href|<em>", shown)
     plain = re.sub(r"(`+) ?.*?\1", "", re.sub(r"<code>.*?</code>", "", text))
     assert not re.search(r"@\w|#\d|://|www\.|:smile:", plain)
 

@@ -12,11 +12,6 @@ def test_findings_are_the_groups_of_the_classes_in_fail_on(close: Outcome) -> No
     assert close.verdict == "findings"
 
 
-def test_an_empty_comparison_is_a_failure(nothing: Outcome) -> None:
-    assert nothing.verdict == "failed"
-    assert "nothing to compare" in str(nothing.reason)
-
-
 def test_the_worst_verdict_wins(
     equal: Outcome, close: Outcome, failed: Outcome, nothing: Outcome
 ) -> None:

@@ -22,9 +22,7 @@ from skillian.reports.running import AT_ONCE, open_engine, run_all
 def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
     assert isinstance(close, Compared)
     assert close.explanation is not None
-    assert close.explanation.measures[0].sentence().startswith("98.3 %")
     assert close.rows is not None
-    assert [group.key["period"] for group in close.rows.rows][:2] == ["2024004", "2024007"]
     assert len(close.drilled) == close.rows.total == 6
     assert [each.key for each in close.drilled] == [group.key for group in close.rows.rows]
     assert (close.drilled[1].a.row_count, close.drilled[1].b.row_count) == (40, 0)

@@ -95,18 +95,8 @@ async def test_a_workbook_has_a_row_for_each_group(close: Outcome) -> None:
     assert book.sheet_names == ["Rows", "Summary"]
     head, first, *others = book.get_sheet_by_name("Rows").to_python()
     assert head[:3] == ["company", "period", "class"]
-    assert first == [
-        "1001",
-        "2024004",
-        "major",
-        40,
-        80,
-        192258.87,
-        384517.74,
-        192258.87,
-        100,
-        "major",
-    ]
+    assert first[:5] == ["1001", "2024004", "major", 40, 80]
+    assert first[5:] == [192258.87, 384517.74, 192258.87, 100, "major"]
     assert len(others) == 5
     summary = {row[0]: row[1] for row in book.get_sheet_by_name("Summary").to_python()}
     assert (summary["a"], summary["match"], summary["minor diff"]) == ("fi_reporting", 30, 1)
@@ -134,6 +124,5 @@ async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
     rows = CalamineWorkbook.from_filelike(file).get_sheet_by_name("Rows").to_python()
     cells = {cell for row in rows for cell in row}
     assert "123456789012345678.12" in cells
-    assert (
-        len([key for key in HOSTILE if key in cells]) >= len(HOSTILE) - 1
-    )  # one of them has a character that XML cannot hold
+    # One of them has a character that XML cannot hold.
+    assert len([key for key in HOSTILE if key in cells]) >= len(HOSTILE) - 1

@@ -14,50 +14,21 @@ from skillian.connectors.duckdb.types import column_type
 from skillian.errors import QueryError
 
 
-async def test_the_catalogue_has_tables_and_views_with_their_types(
-    connector: DuckDBConnector,
-) -> None:
-    tables = await connector.catalog()
-    assert [(table.schema, table.name) for table in tables] == [
-        ("main", 'a "b" table'),
-        ("other", "v"),
-    ]
-    first = tables[0].columns
-    assert list(first) == ["select", "Größe"]
-    assert (first["select"].kind, first["select"].scale) == ("decimal", 2)
-    assert tables[1].columns["d"].kind == "date"
+def test_types_have_kinds() -> None:
+    kinds = {
+        "VARCHAR": "text", "ENUM('a', '(b')": "text", "HUGEINT": "integer", "DOUBLE": "float",
+        "TIMESTAMP WITH TIME ZONE": "timestamptz", "INTEGER[]": "other", "STRUCT(a INT)": "other",
+    }  # fmt: skip
+    assert {name: column_type(name).kind for name in kinds} == kinds
 
 
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("VARCHAR", "text"),
-        ("ENUM('a', '(b')", "text"),
-        ("HUGEINT", "integer"),
-        ("DOUBLE", "float"),
-        ("TIMESTAMP WITH TIME ZONE", "timestamptz"),
-        ("INTEGER[]", "other"),
-        ("STRUCT(a INTEGER)", "other"),
-    ],
-)
-def test_types_have_kinds(name: str, kind: str) -> None:
-    assert column_type(name).kind == kind
+UNREADABLE = ("read_csv('/etc/passwd')", "'/etc/passwd'", "read_text('/etc/passwd')", "connector")
 
 
-@pytest.mark.parametrize(
-    "statement",
-    [
-        "SELECT * FROM read_csv('/etc/passwd')",
-        "SELECT * FROM '/etc/passwd'",
-        "SELECT * FROM read_text('/etc/passwd')",
-        "SELECT * FROM connector",
-    ],
-)
-async def test_neither_files_nor_python_variables_can_be_read(
-    connector: DuckDBConnector, statement: str
-) -> None:
-    with pytest.raises(QueryError):
-        await connector.run(statement, {})
+async def test_neither_files_nor_python_variables_can_be_read(connector: DuckDBConnector) -> None:
+    for each in UNREADABLE:
+        with pytest.raises(QueryError):
+            await connector.run(f"SELECT * FROM {each}", {})  # noqa: S608 - ours
 
 
 def test_the_time_zone_of_the_machine_changes_nothing(tmp_path: Path) -> None:
@@ -73,10 +44,8 @@ print(table.to_pylist()[0]["x"])
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
     zone = {**os.environ, "TZ": "Asia/Tokyo"}
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=zone
-    )
-    assert done.stdout == "2024-01-31 23:00:00+00\n"
+    written = subprocess.check_output(command, text=True, timeout=SECONDS, env=zone)
+    assert written == "2024-01-31 23:00:00+00\n"
 
 
 async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
@@ -97,16 +66,11 @@ async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
 async def test_errors_name_the_connection_and_never_the_path(
     connector: DuckDBConnector, tmp_path: Path
 ) -> None:
-    with pytest.raises(QueryError) as refused:
-        await connector.run("SELECT nothing FROM missing", {})
-    gone = DuckDBConnector(tmp_path / "gone.duckdb", "books")
-    with pytest.raises(QueryError) as absent:
-        await gone.run("SELECT 1", {})
-    broken = tmp_path / "broken.duckdb"
-    broken.write_text("this is not a database, whatever its name says " * 100)
-    with pytest.raises(QueryError) as damaged:
-        await DuckDBConnector(broken, "books").run("SELECT 1", {})
-    for error in (refused, absent, damaged):
+    gone, broken = (DuckDBConnector(tmp_path / name, "books") for name in ("gone", "broken"))
+    (tmp_path / "broken").write_text("this is not a database, whatever its name says " * 100)
+    for each in (connector, gone, broken):
+        with pytest.raises(QueryError) as error:
+            await each.run("SELECT nothing FROM missing", {})
         assert "'books'" in str(error.value)
         assert str(tmp_path) not in str(error.value)
         assert error.value.__cause__ is None

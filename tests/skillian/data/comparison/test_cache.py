@@ -1,3 +1,5 @@
+from __future__ import annotations
+
 import pytest
 
 from skillian.data.comparison import cache as remembered
@@ -13,27 +15,19 @@ class Sized(Kept):
         self.size = size
 
 
-def kept(name: str, size: int) -> Kept:
-    return Sized(name, size)
-
-
-def test_the_least_recently_used_is_evicted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_least_recently_used_and_what_is_too_large_are_evicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", 100)
     cache = ComparisonCache(3600)
     for name in "abc":
-        cache.store(name, kept(name, 30))
+        cache.store(name, Sized(name, 30))
     assert cache.find("a", Kept) is not None
-    cache.store("d", kept("d", 30))
+    cache.store("d", Sized("d", 30))
     assert cache.find("b", Kept) is None
     assert cache.evicted() == ("b",)
     assert cache.evicted() == ()
-
-
-def test_what_is_larger_than_all_room_is_not_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "MAX_BYTES", 100)
-    cache = ComparisonCache(3600)
-    cache.store("a", kept("a", 10))
-    cache.store("large", kept("large", 101))
+    cache.store("large", Sized("large", 101))
     assert cache.find("large", Kept) is None
     assert cache.find("a", Kept) is not None
     assert cache.evicted() == ("large",)
@@ -43,7 +37,7 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     now = [0.0]
     monkeypatch.setattr(remembered, "monotonic", lambda: now[0])
     cache = ComparisonCache(3600)
-    cache.store("a", kept("a", 1))
+    cache.store("a", Sized("a", 1))
     now[0] = 3599
     assert cache.get("a", Kept).size == 1
     now[0] = 3601
@@ -54,7 +48,7 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_one_that_is_made_again_replaces_the_first() -> None:
     cache = ComparisonCache(3600)
-    first, second = kept("first", 1), kept("second", 1)
+    first, second = Sized("first", 1), Sized("second", 1)
     cache.store("a", first)
     with cache.holding("a"):
         cache.store("a", second)

@@ -2,19 +2,17 @@
 
 import json
 import random
-from collections.abc import AsyncIterator, Callable, Mapping
-from decimal import Decimal
-from pathlib import Path
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison import differences, place
 from skillian.data.comparison.engine import CachedComparison
 from skillian.data.comparison.results import ComparisonResult
-from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 
 MEASURES = ("total", "lowest", "highest", "average", "number", "texts", "float")
@@ -28,53 +26,41 @@ PATTERNS = {
 }
 AMOUNTS = ("NULL", "0", "1.25", "2.50")
 FLOATS = ("NULL", "0.1", "-0.0", "1e20", "'nan'", "'inf'", "'-inf'")
-SOURCE = """
-  {name}:
-    connection: {connection}
-    table: t
-    dimensions: {{k: {{column: k}}, text: {{column: text}}}}
-    measures:
-      total: {{column: amount, aggregation: sum}}
-      lowest: {{column: amount, aggregation: min}}
-      highest: {{column: amount, aggregation: max}}
-      average: {{column: amount, aggregation: avg}}
-      number: {{column: amount, aggregation: count}}
-      texts: {{column: note, aggregation: count_distinct}}
-      float: {{column: float, aggregation: sum}}
-"""
-SOURCES = "connections: {one: 'duckdb:///one.duckdb', other: 'duckdb:///other.duckdb'}\nsources:"
+SOURCES = two_sources(
+    "k: {column: k}, text: {column: text}",
+    "total: {column: amount, aggregation: sum}, lowest: {column: amount, aggregation: min},"
+    " highest: {column: amount, aggregation: max}, average: {column: amount, aggregation: avg},"
+    " number: {column: amount, aggregation: count},"
+    " texts: {column: note, aggregation: count_distinct}, float: {column: float, aggregation: sum}",
+    tables=("connection: one, table: t", "connection: other, table: t"),
+    connections="one: 'duckdb:///test.duckdb', other: 'duckdb:///other.duckdb'",
+)
+TABLE = "CREATE TABLE t (k INT, text TEXT, amount DECIMAL(10, 2), note TEXT, float DOUBLE)"
+TOTAL = measures_asked("a", "b", ["total"], ["k", "text"])
 
 Rows = list[tuple[str, ...]]
 Open = Callable[[Rows, Rows], DataServices]
 
 
 @pytest.fixture
-async def opened(tmp_path: Path) -> AsyncIterator[Open]:
+def opened(make_services: MakeServices) -> Open:
     """Opens two databases, with these rows in the table of each."""
-    services: list[DataServices] = []
 
-    def make(a: Rows, b: Rows, kind: str = "DECIMAL(10, 2)") -> DataServices:
-        folder = tmp_path / str(len(services))
-        folder.mkdir()
-        for name, rows, amount in (("one", a, "DECIMAL(10, 2)"), ("other", b, kind)):
-            with duckdb.connect(folder / f"{name}.duckdb") as connection:
-                connection.execute(
-                    f"CREATE TABLE t (k INT, text TEXT, amount {amount}, note TEXT, float DOUBLE)"
-                )
-                if rows:
-                    values = ", ".join(f"({', '.join(row)})" for row in rows)
-                    connection.execute(f"INSERT INTO t VALUES {values}")  # noqa: S608 - ours
-        path = folder / "sources.yaml"
-        sides = (("a", "one"), ("b", "other"))
-        path.write_text(
-            SOURCES + "".join(SOURCE.format(name=name, connection=at) for name, at in sides)
-        )
-        services.append(DataServices(SourceRegistry.load(path)))
-        return services[-1]
+    def filled(rows: Rows) -> str:
+        values = ", ".join(f"({', '.join(row)})" for row in rows)
+        return f"{TABLE}; INSERT INTO t VALUES {values}" if rows else TABLE  # noqa: S608 - ours
 
-    yield make
-    for each in services:
-        await each.aclose()
+    def make(a: Rows, b: Rows) -> DataServices:
+        services = make_services(filled(a), SOURCES)
+        execute(services, "other", filled(b))
+        return services
+
+    return make
+
+
+def execute(services: DataServices, name: str, script: str) -> None:
+    with duckdb.connect(services.registry.folder / f"{name}.duckdb") as connection:
+        connection.execute(script)
 
 
 def drawn(chance: random.Random, counts: tuple[int, ...]) -> Rows:
@@ -171,30 +157,9 @@ async def test_equal_rows_that_are_repeated_fail_the_proof(
     monkeypatch.setattr(differences, "_repeats", unique)
     more = ("'p'", "0.5")
     services = opened([(*row, *more) for row in a], [(*row, *more) for row in b])
-    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
+    result = await services.comparison.compare(TOTAL)
     assert not is_direct(result)
     assert (result.summary.rows_a, result.summary.rows_b) == (len(a), len(b))
-
-
-async def test_keys_with_a_null_meet_where_rows_are_joined(
-    opened: Open, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(differences, "_repeats", unique)
-    keys = (("NULL", "'x'"), ("1", "NULL"), ("NULL", "NULL"), ("1", "'x'"))
-    rows: Rows = [(*key, "5", "'p'", "0.5") for key in keys]
-    services = opened(rows, rows[:3])
-    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    assert is_direct(result)
-    assert (result.summary.classes.match, result.summary.classes.missing_in_b) == (3, 1)
-
-
-async def test_amounts_of_two_scales_are_compared_as_numbers(opened: Open) -> None:
-    row = ("1", "'x'", "1.25", "'p'", "0.5")
-    services = opened([row], [row], "DECIMAL(12, 5)")  # type: ignore[call-arg]
-    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    assert is_direct(result)
-    assert result.summary.classes.match == 1
-    assert result.summary.measures[0].total_b == Decimal("1.25")
 
 
 async def test_a_key_of_many_rows_cannot_multiply_them(
@@ -202,12 +167,9 @@ async def test_a_key_of_many_rows_cannot_multiply_them(
 ) -> None:
     monkeypatch.setattr(differences, "_repeats", unique)
     services = opened([], [])
-    for name in ("one", "other"):
-        path = services.registry.folder / f"{name}.duckdb"
-        with duckdb.connect(path) as connection:
-            # Joined, these would be ten billion rows.
-            connection.execute("INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
-    result = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
+    for name in ("test", "other"):  # joined, these would be ten billion rows
+        execute(services, name, "INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
+    result = await services.comparison.compare(TOTAL)
     assert not is_direct(result)
     assert result.summary.classes.match == 1
 
@@ -227,8 +189,7 @@ async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
     opened: Open, rows: str, *, are_repeated: bool
 ) -> None:
     services = opened([], [])
-    with duckdb.connect(services.registry.folder / "other.duckdb") as connection:
-        connection.execute(f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608 - ours
-    question = await services.comparison.compare(measures_asked("a", "b", ["total"], ["k", "text"]))
-    remembered = services.comparison._cache.get(question.cache_key, CachedComparison)
+    execute(services, "other", f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608
+    result = await services.comparison.compare(TOTAL)
+    remembered = services.comparison._cache.get(result.cache_key, CachedComparison)
     assert await differences._repeats(remembered.place) is are_repeated

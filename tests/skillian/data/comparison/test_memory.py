@@ -1,31 +1,25 @@
 """Many comparisons in one process: what is remembered has bounds, and no statement stays."""
 
 import gc
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 
 import duckdb
 import pytest
 from sqlglot import exp
+from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
 from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
 from skillian.data.comparison.engine import CachedComparison, MeasureEngine
-from skillian.data.services import DataServices
 
 BYTES = 2_000_000  # room for about a dozen
 COMPARISONS = 20
 WARM = 10
 PARTS = 60  # a comparison; its statements have hundreds
-SIDE = """
-  {name}:
-    connection: c
-    table: {name}
-    dimensions: {{company: {{column: company}}, account: {{column: account}}}}
-    measures: {{amount: {{column: amount, aggregation: sum}}}}
-"""
-SOURCES = "connections: {c: 'duckdb:///test.duckdb'}\nsources:" + "".join(
-    SIDE.format(name=name) for name in "ab"
+SOURCES = two_sources(
+    "company: {column: company}, account: {column: account}",
+    "amount: {column: amount, aggregation: sum}",
 )
 SCRIPT = """
 CREATE TABLE a AS
@@ -54,7 +48,7 @@ async def compare(engine: MeasureEngine, count: int) -> AsyncGenerator[str]:
 
 
 async def test_what_is_forgotten_leaves_nothing_behind(
-    make_services: Callable[[str, str], DataServices], monkeypatch: pytest.MonkeyPatch
+    make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
     engine = make_services(SCRIPT, SOURCES).comparison
@@ -69,12 +63,9 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     assert {row["table_name"] for row in stored.to_pylist()} == tables
 
 
-async def test_engines_over_two_databases_do_not_all_stay_open(
-    make_services: Callable[[str, str], DataServices],
-) -> None:
-    first, _, second = SOURCES.partition("  b:")
-    sources = f"{first}  b:{second}".replace("test.duckdb'}", "test.duckdb', d: 'files://.'}")
-    services = make_services(SCRIPT, sources.replace("c\n    table: b", "d\n    table: b.parquet"))
+async def test_engines_over_two_databases_do_not_all_stay_open(make_services: MakeServices) -> None:
+    sources = SOURCES.replace("test.duckdb'}", "test.duckdb', d: 'files://.'}")
+    services = make_services(SCRIPT, sources.replace("c, table: b", "d, table: b.parquet"))
     folder = services.registry.folder
     with duckdb.connect(folder / "test.duckdb") as made:
         made.execute(f"COPY b TO '{folder / 'b.parquet'}'")
@@ -85,9 +76,7 @@ async def test_engines_over_two_databases_do_not_all_stay_open(
     assert all(page.rows for page in pages)
 
 
-async def test_no_statement_is_remembered(
-    make_services: Callable[[str, str], DataServices],
-) -> None:
+async def test_no_statement_is_remembered(make_services: MakeServices) -> None:
     engine = make_services(SCRIPT, SOURCES).comparison
     warm, keys = 0, []
     async for key in compare(engine, COMPARISONS):

@@ -1,65 +1,36 @@
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
+from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order
 from skillian.data.comparison.results import STATUSES
 from skillian.data.comparison.rows import GroupRow
-from skillian.data.declare.sources import SourceRegistry
-from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, UnknownNameError
 
-SOURCES = """
-connections: {one: 'duckdb:///one.db'}
-sources:
-  a:
-    connection: one
-    table: a
-    dimensions: {name: {column: k}, day: {column: d}}
-    measures: {amount: {column: v, aggregation: sum}, n: {column: v, aggregation: count}}
-  b:
-    connection: one
-    table: b
-    dimensions: {name: {column: k}, day: {column: d}}
-    measures: {amount: {column: v, aggregation: sum}, n: {column: v, aggregation: count}}
-comparison: {default_align_on: [name, day]}
+SOURCES = two_sources(
+    "name: {column: k}, day: {column: d}",
+    "amount: {column: v, aggregation: sum}, n: {column: v, aggregation: count}",
+    "name, day",
+)
+TABLES = """
+CREATE TABLE a (k VARCHAR, d DATE, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a;
+INSERT INTO a VALUES ('Müller & Co', '2024-01-01', 10), ('50%_off', '2024-01-02', 20),
+    ('only a', '2024-01-03', 5), ('same', '2024-01-04', 1), (NULL, '2024-01-05', 7);
+INSERT INTO b VALUES ('Müller & Co', '2024-01-01', 13), ('Müller & Co', '2024-01-01', 0),
+    ('50%_off', '2024-01-02', -20), ('only b', '2024-01-03', 6), ('same', '2024-01-04', 1),
+    (NULL, '2024-01-05', 7.5);
 """
-ROWS = {
-    "a": [
-        ("Müller & Co", "2024-01-01", "10.00"),
-        ("50%_off", "2024-01-02", "20.00"),
-        ("only a", "2024-01-03", "5.00"),
-        ("same", "2024-01-04", "1.00"),
-        (None, "2024-01-05", "7.00"),
-    ],
-    "b": [
-        ("Müller & Co", "2024-01-01", "13.00"),
-        ("Müller & Co", "2024-01-01", "0.00"),
-        ("50%_off", "2024-01-02", "-20.00"),
-        ("only b", "2024-01-03", "6.00"),
-        ("same", "2024-01-04", "1.00"),
-        (None, "2024-01-05", "7.50"),
-    ],
-}
 
 
 @pytest.fixture
-async def engine(tmp_path: Path) -> AsyncIterator[MeasureEngine]:
-    with duckdb.connect(tmp_path / "one.db") as connection:
-        for table, rows in ROWS.items():
-            connection.execute(f"CREATE TABLE {table} (k VARCHAR, d DATE, v DECIMAL(17, 2))")
-            connection.executemany(f"INSERT INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608
-    (tmp_path / "sources.yaml").write_text(SOURCES, encoding="utf-8")
-    async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
-        yield services.comparison
+def engine(make_services: MakeServices) -> MeasureEngine:
+    return make_services(TABLES, SOURCES).comparison
 
 
 @pytest.fixture
@@ -73,72 +44,56 @@ def names(found: ComparisonRows[GroupRow]) -> list[object]:
 
 # With matches the groups are queried in the database, otherwise they are kept in the workspace.
 PLACES = pytest.mark.parametrize("statuses", [None, list(STATUSES)], ids=["kept", "home"])
-
-
-ORDERS: tuple[tuple[Order, list[str | None]], ...] = (
-    (Order(column="key", of="name"), ["50%_off", "Müller & Co", "only a", "only b", None]),
-    (
-        Order(column="key", of="name", descending=True),
-        ["only b", "only a", "Müller & Co", "50%_off", None],
-    ),
-    (Order(column="a", of="amount"), ["only a", None, "Müller & Co", "50%_off", "only b"]),
-    (Order(column="gap", of="amount"), ["50%_off", "only a", None, "Müller & Co", "only b"]),
-    (
-        Order(column="size", of="amount", descending=True),
-        ["50%_off", "only b", "only a", "Müller & Co", None],
-    ),
-    (Order(column="rows_b", descending=True), ["Müller & Co"]),
-    (Order(column="status", descending=True), ["only a", "only b"]),
+FIRM, OFF, A, B = "Müller & Co", "50%_off", "only a", "only b"
+ORDERS: tuple[tuple[dict[str, Any], list[str | None]], ...] = (
+    ({"column": "key", "of": "name"}, [OFF, FIRM, A, B, None]),
+    ({"column": "key", "of": "name", "descending": True}, [B, A, FIRM, OFF, None]),
+    ({"column": "a", "of": "amount"}, [A, None, FIRM, OFF, B]),
+    ({"column": "gap", "of": "amount"}, [OFF, A, None, FIRM, B]),
+    ({"column": "size", "of": "amount", "descending": True}, [OFF, B, A, FIRM, None]),
+    ({"column": "rows_b", "descending": True}, [FIRM]),
+    ({"column": "status", "descending": True}, [A, B]),
 )
+
+
+def where(column: str, of: str, test: Any) -> ColumnFilter:
+    return ColumnFilter(column=column, of=of, filter=test)  # type: ignore[arg-type]
+
+
 FILTERS: tuple[tuple[ColumnFilter, set[str | None]], ...] = (
-    (ColumnFilter(column="key", of="name", filter={"contains": "MüLLER & c"}), {"Müller & Co"}),
-    (ColumnFilter(column="key", of="name", filter={"contains": "%_"}), {"50%_off"}),
-    (ColumnFilter(column="key", of="name", filter={"contains": "'; --"}), set()),
-    (ColumnFilter(column="key", of="name", filter=None), {None}),
-    (ColumnFilter(column="key", of="name", filter="only a"), {"only a"}),
-    (
-        ColumnFilter(column="key", of="name", filter={"ne": ["only a", "same", None]}),
-        {"Müller & Co", "50%_off", "only b"},
-    ),
-    (ColumnFilter(column="key", of="day", filter={"contains": "01-03"}), {"only a", "only b"}),
-    (
-        ColumnFilter(column="key", of="day", filter={"between": ["2024-01-02", "2024-01-03"]}),
-        {"50%_off", "only a", "only b"},
-    ),
-    (ColumnFilter(column="gap", of="amount", filter={"gt": "5"}), {"only b"}),
-    (ColumnFilter(column="size", of="amount", filter={"gte": 5.5}), {"50%_off", "only b"}),
-    (ColumnFilter(column="a", of="amount", filter=None), {"only b"}),
-    (ColumnFilter(column="b", of="amount", filter={"lt": 0}), {"50%_off"}),
-    (ColumnFilter(column="rows_b", filter=2), {"Müller & Co"}),
+    (where("key", "name", {"contains": "MüLLER & c"}), {FIRM}),
+    (where("key", "name", {"contains": "%_"}), {OFF}),
+    (where("key", "name", {"contains": "'; --"}), set()),
+    (where("key", "name", None), {None}),
+    (where("key", "name", A), {A}),
+    (where("key", "name", {"ne": [A, "same", None]}), {FIRM, OFF, B}),
+    (where("key", "day", {"contains": "01-03"}), {A, B}),
+    (where("key", "day", {"between": ["2024-01-02", "2024-01-03"]}), {OFF, A, B}),
+    (where("gap", "amount", {"gt": "5"}), {B}),
+    (where("size", "amount", {"gte": 5.5}), {OFF, B}),
+    (where("a", "amount", None), {B}),
+    (where("b", "amount", {"lt": 0}), {OFF}),
+    (where("rows_b", "", 2), {FIRM}),
 )
 
 
 @PLACES
-async def test_groups_come_in_the_order_of_a_column(
+async def test_groups_are_sorted_filtered_and_counted(
     engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     for order, first in ORDERS:
-        rows = names(await engine.rows(key, page_of(statuses, order=order)))
+        rows = names(await engine.rows(key, page_of(statuses, order=Order(**order))))
         assert [name for name in rows if name != "same"][: len(first)] == first, order
-
-
-@PLACES
-async def test_only_groups_that_pass_come_and_are_counted(
-    engine: MeasureEngine, key: str, statuses: Any
-) -> None:
     for test, left in FILTERS:
-        first = await engine.rows(key, page_of(statuses, limit=1, where=[test]))
+        page = await engine.rows(key, page_of(statuses, limit=1, where=[test]))
         assert set(names(await engine.rows(key, page_of(statuses, where=[test])))) == left, test
-        assert (len(first.rows), first.total) == (min(1, len(left)), len(left)), test
+        assert (len(page.rows), page.total) == (min(1, len(left)), len(left)), test
 
 
 async def test_tests_and_classes_hold_together(engine: MeasureEngine, key: str) -> None:
-    where = [
-        ColumnFilter(column="key", of="name", filter={"contains": "only"}),
-        ColumnFilter(column="gap", of="amount", filter={"lt": 0}),
-    ]
-    assert names(await engine.rows(key, page_of(where=where))) == ["only a"]
-    assert names(await engine.rows(key, page_of(["missing_in_a"], where=where))) == []
+    tests = [where("key", "name", {"contains": "only"}), where("gap", "amount", {"lt": 0})]
+    assert names(await engine.rows(key, page_of(where=tests))) == [A]
+    assert names(await engine.rows(key, page_of(["missing_in_a"], where=tests))) == []
 
 
 @PLACES
@@ -146,9 +101,8 @@ async def test_all_groups_come_as_they_are_by_pages(
     engine: MeasureEngine, key: str, statuses: Any
 ) -> None:
     order = Order(column="gap", of="n")
-    rows = [
-        row async for batch in engine.all_rows(key, page_of(statuses, order=order)) for row in batch
-    ]
+    batches = engine.all_rows(key, page_of(statuses, order=order))
+    rows = [row async for batch in batches for row in batch]
     paged = [
         (await engine.rows(key, page_of(statuses, at, 1, order=order))).rows[0]
         for at in range(len(rows))
@@ -157,20 +111,24 @@ async def test_all_groups_come_as_they_are_by_pages(
     assert sum(row.measures[0].gap for row in rows) == Decimal("-35.50")
 
 
-WRONG: tuple[tuple[Order | None, ColumnFilter | None, str], ...] = (
-    (Order(column="key", of="nam"), None, "name"),
-    (Order(column="gap", of="amounts"), None, "amount"),
-    (None, ColumnFilter(column="key", of="x", filter=1), "dimension"),
-    (None, ColumnFilter(column="status", filter="match"), "status"),
-    (None, ColumnFilter(column="gap", of="amount", filter={"contains": "1"}), "contains"),
-    (None, ColumnFilter(column="gap", of="amount", filter={"gt": "much"}), "much"),
-    (None, ColumnFilter(column="key", of="day", filter="soon"), "soon"),
-    (None, ColumnFilter(column="key", of="name", filter={"contains": 1}), "contains"),
-    (None, ColumnFilter(column="rows_a", filter=[]), "empty list"),
+WRONG: tuple[tuple[dict[str, Any], str], ...] = (
+    ({"order": Order(column="key", of="nam")}, "name"),
+    ({"order": Order(column="gap", of="amounts")}, "amount"),
+    ({"where": [where("key", "x", 1)]}, "dimension"),
+    ({"where": [where("status", "", "match")]}, "status"),
+    ({"where": [where("gap", "amount", {"contains": "1"})]}, "contains"),
+    ({"where": [where("gap", "amount", {"gt": "much"})]}, "much"),
+    ({"where": [where("key", "day", "soon")]}, "soon"),
+    ({"where": [where("key", "name", {"contains": 1})]}, "contains"),
+    ({"where": [where("rows_a", "", [])]}, "empty list"),
+    ({"limit": 0}, "limit from 1 to 1000"),
+    ({"status": "different"}, "unknown class 'different'; use: match"),
 )
 
 
-async def test_an_impossible_query_is_reported(engine: MeasureEngine, key: str) -> None:
-    for order, test, said in WRONG:
+async def test_an_impossible_query_is_reported(make_services: MakeServices) -> None:
+    engine = make_services(TABLES, SOURCES).engine
+    key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
+    for asked, said in WRONG:
         with pytest.raises((InvalidInputError, UnknownNameError), match=said):
-            await engine.rows(key, page_of(order=order, where=[test] if test else []))
+            await engine.rows(key, page_of(**asked))

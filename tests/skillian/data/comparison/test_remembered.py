@@ -1,65 +1,92 @@
-"""Comparisons that are answered without planning them again."""
+"""Comparisons that are answered without planning them again, or by one that is being made."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+import asyncio
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices, two_sources
+from tests.support.asking import comparing, measures_asked
 
 from skillian.connectors.base import ColumnType
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.services import DataServices
-
-MakeServices = Callable[[str, str], DataServices]
+from skillian.errors import QueryError
 
 TABLES = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a;"
-SOURCES = """
-connections: {db: 'duckdb:///test.duckdb'}
-sources:
-  a:
-    connection: db
-    table: a
-    dimensions: {key: {column: k}}
-    measures: {amount: {column: v, aggregation: sum}}
-  b:
-    connection: db
-    table: b
-    dimensions: {key: {column: k}}
-    measures: {amount: {column: v, aggregation: sum}}
-comparison:
-  default_align_on: [key]
-"""
+AMOUNT = "amount: {column: v, aggregation: sum}"
+SOURCES = two_sources("key: {column: k}", AMOUNT, "key")
 
 
 async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_changed(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = make_services(TABLES, SOURCES).comparison
+    compare = comparing(make_services(TABLES, SOURCES).comparison)
     planned: list[SavedComparison] = []
-    plan = Planner.plan
+    plan, bind = Planner.plan, Planner.bind
 
     async def noted(planner: Planner, question: SavedComparison, sources: Any) -> Any:
         planned.append(question)
         return await plan(planner, question, sources)
 
-    monkeypatch.setattr(Planner, "plan", noted)
-    first = await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"}))
-    assert await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"})) is first
-    assert len(planned) == 1
-    assert (
-        await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "y"}))
-        is not first
-    )
-    assert len(planned) == 2
-    bind = Planner.bind
-
     async def widened(planner: Planner, question: SavedComparison) -> Any:
         a, b = await bind(planner, question)
         return replace(a, columns={**a.columns, "more": ColumnType("text", "VARCHAR")}), b
 
+    monkeypatch.setattr(Planner, "plan", noted)
+    first = await compare("a", "b", ["amount"], filters={"key": "x"})
+    assert await compare("a", "b", ["amount"], filters={"key": "x"}) is first
+    assert len(planned) == 1
+    assert await compare("a", "b", ["amount"], filters={"key": "y"}) is not first
+    assert len(planned) == 2
     monkeypatch.setattr(Planner, "bind", widened)
-    changed = await engine.compare(measures_asked("a", "b", ["amount"], filters={"key": "x"}))
+    changed = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert changed.cache_key != first.cache_key
     assert len(planned) == 3
+
+
+async def test_definitions_are_part_of_the_question(make_services: MakeServices) -> None:
+    declared = (SOURCES, SOURCES.replace("sum}", "sum, unit: USD}"))
+    keys = {
+        (await comparing(make_services(TABLES, each).comparison)("a", "b", ["amount"])).cache_key
+        for each in declared
+    }
+    assert len(keys) == 2
+
+
+async def test_nothing_is_kept_where_the_file_says_so(make_services: MakeServices) -> None:
+    sources = SOURCES.replace("comparison: {", "comparison: {cache_ttl_seconds: 0, ")
+    compare = comparing(make_services(TABLES, sources).comparison)
+    assert await compare("a", "b", ["amount"]) is not await compare("a", "b", ["amount"])
+
+
+async def test_fifty_at_once_ask_the_database_once(
+    make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    engine = make_services(TABLES, SOURCES).comparison
+    connector = (await engine._planner._binder.bind("a")).connector
+    asked: list[str] = []
+    stream = connector.stream
+
+    def counted(statement: str, parameters: dict[str, object]) -> object:
+        asked.append(statement)
+        return stream(statement, parameters)
+
+    monkeypatch.setattr(connector, "stream", counted)
+    question = measures_asked("a", "b", ["amount"])
+    results = await asyncio.gather(*(engine.compare(question) for _ in range(50)))
+    assert len(asked) == len({*asked})
+    assert len({id(result) for result in results}) == 1
+
+
+async def test_a_side_that_fails_stops_the_other(make_services: MakeServices) -> None:
+    connections = "c: 'duckdb:///test.duckdb', other: 'sqlite:///other.sqlite'"
+    tables = "connection: c, table: a", "connection: other, table: b"
+    sources = two_sources("key: {column: k}", AMOUNT, tables=tables, connections=connections)
+    services = make_services(TABLES, sources)
+    (services.registry.folder / "other.sqlite").write_bytes(b"no database")
+    with pytest.raises(QueryError, match="connection 'other'"):
+        await services.comparison.compare(measures_asked("a", "b", ["amount"], ["key"]))
+    assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]

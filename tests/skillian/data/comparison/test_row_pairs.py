@@ -1,103 +1,41 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, match_rows
-from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.demo.ledger import write_demo
 from skillian.errors import InvalidInputError
 
-MakeServices = Callable[[str, str], DataServices]
-SOURCES = """
-connections: {db: 'duckdb:///test.duckdb'}
-sources:
-  a:
-    connection: db
-    table: a
-    dimensions: {group: {column: g}, centre: {column: c}}
-    measures: {amount: {column: v, aggregation: sum}}
-  b:
-    connection: db
-    table: b
-    dimensions: {group: {column: g}, centre: {column: kc, normalise: [trim, upper]}}
-    measures: {amount: {expression: -v, aggregation: sum}}
-comparison: {default_align_on: [group]}
-"""
+SOURCES = two_sources(
+    "group: {column: g}, centre: {column: c, normalise: [trim, upper]}",
+    "amount: {column: v, aggregation: sum}",
+    "group",
+    measures_b="amount: {expression: -v, aggregation: sum}",
+).replace("centre: {column: c, normalise: [trim, upper]}", "centre: {column: c}", 1)
+SOURCES = "column: kc".join(SOURCES.rsplit("column: c", 1))
 COLUMNS = "(g VARCHAR, c VARCHAR, v DECIMAL(9, 2), note VARCHAR, x DOUBLE)"
 TABLES = f"CREATE TABLE a {COLUMNS}; CREATE TABLE b {COLUMNS.replace(' c ', ' kc ')};"
 
 
-def script(more: str) -> str:
-    """The statements that make the tables, and more."""
-    return f"{TABLES} {more}"
-
-
-@pytest.fixture
-async def demo(tmp_path: Path) -> AsyncIterator[DataServices]:
-    """The ledger of the demo."""
-    services = DataServices(SourceRegistry.load(write_demo(tmp_path)))
-    yield services
-    await services.aclose()
-
-
-async def paired(services: DataServices, a: str, b: str, **key: Any) -> PairedRows:
-    result = await services.comparison.compare(measures_asked(a, b, ["amount"]))
-    return await services.comparison.paired_rows(result.cache_key, key)
-
-
-def states(rows: PairedRows) -> Counter[str]:
-    """How many rows differ, have no counterpart, or are equal."""
-    return Counter(
-        "only a" if row.b is None
-        else "only b" if row.a is None
-        else "differs" if row.differing
-        else "equal"
-        for row in rows.rows
-    )  # fmt: skip
-
-
-async def test_the_posting_that_differs_is_next_to_its_counterpart(demo: DataServices) -> None:
-    rows = await paired(demo, "fi_reporting", "bpc_reporting", company="1001", period="2024009")
-    assert rows.columns == ("account", "cost_centre", "amount", "documents")
-    assert (rows.only_a, rows.only_b) == ((), ())
-    assert states(rows)["equal"] == rows.rows_a - sum(
-        1 for row in rows.rows if row.differing or row.b is None
-    )
-    for row in rows.rows:
-        if row.a is not None and row.b is not None:
-            differing = {rows.columns[index] for index in row.differing}
-            assert ("amount" in differing) == (row.a[2] != row.b[2])
-            assert "cost_centre" not in differing  # written " cc100" and "CC100"
-    assert states(rows)["differs"] or states(rows)["only a"] or states(rows)["only b"]
-
-
-async def test_a_load_that_ran_twice_leaves_each_row_once_without_a_counterpart(
-    demo: DataServices,
-) -> None:
-    rows = await paired(demo, "fi_reporting", "bpc_reporting", company="1001", period="2024004")
-    assert states(rows) == {"only b": 40, "equal": 40}
-    assert rows.matched_by == ()
+async def paired(services: DataServices, **key: Any) -> PairedRows:
+    result = await services.comparison.compare(measures_asked("a", "b", ["amount"]))
+    return await services.comparison.paired_rows(result.cache_key, key or {"group": "g"})
 
 
 async def test_rows_are_compared_as_their_dimensions_and_measures_are_declared(
     make_services: MakeServices,
 ) -> None:
-    services = make_services(
-        script("""INSERT INTO a VALUES ('g', 'C1', 5, 'one', 0.1), ('g', 'C2', 6, 'two', 0.2);
-        INSERT INTO b VALUES ('g', ' c1', -5, 'one', 0.1), ('g', 'c2 ', -6.5, 'two', 0.25);"""),
-        SOURCES,
-    )
-    rows = await paired(services, "a", "b", group="g")
+    script = """INSERT INTO a VALUES ('g', 'C1', 5, 'one', 0.1), ('g', 'C2', 6, 'two', 0.2);
+        INSERT INTO b VALUES ('g', ' c1', -5, 'one', 0.1), ('g', 'c2 ', -6.5, 'two', 0.25);"""
+    rows = await paired(make_services(TABLES + script, SOURCES))
     assert rows.columns == ("centre", "amount", "note", "x")
     different, same = rows.rows
     assert different.a == ("C2", Decimal(6), "two", "0.2")
@@ -110,12 +48,9 @@ async def test_rows_are_compared_as_their_dimensions_and_measures_are_declared(
 async def test_columns_of_one_side_are_shown_and_a_missing_side_has_no_rows(
     make_services: MakeServices,
 ) -> None:
-    services = make_services(
-        script("""ALTER TABLE b ADD COLUMN extra INTEGER;
-        INSERT INTO b VALUES ('g', 'C1', 5, NULL, NULL, 7);"""),
-        SOURCES,
-    )
-    rows = await paired(services, "a", "b", group="g")
+    script = """ALTER TABLE b ADD COLUMN extra INTEGER;
+        INSERT INTO b VALUES ('g', 'C1', 5, NULL, NULL, 7);"""
+    rows = await paired(make_services(TABLES + script, SOURCES))
     assert (rows.only_a, rows.only_b) == ((), ("v", "extra"))
     [row] = rows.rows
     assert row.a is None
@@ -123,36 +58,41 @@ async def test_columns_of_one_side_are_shown_and_a_missing_side_has_no_rows(
 
 
 async def test_a_side_is_cut_and_says_so(make_services: MakeServices) -> None:
-    services = make_services(
-        script("""INSERT INTO a SELECT 'g', 'C', i, 'n' || i, NULL FROM range(300) t(i);
-        INSERT INTO b SELECT 'g', 'C', -i, 'n' || i, NULL FROM range(300) t(i);"""),
-        SOURCES,
-    )
-    rows = await paired(services, "a", "b", group="g")
+    script = """INSERT INTO a SELECT 'g', 'C', i, 'n' || i, NULL FROM range(300) t(i);
+        INSERT INTO b SELECT 'g', 'C', -i, 'n' || i, NULL FROM range(300) t(i);
+        INSERT INTO a VALUES ('two', 'C', 1, NULL, NULL);
+        INSERT INTO b VALUES ('two', 'C', 1, NULL, NULL), ('two', 'C', 1, NULL, NULL)"""
+    services = make_services(TABLES + script, SOURCES)
+    rows = await paired(services)
     assert rows.is_truncated
     assert (rows.rows_a, rows.rows_b) == (MAX_PAIRED, MAX_PAIRED)
-    assert states(rows) == {"equal": MAX_PAIRED}
+    assert len(rows.rows) == MAX_PAIRED
+    assert not any(row.differing for row in rows.rows)
     with pytest.raises(InvalidInputError, match="limit must be from 1 to 200"):
         await services.comparison.paired_rows("x", {}, MAX_PAIRED + 1)
     with pytest.raises(InvalidInputError, match="the key of a group"):
-        await paired(services, "a", "b", centre="C")
+        await paired(services, centre="C")
+    key = (await services.comparison.compare(measures_asked("a", "b", ["amount"]))).cache_key
+    cut = await services.comparison.drill_down(key, {"group": "two"}, limit=1)
+    assert (cut.a.truncated, cut.b.truncated) == (False, True)
+    assert cut.b.rows == (("two", "C", Decimal("1.00"), None, None),)
 
 
-def test_a_pair_of_columns_identifies_a_row() -> None:
-    a = [("1", "x", "5"), ("1", "y", "6"), ("2", "x", "7")]
-    b = [("1", "x", "5"), ("1", "y", "9"), ("2", "x", "7")]
-    matches, by = match_rows(a, b, [0, 1])
-    assert by == (0, 1)
-    assert (matches[0].a, matches[0].b, matches[0].differing) == (1, 1, (2,))
-    assert len(matches) == 3
-
-
-def test_rows_without_a_key_match_if_more_than_half_of_their_cells_are_equal() -> None:
-    a = [("k", "x", "1", "r"), ("k", "x", "1", "s")]
-    b = [("k", "x", "2", "s"), ("k", "z", "8", "9")]
-    matches, by = match_rows(a, b, [])
-    assert by == ()
-    assert [(each.a, each.b) for each in matches] == [(1, 0), (0, None), (None, 1)]
+@pytest.mark.parametrize(
+    ("a", "b", "identifying", "by", "matched"),
+    [
+        # A pair of columns identifies a row.
+        (["1x5", "1y6", "2x7"], ["1x5", "1y9", "2x7"], [0, 1], (0, 1), [(1, 1), (0, 0), (2, 2)]),
+        # Without a key, rows match of whose cells more than half are equal.
+        (["kx1r", "kx1s"], ["kx2s", "kz89"], [], (), [(1, 0), (0, None), (None, 1)]),
+    ],
+)
+def test_rows_match_by_a_key_or_by_most_of_their_cells(
+    a: list[Any], b: list[Any], identifying: list[int], by: tuple[int, ...], matched: list[Any]
+) -> None:
+    matches, found = match_rows([*map(tuple, a)], [*map(tuple, b)], identifying)
+    assert found == by
+    assert [(each.a, each.b) for each in matches] == matched
 
 
 CELL = st.sampled_from(["x", "y", "z", None])

@@ -7,29 +7,25 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from tests.skillian.data.conftest import two_sources
 from tests.support.asking import measures_asked
 from tests.support.postgres import Database
 from tests.support.waits import soon
 
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.errors import QueryError
 
-SIDE = """
-  {name}:
-    connection: books
-    table: {table}
-    dimensions: {{company: {{column: company}}}}
-    measures: {{amount: {{column: amount, aggregation: sum}}}}
-"""
-SOURCES = "connections: {books: '${BOOKS}'}\nsources:" + "".join(
-    SIDE.format(name=name, table=table)
-    for name, table in (("a", "small"), ("b", "small"), ("endless", "endless"))
+SOURCES = two_sources(
+    "company: {column: company}",
+    "amount: {column: amount, aggregation: sum}",
+    "company",
+    tables=("connection: books, table: small", "connection: books, table: other"),
+    connections="books: '${BOOKS}'",
 )
 SCRIPT = """
 CREATE TABLE small AS SELECT 1 AS company, 2.00::numeric(17, 2) AS amount;
-CREATE VIEW endless AS
+CREATE VIEW other AS
     SELECT (x % 7)::int AS company, 1.00::numeric(17, 2) AS amount
     FROM generate_series(1, 1000000000000) AS x;
 """
@@ -43,6 +39,7 @@ ENDED = """
 SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid()
 """
+QUESTION = measures_asked("a", "b", ["amount"])
 
 
 @pytest.fixture
@@ -52,42 +49,26 @@ async def services(
     postgres_database.execute(SCRIPT)
     monkeypatch.setenv("BOOKS", postgres_database.url)
     (tmp_path / "sources.yaml").write_text(SOURCES)
-    opened = DataServices(SourceRegistry.load(tmp_path / "sources.yaml"))
-    yield opened
-    await opened.aclose()
+    async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as opened:
+        yield opened
 
 
-async def _begun(services: DataServices, database: Database) -> asyncio.Task[ComparisonResult]:
-    """A comparison without end, once it runs in the server."""
-    comparing = services.comparison.compare(measures_asked("a", "endless", ["amount"], ["company"]))
-    task = asyncio.create_task(comparing)
-    await soon(lambda: database.value(COMPARING))
-    return task
-
-
-async def _works(services: DataServices) -> None:
-    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], ["company"]))
-    assert result.summary.classes.match == 1
-
-
-async def test_a_cancelled_comparison_stops_its_statement(
-    services: DataServices, postgres_database: Database
+@pytest.mark.parametrize("is_lost", [False, True], ids=["cancelled", "lost"])
+async def test_a_comparison_without_end_is_stopped_and_the_next_one_works(
+    services: DataServices, postgres_database: Database, *, is_lost: bool
 ) -> None:
-    task = await _begun(services, postgres_database)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await soon(lambda: postgres_database.active() == 0)
-    await _works(services)
-
-
-async def test_a_lost_database_is_an_error_and_the_next_call_works(
-    services: DataServices, postgres_database: Database
-) -> None:
-    task = await _begun(services, postgres_database)
-    postgres_database.execute(ENDED)
-    with pytest.raises(QueryError, match="'books'") as error:
-        await task
-    assert error.value.to_dict()["type"] == "query_error"
-    assert not any(part in str(error.value) for part in ("postgresql://", "host=", "/tmp"))  # noqa: S108
-    await _works(services)
+    task = asyncio.create_task(services.comparison.compare(QUESTION))
+    await soon(lambda: postgres_database.value(COMPARING))
+    if is_lost:
+        postgres_database.execute(ENDED)
+        with pytest.raises(QueryError, match="'books'") as error:
+            await task
+        assert error.value.to_dict()["type"] == "query_error"
+        assert not any(part in str(error.value) for part in ("postgresql://", "host=", "/tmp"))  # noqa: S108
+    else:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await soon(lambda: postgres_database.active() == 0)
+    postgres_database.execute("CREATE OR REPLACE VIEW other AS SELECT * FROM small")
+    assert (await services.comparison.compare(QUESTION)).summary.classes.match == 1

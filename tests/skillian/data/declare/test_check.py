@@ -1,5 +1,6 @@
 import asyncio
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -58,23 +59,19 @@ async def test_a_sound_source_is_reported_with_its_figures(folder: Path) -> None
 
 async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None:
     source = (
-        "  s:\n    connection: c\n    table: t\n    dimensions:\n"
-        "      company: {column: company, type: integer}\n"
-        "      day: {column: day, type: date}\n"
-        "      month: {column: month, type: date, format: '%Y%m'}\n"
-        "      mapped: {column: company, type: integer, values: {A: '7'}}\n"
-        "    measures:\n"
-        "      typed: {expression: 'CAST(text AS DECIMAL(9,2))', aggregation: sum}\n"
+        "  s: {connection: c, table: t, dimensions: {company: {column: company, type: integer},"
+        " day: {column: day, type: date}, month: {column: month, type: date, format: '%Y%m'},"
+        " mapped: {column: company, type: integer, values: {A: '7'}}}, measures:"
+        " {typed: {expression: 'CAST(text AS DECIMAL(9,2))', aggregation: sum}}}"
     )
-    found = {part: (text, fault) for part, text, fault in await findings(folder, source)}
-    assert found["dimension company"] == ("2 of 4 values cannot be converted, such as 'A'", True)
-    assert found["dimension day"] == (
-        "2 of 4 values cannot be converted, such as '2024-02-30'",
-        True,
-    )
-    assert found["dimension month"] == ("2 of 4 values cannot be converted, such as '202413'", True)
-    assert found["dimension mapped"] == ("integer", False)
-    assert found["measure typed"] == ("1 of 4 values cannot be converted, such as 'n/a'", True)
+    unfit = "of 4 values cannot be converted, such as"
+    assert (await findings(folder, source))[1:] == [
+        ("dimension company", f"2 {unfit} 'A'", True),
+        ("dimension day", f"2 {unfit} '2024-02-30'", True),
+        ("dimension month", f"2 {unfit} '202413'", True),
+        ("dimension mapped", "integer", False),
+        ("measure typed", f"1 {unfit} 'n/a'", True),
+    ]
 
 
 async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> None:
@@ -89,13 +86,8 @@ async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> N
     )
     found = await findings(folder, source.replace("no:", "'no':"), "[company]")
     faults = [text for _, text, is_fault in found if is_fault]
-    assert len(faults) == 5
-    for text, said in zip(
-        faults,
-        ("no table 'tt'", "no column 'compny'", "not exact", "not a number", "nothing"),
-        strict=True,
-    ):
-        assert said in text
+    said = ("no table 'tt'", "no column 'compny'", "not exact", "not a number", "nothing")
+    assert [words in text for text, words in zip(faults, said, strict=True)] == [True] * 5
     assert found[-4:] == [
         ("source", "0 rows", False),
         ("dimension company", "text", False),
@@ -110,15 +102,12 @@ async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: P
         " measures: {m: {column: m, aggregation: sum}}}\n"
         for name in "ab"
     )
+    connections = "connections: {a: 'duckdb:///gone.duckdb', b: 'sqlite:///b.db'}"
     path = folder / "sources.yaml"
-    path.write_text(
-        "connections: {a: 'duckdb:///gone.duckdb', b: 'sqlite:///b.db'}\nsources:\n" + sources
-    )
-    database = sqlite3.connect(folder / "b.db")
-    database.execute("CREATE TABLE t (k TEXT, m DECIMAL(9,2))")
-    database.execute("INSERT INTO t VALUES (1, 0.125)")
-    database.commit()
-    database.close()
+    path.write_text(f"{connections}\nsources:\n{sources}")
+    with closing(sqlite3.connect(folder / "b.db")) as database, database:
+        database.execute("CREATE TABLE t (k TEXT, m DECIMAL(9,2))")
+        database.execute("INSERT INTO t VALUES (1, 0.125)")
     found = [finding async for finding in check_sources(SourceRegistry.load(path))]
     assert [(one.source, one.part, one.is_fault) for one in found] == [
         ("a", "source", True),
@@ -151,15 +140,7 @@ def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return statements_run
 
 
-async def test_all_columns_are_checked_by_one_statement(
-    folder: Path, statements: list[str]
-) -> None:
-    found = await findings(folder, WIDE, "[n]")
-    assert [is_fault for *_, is_fault in found] == [False] * 8
-    assert len(statements) == 3  # the rows, the columns, the keys
-
-
-async def test_of_many_rows_only_the_first_are_looked_at(
+async def test_one_statement_checks_all_columns_of_the_first_rows(
     folder: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(check, "MAX_ROWS", 3)
@@ -167,6 +148,7 @@ async def test_of_many_rows_only_the_first_are_looked_at(
     assert found["source"] == "4 rows, of which 3 are checked below"
     assert found["measure lines"] == "count 3"
     assert found["by n"] == "3 groups, one row each"
+    # The rows, the columns, the keys.
     assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]
 
 
@@ -187,8 +169,10 @@ async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checke
 
     monkeypatch.setattr(DuckDBConnector, "stream", stuck)
     monkeypatch.setattr(check, "MAX_SECONDS", 3)
-    after = "  z: {connection: c, table: none, dimensions: {k: {column: company}}, measures: {}}"
-    after = after.replace("measures: {}", "measures: {m: {column: company, aggregation: count}}")
+    after = (
+        "  z: {connection: c, table: none, dimensions: {k: {column: company}},"
+        " measures: {m: {column: company, aggregation: count}}}"
+    )
     found = await findings(folder, f"{WIDE}\n{after}", "[n]")
     assert len(stopped) == 1
     assert found[0] == ("source", "4 rows", False)

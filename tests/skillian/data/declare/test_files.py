@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
-from tests.support.asking import measures_asked
+from tests.support.asking import comparing
 
 from skillian.data.declare.files import measured_source
 from skillian.data.declare.sources import SourceRegistry
@@ -36,22 +36,12 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
     assert registry.names == (a, b)
     assert list(registry.get(a).dimensions) == ["company"]
     async with DataServices(registry) as services:
-        result = await services.comparison.compare(
-            measures_asked(a, b, ["amount", "items"], ["company"])
-        )
+        compare = comparing(services.comparison)
+        result = await compare(a, b, ["amount", "items"], ["company"])
+        assert (await compare(a, a, "amount", ["company"])).summary.classes.match == 2
     amount, items = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
     assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
-
-
-async def test_the_same_file_may_be_compared_with_itself(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("company,amount\n001,1.50\n")
-    async with DataServices(await measured([str(path), str(path)])) as services:
-        result = await services.comparison.compare(
-            measures_asked(str(path), str(path), ["amount"], ["company"])
-        )
-    assert result.summary.measures[0].total_a == Decimal("1.50")
 
 
 async def test_sheets_are_named_behind_their_file(
@@ -65,7 +55,7 @@ async def test_sheets_are_named_behind_their_file(
             page.write_row(1, 0, ("001", typed))
     a, b = "book.xlsx", "book.xlsx#Actual"
     async with DataServices(await measured([a, b])) as services:
-        result = await services.comparison.compare(measures_asked(a, b, ["amount"], ["company"]))
+        result = await comparing(services.comparison)(a, b, ["amount"], ["company"])
     (amount,) = result.summary.measures
     assert (amount.total_a, amount.total_b) == (Decimal("1.5"), Decimal("2.5"))
     with pytest.raises(QueryError, match="no sheet 'Actuals'; its sheets: Plan, Actual"):

@@ -41,21 +41,12 @@ def faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str,
 
 
 def test_a_comparison_is_read_with_all_it_may_say(tmp_path: Path) -> None:
-    saved = read(
-        tmp_path,
-        """
-sources: ../sources.yaml
-compare:
-  - name: month end
-    a: ledger
-    b: plan
-    measures: [amount]
-    align_on: [company]
-    filters: {company: ["001", null]}
-    thresholds: {match: {absolute: 0.10}}
-    fail_on: major
-""",
+    asked = (
+        "{name: month end, a: ledger, b: plan, measures: [amount], align_on: [company],"
+        " filters: {company: ['001', null]}, thresholds: {match: {absolute: 0.10}},"
+        " fail_on: major}"
     )
+    saved = read(tmp_path, f"sources: ../sources.yaml\ncompare: [{asked}]")
     [comparison] = saved.comparisons
     assert (comparison.name, comparison.a, comparison.b) == ("month end", "ledger", "plan")
     assert (comparison.measures, comparison.align_on) == (("amount",), ("company",))
@@ -66,42 +57,29 @@ compare:
     assert saved.registry.folder == tmp_path
 
 
+HEAD = "sources: ../sources.yaml\ncompare:\n  - name: x\n"
+
+
 def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
-    all_faults = faults(
-        tmp_path,
-        "sources: ../sources.yaml\n"
-        "compare:\n"
-        "  - name: x\n"
-        "    a: ledger\n"
-        "    measure: [amount]\n"
-        "    measures: 7\n"
-        "    fail_on: always\n",
-    )
+    given = "    a: ledger\n    measure: [amount]\n    measures: 7\n    fail_on: always\n"
+    all_faults = faults(tmp_path, HEAD + given)
     assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
-    messages = [message for *_, message in all_faults]
-    assert "`b` is missing" in messages[0]
-    assert "did you mean `measures`?" in messages[1]
+    assert "`b` is missing" in all_faults[0][2]
+    assert "did you mean `measures`?" in all_faults[1][2]
 
 
 def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
-    all_faults = faults(
-        tmp_path,
-        "sources: ../sources.yaml\n"
-        "compare:\n"
-        "  - name: x\n"
-        "    a: leger\n"
-        "    b: plan\n"
-        "    measures:\n"
-        "      - amount\n"
-        "      - amounts\n"
-        "    align_on: [period]\n"
-        "    filters:\n"
-        "      year: 2024\n"
-        "  - name: x\n"
-        "    a: ledger\n"
-        "    b: plan\n"
-        "    measures: [amount]\n",
-    )
+    given = """    a: leger
+    b: plan
+    measures:
+      - amount
+      - amounts
+    align_on: [period]
+    filters:
+      year: 2024
+  - {name: x, a: ledger, b: plan, measures: [amount]}
+"""
+    all_faults = faults(tmp_path, HEAD + given)
     assert [line for _, line, _ in all_faults] == [4, 8, 9, 11, 12]
     messages = [message for *_, message in all_faults]
     assert "nearest first: ledger" in messages[0]
@@ -112,10 +90,7 @@ def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
 def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
     text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
     all_faults = faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
-    assert [(file, line) for file, line, _ in all_faults] == [
-        ("sources.yaml", 8),
-        ("close.yaml", 2),
-    ]
+    assert [each[:2] for each in all_faults] == [("sources.yaml", 8), ("close.yaml", 2)]
 
 
 def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(tmp_path: Path) -> None:

@@ -1,11 +1,10 @@
-from collections.abc import Callable
+from __future__ import annotations
 
 import pytest
+from tests.skillian.data.conftest import MakeServices
 
 from skillian.data.services import DataServices
 from skillian.errors import QueryError, SourceNotFoundError
-
-MakeServices = Callable[[str, str], DataServices]
 
 SCRIPT = """
 CREATE TABLE t AS SELECT
@@ -25,8 +24,7 @@ sources:
     dimensions:
       group: {column: g, normalise: [upper], synonyms: [family], description: Of things}
       day: {column: d}
-    measures:
-      n: {column: n, aggregation: sum, unit: pieces, synonyms: [number]}
+    measures: {n: {column: n, aggregation: sum, unit: pieces, synonyms: [number]}}
   empty:
     connection: db
     table: empty
@@ -42,21 +40,14 @@ def services(make_services: MakeServices) -> DataServices:
 
 async def test_every_source_describes_its_names(services: DataServices) -> None:
     full, empty = await services.catalogue.sources()
+    group = {"type": "text", "description": "Of things", "synonyms": ["family"]}
+    day = {"type": "date", "description": "", "synonyms": [], "values": None}
+    n = {"aggregation": "sum", "unit": "pieces", "description": "", "synonyms": ["number"]}
     assert full.to_dict() == {
         "name": "full",
         "description": "Some rows.",
-        "dimensions": {
-            "group": {
-                "type": "text",
-                "description": "Of things",
-                "synonyms": ["family"],
-                "values": ["G1", "G2", None],
-            },
-            "day": {"type": "date", "description": "", "synonyms": [], "values": None},
-        },
-        "measures": {
-            "n": {"aggregation": "sum", "unit": "pieces", "description": "", "synonyms": ["number"]}
-        },
+        "dimensions": {"group": group | {"values": ["G1", "G2", None]}, "day": day},
+        "measures": {"n": n},
         "row_count": 60,
         "freshness": "2024-02-29",
     }
@@ -68,8 +59,8 @@ async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
     make_services: MakeServices, freshness: str
 ) -> None:
     script = "CREATE TABLE t AS SELECT 'x' AS g, DATE 'infinity' AS d, 1 AS n; CREATE TABLE empty"
-    script += " (g VARCHAR, n INTEGER)"
-    services = make_services(script, SOURCES.replace("    freshness: day\n", freshness))
+    sources = SOURCES.replace("    freshness: day\n", freshness)
+    services = make_services(f"{script} (g VARCHAR, n INTEGER)", sources)
     with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
         await services.catalogue.source("full")
 

@@ -79,33 +79,19 @@ def test_a_condition_is_reported_with_its_typed_values() -> None:
     assert condition.to_dict() == {"dimension": "x", "operator": "in", "values": ["1001"]}
 
 
-@pytest.mark.parametrize(
-    "filters",
-    [
-        [list(range(MAX_VALUES + 1))],
-        [{"ne": list(range(MAX_VALUES + 1))}],
-        [list(range(MAX_VALUES)), 1],
-        [{"gte": 1, "ne": list(range(MAX_VALUES))}],
-    ],
-)
-def test_more_values_than_there_may_be_are_refused(filters: list[Any]) -> None:
-    with pytest.raises(InvalidInputError, match="the filters hold 1001 values; the limit is 1000"):
-        check_size(filters)
-
-
-def test_as_many_values_as_there_may_be_are_taken() -> None:
-    check_size([list(range(MAX_VALUES))])
+def test_more_values_than_there_may_be_are_refused() -> None:
+    most: list[Any] = list(range(MAX_VALUES))
+    filters: tuple[list[Any], ...] = ([[*most, 1]], [{"ne": [*most, 1]}], [most, 1])
+    for too_many in (*filters, [{"gte": 1, "ne": most}]):
+        with pytest.raises(InvalidInputError, match="hold 1001 values; the limit is 1000"):
+            check_size(too_many)
+    check_size([most])
     check_size([None] * MAX_VALUES)
 
 
 @pytest.mark.parametrize(
     ("dialect", "kind", "operator"),
-    [
-        ("duckdb", TEXT, "in"),
-        ("postgres", TEXT, "in"),
-        ("mysql", TEXT, "ne"),
-        ("spark", MONEY, "in"),
-    ],
+    [("duckdb", TEXT, "in"), ("postgres", TEXT, "in"), ("mysql", TEXT, "ne")],
 )
 def test_each_value_costs_the_same(dialect: str, kind: ColumnType, operator: str) -> None:
     def work(values: int) -> float:

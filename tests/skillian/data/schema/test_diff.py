@@ -13,26 +13,20 @@ def table(engine: str, *columns: tuple[str, str], **declared: Declaration) -> Ta
     return Table("main", "t", kinds, declared, engine)
 
 
-def sentences(a: Table, b: Table) -> tuple[str, ...]:
-    return compare_schemas(a, b).sentences
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "mapping", "pairs"),
-    [
-        (["id", "v"], ["v", "id"], {}, {"id": "id", "v": "v"}),
-        (["Id"], ["ID"], {}, {"Id": "ID"}),
-        (["id", "ID"], ["ID"], {}, {"ID": "ID"}),
-        (["id"], ["ID", "Id"], {}, {}),
-        (["id", "ID"], ["Id"], {}, {}),
-        (["old"], ["new"], {"OLD": "New"}, {"old": "new"}),
-        (["v", "w"], ["v", "x"], {"v": "x"}, {"v": "x"}),
-    ],
+PAIRS: tuple[tuple[list[str], list[str], dict[str, str], dict[str, str]], ...] = (
+    (["id", "v"], ["v", "id"], {}, {"id": "id", "v": "v"}),
+    (["Id"], ["ID"], {}, {"Id": "ID"}),
+    (["id", "ID"], ["ID"], {}, {"ID": "ID"}),
+    (["id"], ["ID", "Id"], {}, {}),
+    (["id", "ID"], ["Id"], {}, {}),
+    (["old"], ["new"], {"OLD": "New"}, {"old": "new"}),
+    (["v", "w"], ["v", "x"], {"v": "x"}, {"v": "x"}),
 )
-def test_columns_pair_by_mapping_then_name_then_case(
-    a: list[str], b: list[str], mapping: dict[str, str], pairs: dict[str, str]
-) -> None:
-    assert pair_columns(a, b, mapping) == pairs
+
+
+def test_columns_pair_by_mapping_then_name_then_case() -> None:
+    for a, b, mapping, pairs in PAIRS:
+        assert pair_columns(a, b, mapping) == pairs
 
 
 def test_a_mapping_must_name_columns_once() -> None:
@@ -49,34 +43,36 @@ def test_a_column_on_one_side_is_a_finding() -> None:
         table("duckdb", ("id", "INTEGER"), ("gone", "VARCHAR")),
         table("postgres", ("id", "integer"), ("new", "text")),
     )
-    assert diff.sentences == (
-        "column 'gone' (VARCHAR) is only in a",
-        "column 'new' (text) is only in b",
-    )
+    gone, new = "column 'gone' (VARCHAR) is only in a", "column 'new' (text) is only in b"
+    assert diff.sentences == (gone, new)
     assert len(diff.findings) == 2
     assert diff.to_dict()["identical"] is False
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "words", "finding"),
-    [
-        (("duckdb", "INTEGER"), ("postgres", "integer"), None, False),
-        (("postgres", "boolean"), ("mysql", "tinyint(1)"), None, False),
-        (("postgres", "bigint"), ("sqlite", "INTEGER"), None, False),
-        (("mysql", "varchar(10)"), ("postgres", "character varying(10)"), None, False),
-        (("postgres", "integer"), ("postgres", "bigint"), "all of its values and more", False),
-        (("postgres", "bigint"), ("postgres", "integer"), "values outside its range", True),
-        (("postgres", "numeric(10,4)"), ("postgres", "numeric(10,2)"), "loses digits", True),
-        (("postgres", "text"), ("postgres", "character varying(5)"), "what is longer", True),
-        (("duckdb", "VARCHAR"), ("postgres", "character varying(5)"), "what is longer", False),
-        (("postgres", "integer"), ("postgres", "text"), "different kinds", True),
-        (("duckdb", "TIMESTAMP"), ("duckdb", "TIMESTAMP WITH TIME ZONE"), "time zone", True),
-    ],
+LOSSES: tuple[tuple[str, str, str | None, bool], ...] = (
+    ("duckdb INTEGER", "postgres integer", None, False),
+    ("postgres boolean", "mysql tinyint(1)", None, False),
+    ("postgres bigint", "sqlite INTEGER", None, False),
+    ("mysql varchar(10)", "postgres character varying(10)", None, False),
+    ("postgres integer", "postgres bigint", "all of its values and more", False),
+    ("postgres bigint", "postgres integer", "values outside its range", True),
+    ("postgres numeric(10,4)", "postgres numeric(10,2)", "loses digits", True),
+    ("postgres text", "postgres character varying(5)", "what is longer", True),
+    ("duckdb VARCHAR", "postgres character varying(5)", "what is longer", False),
+    ("postgres integer", "postgres text", "different kinds", True),
+    ("duckdb TIMESTAMP", "duckdb TIMESTAMP WITH TIME ZONE", "time zone", True),
 )
-def test_types_that_lose_are_findings(
-    a: tuple[str, str], b: tuple[str, str], words: str | None, *, finding: bool
-) -> None:
-    diff = compare_schemas(table(a[0], ("v", a[1])), table(b[0], ("v", b[1])))
+
+
+def column(written: str) -> Table:
+    """A table of an engine with a column v of a type."""
+    engine, _, kind = written.partition(" ")
+    return table(engine, ("v", kind))
+
+
+@pytest.mark.parametrize(("a", "b", "words", "finding"), LOSSES)
+def test_types_that_lose_are_findings(a: str, b: str, words: str | None, *, finding: bool) -> None:
+    diff = compare_schemas(column(a), column(b))
     assert bool(diff.findings) is finding
     assert [words in sentence for sentence in diff.sentences if words] == [True] * bool(words)
     assert bool(diff.differences) is (words is not None)
@@ -137,35 +133,31 @@ def test_ignored_columns_are_left_out() -> None:
     assert not compare_schemas(a, b, ignore=["X"]).differences
 
 
-@pytest.mark.parametrize(
-    ("text", "parts"),
-    [
-        ("duckdb:///a.duckdb#main.t", ("duckdb:///a.duckdb", "main.t")),
-        ("postgres://u:p#w@host/db", ("postgres://u:p#w@host/db", "")),
-        ("postgres://u:p#w@host/db#t", ("postgres://u:p#w@host/db", "t")),
-        ("file.csv", ("file.csv", "")),
-    ],
-)
-def test_the_table_follows_the_url(text: str, parts: tuple[str, str]) -> None:
-    assert split_url(text) == parts
+URLS = {
+    "duckdb:///a.duckdb#main.t": ("duckdb:///a.duckdb", "main.t"),
+    "postgres://u:p#w@host/db": ("postgres://u:p#w@host/db", ""),
+    "postgres://u:p#w@host/db#t": ("postgres://u:p#w@host/db", "t"),
+    "file.csv": ("file.csv", ""),
+}
 
 
-@pytest.mark.parametrize(
-    ("a", "b", "is_finding"),
-    [
-        (("postgres", "text"), ("mysql", "varchar(20)"), False),
-        (("postgres", "bigint"), ("mysql", "int"), False),
-        (("postgres", "timestamp without time zone"), ("mysql", "date"), False),
-        (("postgres", "timestamp with time zone"), ("duckdb", "TIMESTAMP"), True),
-        (("postgres", "text"), ("postgres", "character varying(20)"), True),
-        (("postgres", "integer"), ("duckdb", "VARCHAR"), True),
-    ],
+def test_the_table_follows_the_url() -> None:
+    assert {text: split_url(text) for text in URLS} == URLS
+
+
+MAY_FIT = (
+    ("postgres text", "mysql varchar(20)", False),
+    ("postgres bigint", "mysql int", False),
+    ("postgres timestamp without time zone", "mysql date", False),
+    ("postgres timestamp with time zone", "duckdb TIMESTAMP", True),
+    ("postgres text", "postgres character varying(20)", True),
+    ("postgres integer", "duckdb VARCHAR", True),
 )
-def test_what_may_be_lost_between_two_engines_is_none_if_every_value_fits(
-    a: tuple[str, str], b: tuple[str, str], *, is_finding: bool
-) -> None:
-    one, other = (table(engine, ("v", kind)) for engine, kind in (a, b))
-    diff = compare_schemas(one, other)
-    assert len(diff.findings) == 1
-    assert bool(diff.where_values_fit(["v"]).findings) == is_finding
-    assert diff.where_values_fit([]) == diff
+
+
+def test_what_may_be_lost_between_two_engines_is_none_if_every_value_fits() -> None:
+    for a, b, is_finding in MAY_FIT:
+        diff = compare_schemas(column(a), column(b))
+        assert len(diff.findings) == 1
+        assert bool(diff.where_values_fit(["v"]).findings) == is_finding, (a, b)
+        assert diff.where_values_fit([]) == diff

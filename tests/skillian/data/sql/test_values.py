@@ -94,10 +94,6 @@ def test_json_loses_no_digit(value: object, written: object) -> None:
     assert type(jsonable(value)) is type(written)
 
 
-def test_rows_are_dictionaries() -> None:
-    assert python_rows(pa.table({"x": [1, None]})) == [{"x": 1}, {"x": None}]
-
-
 @pytest.mark.parametrize("days", [3_663_424, -800_000, 2_147_483_647])
 def test_a_date_that_python_cannot_represent_is_reported_with_the_fix(days: int) -> None:
     table = pa.table({"d": pa.array([days], pa.int32()).cast(pa.date32())})

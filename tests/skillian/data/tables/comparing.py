@@ -20,13 +20,13 @@ def compared(a: str, b: str, **question: Any) -> TableResult:
     return asyncio.run(compare(a, b, **question))
 
 
-async def compare(a: str, b: str, **question: Any) -> TableResult:
-    """The same in a running loop."""
+async def compare(a: str, b: str, *, keep: Any = None, **question: Any) -> TableResult:
+    """The same in a running loop; `keep` gets the rows that differ."""
     registry, (one, other) = await bare_tables([a, b])
     async with Connections(registry) as connections:
         memory = Memory()
         engine = TableEngine(Binder(registry, connections), memory)
         try:
-            return await engine.compare(rows_asked(one, other, **question))
+            return await engine.compare(rows_asked(one, other, **question), keep=keep)
         finally:
             await memory.aclose()

@@ -3,90 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import Any
 
-import duckdb
 import pytest
-from tests.skillian.data.tables.comparing import compared
-from tests.support.asking import rows_asked
-from tests.support.postgres import Database
+from tests.skillian.data.tables.comparing import compare, compared
+from tests.skillian.data.tables.conftest import Store
 
+from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.snapshots import StateConnector
-from skillian.data.comparison.cache import Memory
-from skillian.data.declare.sources import Connections
-from skillian.data.query.binding import Binder
-from skillian.data.query.relation import bare_tables
 from skillian.data.tables import keys
-from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.results import TableKey, TableResult
+from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError
 
-
-def key_of(folder: Path, a: str, b: str | None = None) -> TableKey:
-    """Return the proposed key of two tables: see `result_of`."""
-    return result_of(folder, a, b or a).key
+Keyed = Callable[..., TableResult]
 
 
-def result_of(folder: Path, a: str, b: str, **question: Any) -> TableResult:
+@pytest.fixture
+def result_of(store: Store) -> Keyed:
     """Compare two tables, each the result of a SELECT or made by a CREATE TABLE t."""
-    names: list[str] = []
-    for side, script in (("a", a), ("b", b)):
-        path = folder / f"{side}.duckdb"
-        with duckdb.connect(path) as connection:
-            made = script if script.startswith("CREATE") else f"CREATE TABLE t AS {script}"
-            connection.execute(made)
-        names.append(f"duckdb:///{path}#t")
-    return compared(*names, **question)
+
+    def compare(a: str, b: str | None = None) -> TableResult:
+        names = [
+            store(name, script if "CREATE" in script else f"CREATE TABLE t AS {script}")
+            for name, script in (("duckdb", a), ("duckdb other", b or a))
+        ]
+        return compared(*(f"{name}#t" for name in names))
+
+    return compare
 
 
 @pytest.mark.parametrize(
     ("select", "columns"),
     [
-        ("SELECT i AS amount, i AS order_id FROM range(50) t (i)", ("order_id",)),
-        ("SELECT i % 3 AS company, i // 3 AS period, i * 7 AS amount FROM range(60) t (i)", ()),
-        (
-            "SELECT i % 3 AS company, i // 3 AS period, 5 AS amount FROM range(60) t (i)",
-            ("company", "period"),
-        ),
-        (
-            "SELECT i % 2 AS a, i // 2 % 3 AS b, i // 6 AS c, 1.5 AS v FROM range(30) t (i)",
-            ("a", "b", "c"),
-        ),
-        ("SELECT i + 0.5 AS v, 'name ' || i AS name FROM range(50) t (i)", ("name",)),
+        ("i AS amount, i AS order_id FROM range(50)", ("order_id",)),
+        ("i % 3 AS company, i // 3 AS period, i * 7 AS amount FROM range(60)", ("amount",)),
+        ("i % 3 AS company, i // 3 AS period, 5 AS amount FROM range(60)", ("company", "period")),
+        ("i % 2 AS a, i // 2 % 3 AS b, i // 6 AS c, 1.5 AS v FROM range(30)", ("a", "b", "c")),
+        ("i + 0.5 AS v, 'name ' || i AS name FROM range(50)", ("name",)),
     ],
 )
 def test_the_likeliest_unique_columns(
-    tmp_path: Path, select: str, columns: tuple[str, ...]
+    result_of: Keyed, select: str, columns: tuple[str, ...]
 ) -> None:
-    key = key_of(tmp_path, select)
-    assert key.columns == (columns or ("amount",))
-    assert key.origin == "profile"
+    key = result_of(f"SELECT {select} t (i)").key
+    assert (key.columns, key.origin) == (columns, "profile")
     assert "No key was given" in key.reason
 
 
-def test_the_primary_key_precedes_other_unique_columns(tmp_path: Path) -> None:
-    key = key_of(
-        tmp_path,
+def test_the_primary_key_precedes_other_unique_columns(result_of: Keyed) -> None:
+    key = result_of(
         "CREATE TABLE t (id INTEGER, code VARCHAR PRIMARY KEY, n INTEGER);"
-        " INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 1)",
-    )
+        " INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 1)"
+    ).key
     assert (key.columns, key.origin) == (("code",), "catalogue")
 
 
-def test_a_key_that_is_repeated_on_one_side_is_used_and_named(tmp_path: Path) -> None:
+def test_a_key_that_is_repeated_on_one_side_is_used_and_named(result_of: Keyed) -> None:
     rows = "SELECT i AS id, 1 AS v FROM range(20) t (i)"
-    key = key_of(tmp_path, rows, f"{rows} UNION ALL SELECT 3, 1")
+    key = result_of(rows, f"{rows} UNION ALL SELECT 3, 1").key
     assert key.columns == ("id",)
-    assert "no two rows of a#t have the same value" in key.reason
+    assert "no two rows of main#t have the same value" in key.reason
 
 
-@pytest.mark.parametrize(
-    "select", ["SELECT 1 AS a, 2 AS b FROM range(5)", "SELECT i % 2 + 0.5 AS v FROM range(5) t (i)"]
-)
-def test_without_unique_columns_it_refuses(tmp_path: Path, select: str) -> None:
+@pytest.mark.parametrize("select", ["1 AS a, 2 AS b", "i % 2 + 0.5 AS v"])
+def test_without_unique_columns_it_refuses(result_of: Keyed, select: str) -> None:
     with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
-        key_of(tmp_path, select)
+        result_of(f"SELECT {select} FROM range(5) t (i)")  # noqa: S608 - ours
 
 
 # No column alone is unique: `ref` is in the sampled rows only.
@@ -101,38 +84,24 @@ NUMBERS = {
 
 
 @pytest.fixture(params=NUMBERS)
-def orders(request: pytest.FixtureRequest, tmp_path: Path) -> list[str]:
+def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
-    script = ORDERS
-    if request.param == "duckdb":
-        script = script.replace("/", "//")
-        for name in "ab":
-            with duckdb.connect(tmp_path / f"{name}.duckdb") as connection:
-                connection.execute(script.format(name=name, numbers=NUMBERS["duckdb"]))
-        return [f"duckdb:///{tmp_path}/{name}.duckdb#{name}" for name in "ab"]
-    database: Database = request.getfixturevalue("postgres_database")
-    for name in "ab":
-        database.execute(script.format(name=name, numbers=NUMBERS[request.param]))
-    return [f"{database.url}#{name}" for name in "ab"]
+    kind: str = request.param
+    script = ORDERS.replace("/", "//") if kind == "duckdb" else ORDERS
+    others = {"a": kind, "b": f"{kind} other" if kind == "duckdb" else kind}
+    return [
+        f"{store(database, script.format(name=name, numbers=NUMBERS[kind]))}#{name}"
+        for name, database in others.items()
+    ]
 
 
 async def compared_with_statements(names: list[str]) -> tuple[TableResult, list[str]]:
     """Return the result, and all statements that the databases of both sides ran."""
     statements: list[str] = []
-    registry, (one, other) = await bare_tables(names)
-    async with Connections(registry) as connections:
-        kinds: set[Any] = {
-            type(connections.get(registry.get(each).connection)) for each in (one, other)
-        }
-        memory = Memory()
-        engine = TableEngine(Binder(registry, connections), memory)
-        with pytest.MonkeyPatch.context() as patch:
-            for kind in (*kinds, StateConnector):
-                patch.setattr(kind, "stream", _recorded(kind.stream, statements))
-            try:
-                return await engine.compare(rows_asked(one, other)), statements
-            finally:
-                await memory.aclose()
+    with pytest.MonkeyPatch.context() as patch:
+        for kind in (DuckDBConnector, PostgresConnector, StateConnector):
+            patch.setattr(kind, "stream", _recorded(kind.stream, statements))
+        return await compare(*names), statements
 
 
 def _recorded(stream: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
@@ -176,9 +145,9 @@ INSERT INTO t SELECT payment_ref, n, paid + 900 FROM t LIMIT {again}
 """
 
 
-def test_a_key_never_contains_columns_that_identify_a_side(tmp_path: Path) -> None:
+def test_a_key_never_contains_columns_that_identify_a_side(result_of: Keyed) -> None:
     a, b = PAYMENTS.format(moved=0, again=0), PAYMENTS.format(moved=1055, again=20)
-    result = result_of(tmp_path, a.strip(), b.strip())
+    result = result_of(a.strip(), b.strip())
     assert result.key.columns == ("payment_ref",)
     rows = result.rows
     assert (rows.differing, rows.only_in_a, rows.only_in_b) == (1035, 0, 0)
@@ -186,54 +155,54 @@ def test_a_key_never_contains_columns_that_identify_a_side(tmp_path: Path) -> No
 
 
 def test_columns_that_are_repeated_in_most_rows_of_the_other_side_are_no_key(
-    tmp_path: Path,
+    result_of: Keyed,
 ) -> None:
     lines = "SELECT i // 4 AS order_no, i % 4 AS line_no, i % 50 AS amount FROM range(400) t (i)"
-    result = result_of(tmp_path, lines, f"{lines} WHERE i % 4 = 0")
+    result = result_of(lines, f"{lines} WHERE i % 4 = 0")
     assert result.key.columns == ("order_no", "line_no")
     assert (result.rows.matched, result.rows.only_in_a) == (100, 300)
 
 
-def test_a_key_by_which_most_rows_meet_is_preferred(tmp_path: Path) -> None:
+def test_a_key_by_which_most_rows_meet_is_preferred(result_of: Keyed) -> None:
     rows = 300
     row = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range({}) t (i)"
-    result = result_of(tmp_path, row.format(0, rows), row.format(1_000_000, rows))
+    result = result_of(row.format(0, rows), row.format(1_000_000, rows))
     assert result.key.columns == ("code",)
     assert result.rows.differing == rows
 
 
 def test_a_renamed_key_is_proposed_instead_of_a_column_that_has_its_name_in_both(
-    tmp_path: Path,
+    result_of: Keyed,
 ) -> None:
     row = "SELECT i AS {}, 'x' || i || '{}' AS email, i % 7 AS n FROM range(200) t (i)"
     advice = r"--map customer_id=cust_id --key customer_id \(100 % of the values"
     with pytest.raises(InvalidInputError, match=advice):
-        result_of(tmp_path, row.format("customer_id", ""), row.format("cust_id", "@new"))
+        result_of(row.format("customer_id", ""), row.format("cust_id", "@new"))
 
 
-def test_a_column_of_another_name_is_left_where_an_id_is_in_both(tmp_path: Path) -> None:
+def test_a_column_of_another_name_is_left_where_an_id_is_in_both(result_of: Keyed) -> None:
     row = "SELECT i AS id, 'R' || i AS {}, i % 7 AS n FROM range(200) t (i)"
-    result = result_of(tmp_path, row.format("ref"), row.format("ref_no"))
+    result = result_of(row.format("ref"), row.format("ref_no"))
     assert result.key.columns == ("id",)
     assert [(each.a, each.b) for each in result.proposals] == [("ref", "ref_no")]
 
 
-def test_without_a_key_it_says_why_each_near_candidate_is_none(tmp_path: Path) -> None:
+def test_without_a_key_it_says_why_each_near_candidate_is_none(result_of: Keyed) -> None:
     a = "SELECT format('{:04d}', i) AS id, 'P' || i % 100 AS ref, 5 AS n FROM range(120) t (i)"
     b = "SELECT i AS id, 'P' || i % 97 AS ref, 5 AS n FROM range(120) t (i)"
     with pytest.raises(InvalidInputError) as refusal:
-        result_of(tmp_path, a, b)
+        result_of(a, b)
     message = str(refusal.value)
-    assert "20 values of ref occur more than once in a#t and 23 in b#t" in message
+    assert "20 values of ref occur more than once in main#t and 23 in " in message
     assert "id cannot be compared: VARCHAR and BIGINT have no common form" in message
-    assert "a#t holds '0000', '0001'" in message
+    assert "main#t holds '0000', '0001'" in message
 
 
 def test_tables_that_share_no_key_are_refused_with_the_pairs_that_may_be_one(
-    tmp_path: Path,
+    result_of: Keyed,
 ) -> None:
     row = "SELECT 'I' || i % 60 AS {}, i % 5 AS {}, 'open' AS status FROM range(200) t (i)"
     with pytest.raises(InvalidInputError) as refusal:
-        result_of(tmp_path, row.format("invoice", "region"), row.format("inv", "area"))
+        result_of(row.format("invoice", "region"), row.format("inv", "area"))
     assert "--map invoice=inv" in str(refusal.value)
     assert "--map region=area" in str(refusal.value)

@@ -1,48 +1,39 @@
 """Explanations of wide comparisons: bounded, and never at the cost of the result."""
 
-from collections.abc import Callable
+from __future__ import annotations
 
 import pytest
+from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
+from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.explain import members as explain
-from skillian.data.services import DataServices
+from skillian.data.comparison.results import ComparisonResult
 from skillian.errors import QueryError
 
-MakeServices = Callable[[str, str], DataServices]
 
-DIMENSIONS = [f"d{number}" for number in range(40)]
-ROWS = 20_000
-
-
-def sources(dimensions: list[str]) -> str:
-    declared = ", ".join(f"{name}: {{column: {name}}}" for name in dimensions)
-    side = """
-  {name}:
-    connection: c
-    table: {name}
-    dimensions: {{{declared}}}
-    measures: {{amount: {{column: amount, aggregation: sum}}}}
-"""
-    text = "".join(side.format(name=name, declared=declared) for name in "ab")
-    return f"connections: {{c: 'duckdb:///test.duckdb'}}\nsources:{text}"
-
-
-def script(dimensions: list[str], rows: int) -> str:
+async def compared(
+    make_services: MakeServices, count: int, rows: int
+) -> tuple[MeasureEngine, ComparisonResult]:
     """Of b's rows those with d3 = 5 are off by 1; the first dimension names the row."""
-    columns = [
-        "i AS d0" if name == "d0" else f"(i * 31 + {number}) % {3 + number * 37} AS {name}"
-        for number, name in enumerate(dimensions)
+    names = [f"d{number}" for number in range(count)]
+    columns = ["i AS d0"] + [
+        f"(i * 31 + {number}) % {3 + number * 37} AS d{number}" for number in range(1, count)
     ]
     made = f"SELECT {', '.join(columns)}, i::DECIMAL(18, 2) AS amount FROM range({rows}) t (i)"  # noqa: S608 - ours
     changed = "SELECT * REPLACE (CASE WHEN d3 = 5 THEN amount + 1 ELSE amount + 0 END AS amount)"
-    return f"CREATE TABLE a AS {made}; CREATE TABLE b AS {changed} FROM a"
+    sources = two_sources(
+        ", ".join(f"{name}: {{column: {name}}}" for name in names),
+        "amount: {column: amount, aggregation: sum}",
+    )
+    script = f"CREATE TABLE a AS {made}; CREATE TABLE b AS {changed} FROM a"
+    engine = make_services(script, sources).comparison
+    return engine, await engine.compare(measures_asked("a", "b", ["amount"], names))
 
 
 async def test_forty_dimensions_are_explained(make_services: MakeServices) -> None:
-    services = make_services(script(DIMENSIONS, ROWS), sources(DIMENSIONS))
-    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], DIMENSIONS))
-    explanation = await services.comparison.explain(result.cache_key)
+    engine, result = await compared(make_services, 40, 20_000)
+    explanation = await engine.explain(result.cache_key)
     [measure] = explanation.measures
     assert measure.sentence() == "100.0 % of the gross gap in amount: d3 5, with 0.8 % of the rows."
     assert explanation.notes == ()
@@ -54,13 +45,11 @@ async def test_forty_dimensions_are_explained(make_services: MakeServices) -> No
 async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = DIMENSIONS[:5]
-    services = make_services(script(few, 400), sources(few))
-    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], few))
+    engine, result = await compared(make_services, 5, 400)
     differ = result.summary.classes.major_diff
     # Room for the whole and two dimensions.
     monkeypatch.setattr(explain, "MOST_WORK", differ * 2 * 3)
-    explanation = await services.comparison.explain(result.cache_key)
+    explanation = await engine.explain(result.cache_key)
     assert {each.dimensions for each in explanation.measures[0].breakdowns} == {("d0",), ("d1",)}
     [note] = explanation.notes
     assert note == (
@@ -68,31 +57,37 @@ async def test_what_would_cost_too_much_is_left_out_with_a_sentence(
         " Compare by fewer dimensions for an explanation by all of them."
     )
     assert explanation.to_dict()["interpretation"] == [*explanation.sentences]
-
     monkeypatch.setattr(explain, "MOST_WORK", 0)
-    explanation = await services.comparison.explain(result.cache_key)
+    explanation = await engine.explain(result.cache_key)
     assert explanation.measures == ()
     assert explanation.notes[0].startswith("0 of 5 dimensions")
+
+
+async def test_a_gap_can_be_broken_down_by_more_than_it_was_aligned_on(
+    make_services: MakeServices,
+) -> None:
+    engine, _ = await compared(make_services, 5, 400)
+    key = (await engine.compare(measures_asked("a", "b", ["amount"], ["d0"]))).cache_key
+    assert (await engine.explain(key)).unused == ("d1", "d2", "d3", "d4")
+    finer = await engine.explain(key, ["d3"])
+    assert (finer.grain, finer.cache_key) == (("d0", "d3"), key)
+    assert {each.dimensions for each in finer.measures[0].breakdowns} >= {("d3",)}
 
 
 async def test_a_statement_that_fails_ends_the_search_and_not_the_explanation(
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    few = DIMENSIONS[:5]
-    services = make_services(script(few, 400), sources(few))
-    result = await services.comparison.compare(measures_asked("a", "b", ["amount"], few))
-    workspace = services.comparison._workspace
-    await services.comparison.explain(result.cache_key)
-    run = workspace.run
+    engine, result = await compared(make_services, 5, 400)
+    await engine.explain(result.cache_key)
+    run = engine._workspace.run
 
     async def out_of_memory(statement: str, parameters: dict[str, object]) -> object:
         if "key_3" in statement:
             raise QueryError("connection 'workspace': Out of Memory Error")
         return await run(statement, parameters)
 
-    monkeypatch.setattr(workspace, "run", out_of_memory)
-    explanation = await services.comparison.explain(result.cache_key)
-    assert [
-        each.dimensions for each in explanation.measures[0].breakdowns if len(each.dimensions) == 1
-    ]
+    monkeypatch.setattr(engine._workspace, "run", out_of_memory)
+    explanation = await engine.explain(result.cache_key)
+    shapes = [len(each.dimensions) for each in explanation.measures[0].breakdowns]
+    assert 1 in shapes
     assert "Out of Memory" in explanation.notes[0]

@@ -3,18 +3,14 @@
 import hashlib
 import math
 import struct
-from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import duckdb
 import pytest
 from sqlglot import exp
-from tests.support.mysql import Database as MySQLDatabase
-from tests.support.postgres import Database
+from tests.skillian.data.tables.conftest import Store
 
 from skillian.connectors import connect
-from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.sql import prepare
 from skillian.data.tables.across.digests import DigestCell, cell_text, digest
@@ -128,28 +124,6 @@ CASES = {
 BYTES = {DUCKDB: "unhex('{}')", POSTGRES: "decode('{}', 'hex')", MYSQL: "unhex('{}')"}
 
 
-@pytest.fixture
-async def engines(
-    tmp_path: Path, postgres_database: Database, mysql_database: MySQLDatabase
-) -> AsyncIterator[dict[str, tuple[Connector, object]]]:
-    """A connector to each engine, and what runs a script in it."""
-
-    def in_duckdb(script: str) -> None:
-        with duckdb.connect(tmp_path / "x.duckdb") as connection:
-            connection.execute(script)
-
-    in_duckdb("SELECT 1")
-    urls = {
-        DUCKDB: (f"duckdb:///{tmp_path / 'x.duckdb'}", in_duckdb),
-        POSTGRES: (postgres_database.url, postgres_database.execute),
-        MYSQL: (mysql_database.url, mysql_database.execute),
-    }
-    connectors = {name: connect(name, url, tmp_path) for name, (url, _) in urls.items()}
-    yield {name: (connector, urls[name][1]) for name, connector in connectors.items()}
-    for connector in connectors.values():
-        await connector.aclose()
-
-
 def literal(case: str, value: str, engine: str) -> str:
     return BYTES[engine].format(value) if case == "binary" else value
 
@@ -166,56 +140,51 @@ def expected_digest(text: str | None, *, is_free: bool) -> int:
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_every_engine_writes_a_value_with_the_same_bytes(
-    engines: dict[str, tuple[Connector, object]], case: str
-) -> None:
+async def test_every_engine_writes_a_value_with_the_same_bytes(store: Store, case: str) -> None:
     cells = CASES[case]
     is_free = case in {"text", "varchar"}
     texts = [None, *(expected_text(text) for _, text in cells.values)]
     expected = [(text, expected_digest(text, is_free=is_free)) for text in texts]
     for engine, name in cells.types.items():
-        connector, execute = engines[engine]
         rows = ["(0, NULL)"]
         rows += [
             f"({number}, {literal(case, value, engine)})"
             for number, (value, _) in enumerate(cells.values, 1)
         ]
-        execute(f"CREATE TABLE cells (n INTEGER, v {name})")  # type: ignore[operator]
-        execute(f"INSERT INTO cells VALUES {', '.join(rows)}")  # type: ignore[operator]  # noqa: S608 - ours
-        [table] = [each for each in await connector.catalog() if each.name == "cells"]
-        kind = cell_type(table.columns["v"], connector.dialect)
-        cell = DigestCell(kind, sql.bare("v"), case.startswith("fixed"))
-        select = exp.Select(
-            expressions=[
-                sql.named(cell_text(cell, connector.dialect), "t"),
-                sql.named(digest([cell], connector.dialect), "d"),
-            ]
-        )
-        select.from_(sql.table("cells"), copy=False)
-        select.order_by(sql.bare("n"), copy=False)
-        statement = prepare(select, connector.dialect, {})
-        found = (await connector.run(statement.text, {})).to_pylist()
+        insert = f"INSERT INTO cells VALUES {', '.join(rows)}"  # noqa: S608 - ours
+        url = store(engine, f"CREATE TABLE cells (n INTEGER, v {name})", insert)
+        found = await read(url, "v", is_fixed=case.startswith("fixed"))
         assert [(row["t"], int(row["d"])) for row in found] == expected, engine
 
 
-async def test_cells_that_are_joined_differ_wherever_their_boundaries_do(tmp_path: Path) -> None:
+async def read(url: str, names: str, *, is_fixed: bool = False) -> list[dict[str, Any]]:
+    """The text of the first of these columns of a table `cells`, and the digest of all."""
+    connector = connect("x", url, Path())
+    try:
+        [table] = [each for each in await connector.catalog() if each.name == "cells"]
+        cells = [
+            DigestCell(cell_type(table.columns[name], connector.dialect), sql.bare(name), is_fixed)
+            for name in names
+        ]
+        text, both = cell_text(cells[0], connector.dialect), digest(cells, connector.dialect)
+        select = exp.Select(expressions=[sql.named(text, "t"), sql.named(both, "d")])
+        select.from_(sql.table("cells"), copy=False).order_by(sql.bare("n"), copy=False)
+        rows: list[dict[str, Any]] = (
+            await connector.run(prepare(select, connector.dialect, {}).text, {})
+        ).to_pylist()
+        return rows
+    finally:
+        await connector.aclose()
+
+
+PARTS = ("ab", ("ab", ""), ("", "ab"), ("a;1:b", ""), (None, "-"), ("-", None), (None, None))
+
+
+async def test_cells_that_are_joined_differ_wherever_their_boundaries_do(store: Store) -> None:
     rows = [
-        ("a", "b"),
-        ("ab", ""),
-        ("", "ab"),
-        ("a;1:b", ""),
-        (None, "-"),
-        ("-", None),
-        (None, None),
+        f"({n}, {', '.join('NULL' if each is None else repr(each) for each in row)})"
+        for n, row in enumerate(PARTS)
     ]
-    with duckdb.connect(tmp_path / "x.duckdb") as connection:
-        connection.execute("CREATE TABLE cells (a TEXT, b TEXT)")
-        connection.executemany("INSERT INTO cells VALUES (?, ?)", rows)
-    connector = connect("x", "duckdb:///x.duckdb", tmp_path)
-    [table] = await connector.catalog()
-    cells = [DigestCell(cell_type(table.columns[name], "duckdb"), sql.bare(name)) for name in "ab"]
-    select = exp.Select(expressions=[sql.named(digest(cells, "duckdb"), "d")])
-    select.from_(sql.table("cells"), copy=False)
-    found = (await connector.run(prepare(select, "duckdb", {}).text, {})).to_pylist()
-    assert len({row["d"] for row in found}) == len(rows)
-    await connector.aclose()
+    insert = f"INSERT INTO cells VALUES {', '.join(rows)}"  # noqa: S608 - ours
+    url = store("duckdb", "CREATE TABLE cells (n INT, a TEXT, b TEXT)", insert)
+    assert len({row["d"] for row in await read(url, "ab")}) == len(PARTS)

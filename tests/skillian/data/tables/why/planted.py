@@ -17,21 +17,18 @@ Row = dict[str, Any]
 Change = Callable[[Row, random.Random], None]
 CENT = Decimal("0.01")
 arrow: Any = pa  # pyarrow carries no types
+_KINDS: dict[Any, str] = {
+    arrow.string(): "name note status country currency",
+    arrow.decimal128(18, 4): "net tax",
+    arrow.int64(): "qty",
+    arrow.float64(): "score",
+    arrow.timestamp("us"): "placed_at",
+    arrow.date32(): "due load_date",
+}
 SCHEMA: Any = arrow.schema(
     [
         ("id", arrow.int64()),
-        ("name", arrow.string()),
-        ("note", arrow.string()),
-        ("status", arrow.string()),
-        ("country", arrow.string()),
-        ("currency", arrow.string()),
-        ("net", arrow.decimal128(18, 4)),
-        ("tax", arrow.decimal128(18, 4)),
-        ("qty", arrow.int64()),
-        ("score", arrow.float64()),
-        ("placed_at", arrow.timestamp("us")),
-        ("due", arrow.date32()),
-        ("load_date", arrow.date32()),
+        *((name, kind) for kind, each in _KINDS.items() for name in each.split()),
     ]
 )
 WORDS = ("Müller", "Smith", "Ångström", "van Dijk", "José", "Ann", "Bob", "Lee", "Öztürk", "Eve")

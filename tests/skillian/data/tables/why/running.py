@@ -21,7 +21,9 @@ from skillian.data.tables.why.results import Why
 
 async def explained(pair: Pair, folder: Path, seed: int = 0) -> Why:
     """Why the two tables of a pair differ."""
-    return await explained_tables(*await database_of(pair, folder, seed))
+    async with engine_over(*await database_of(pair, folder, seed)) as (engine, question):
+        result = await engine.compare(question)
+        return await engine.why(result.cache_key)
 
 
 async def database_of(pair: Pair, folder: Path, seed: int = 0) -> tuple[str, str]:
@@ -37,18 +39,13 @@ async def database_of(pair: Pair, folder: Path, seed: int = 0) -> tuple[str, str
     return f"duckdb:///{file}#a", f"duckdb:///{file}#b"
 
 
-async def explained_tables(a: str, b: str) -> Why:
-    """Why two tables with the key `id` differ."""
-    async with engine_over(a, b) as (engine, question):
-        result = await engine.compare(question)
-        return await engine.why(result.cache_key)
-
-
 @asynccontextmanager
-async def engine_over(a: str, b: str) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
+async def engine_over(
+    a: str, b: str, most_rows: float = 1_000_000
+) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
     """An engine over two tables, and the question that compares them by `id`."""
     registry, names = await bare_tables([a, b])
-    memory = Memory()
+    memory = Memory(most_rows=most_rows)
     async with Connections(registry) as connections, aclosing(memory):
         engine = ComparisonEngine(registry, Binder(registry, connections), memory)
         yield engine, rows_asked(*names, key=("id",))
