@@ -12,12 +12,12 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
 from skillian.data.sql.values import Record, jsonable, plain
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order

@@ -9,12 +9,12 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
 from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
