@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from skillian.connectors.engines import engines
 
@@ -43,6 +44,16 @@ def adapter(changes: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]]) -> Adap
         return node if change is None else change(node)
 
     return adapt
+
+
+def single_query(statement: str, dialect: str) -> exp.Query | None:
+    """The tree of a statement; None unless it is a single SELECT."""
+    try:
+        trees = sqlglot.parse(statement, dialect=dialect)
+    except (SqlglotError, RecursionError):
+        return None
+    tree = trees[0] if len(trees) == 1 else None
+    return tree if isinstance(tree, exp.Query) else None
 
 
 def replaced(tree: exp.Expr, change: Adapt) -> exp.Expr:

@@ -6,11 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from skillian.connectors.arrow import arrow, arrow_schema
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Declaration, Kind, Table
+from skillian.connectors.dialects import single_query
 from skillian.connectors.limits import table_within_budget
 from skillian.errors import QueryError
 
@@ -43,14 +43,8 @@ _KINDS: dict[str, Kind] = {
 
 def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
     """The data frame of a SELECT, not yet run; raises `QueryError` for anything else."""
-    try:
-        trees = parse(statement, dialect="spark")
-    except SqlglotError:
-        trees = []
-    tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, exp.Query) or any(
-        node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)
-    ):
+    tree = single_query(statement, "spark")
+    if tree is None or any(node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)):
         raise QueryError("only a single SELECT is run here; nothing was executed")
     times = {name for name, value in parameters.items() if isinstance(value, datetime)}
     for place in [node for node in tree.find_all(exp.Placeholder) if node.name in times]:
