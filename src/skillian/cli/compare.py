@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import gc
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from skillian.cli.compare_rows import RowOptions
     from skillian.cli.compare_save import Load
 
+_COLLECTED = 50_000, 20, 20
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -101,6 +104,22 @@ _Include = Annotated[_Several, _option("--include", "NAME", "Only such tables: f
 _Exclude = Annotated[_Several, _option("--exclude", "NAME", "No such tables: *_old.", _ALL)]
 
 
+@contextmanager
+def _few_collections() -> Generator[None]:
+    """Collect garbage less often.
+
+    What is loaded stays, and a statement about thousands of columns is a tree of millions of
+    objects, which the collector would otherwise search again and again while it grows.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(*_COLLECTED)
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+@_few_collections()
 def compare(  # noqa: PLR0913 - the options of a command are its arguments
     source_a: _A,
     source_b: _B = None,

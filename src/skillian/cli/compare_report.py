@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import shlex
 import sys
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from skillian.data.engine import ComparisonEngine, Result
 
 _LISTED = 5
-_COLLECTED = 50_000, 20, 20
 INTERRUPTED = "Interrupted. The statement was stopped."
 
 
@@ -107,8 +105,7 @@ def report(
         check_target(output)
     reports = [each for each in outputs if each.form not in ROWS]
     files = _Written([each for each in outputs if each.form in ROWS])
-    with _few_collections():
-        outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
+    outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
     written = [path for path in _write_reports(reports, outcomes) if path is not None]
     if any(output.path not in (None, *written) for output in reports):
         show_table(out, outcomes, notes)
@@ -137,21 +134,6 @@ def _write_reports(
             show_table(out, outcomes, notes)
         else:
             typer.echo(report_text(outcomes, output.form), nl=False)
-
-
-@contextmanager
-def _few_collections() -> Generator[None]:
-    """Collect garbage less often.
-
-    A statement about thousands of columns is a tree of millions of objects, which the collector
-    would otherwise search again and again while it grows.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(*_COLLECTED)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 async def _compare(

@@ -4,14 +4,19 @@ The module that an engine names as its `rules` has a function `adapt`: it return
 replaces one node of the tree, and raises `QueryError` where the database has no equivalent.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
+import sqlglot
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from skillian.connectors.engines import engines
+
+Adapt = Callable[[exp.Expr], exp.Expr]
+"""Returns the replacement of a node; raises `QueryError` where there is no equivalent."""
 
 
 def compile_sql(tree: exp.Expr, dialect: str) -> str:
@@ -22,16 +27,36 @@ def compile_sql(tree: exp.Expr, dialect: str) -> str:
 
 
 @cache
-def _adapter(dialect: str) -> Callable[[exp.Expr], exp.Expr] | None:
+def _adapter(dialect: str) -> Adapt | None:
     """`adapt` of an engine with the dialect; None if there is no such engine."""
     rules = next((engine.rules for engine in engines() if engine.dialect == dialect), None)
     if rules is None:
         return None
     module = import_module(f"skillian.connectors.{rules}")
-    return cast("Callable[[exp.Expr], exp.Expr]", module.adapt)
+    return cast("Adapt", module.adapt)
 
 
-def replaced(tree: exp.Expr, change: Callable[[exp.Expr], exp.Expr]) -> exp.Expr:
+def adapter(changes: Mapping[type[exp.Expr], Callable[[Any], exp.Expr]]) -> Adapt:
+    """The `adapt` that changes each kind of node as this says, and leaves all others."""
+
+    def adapt(node: exp.Expr) -> exp.Expr:
+        change = changes.get(type(node))
+        return node if change is None else change(node)
+
+    return adapt
+
+
+def single_query(statement: str, dialect: str) -> exp.Query | None:
+    """The tree of a statement; None unless it is a single SELECT."""
+    try:
+        trees = sqlglot.parse(statement, dialect=dialect)
+    except (SqlglotError, RecursionError):
+        return None
+    tree = trees[0] if len(trees) == 1 else None
+    return tree if isinstance(tree, exp.Query) else None
+
+
+def replaced(tree: exp.Expr, change: Adapt) -> exp.Expr:
     """A copy of the tree in which `change` has replaced nodes, from the top down.
 
     The children of a replaced node are not visited. `Expr.transform` does the same, but searches
@@ -57,3 +82,19 @@ def _nodes(value: object) -> list[exp.Expr]:
         return [value]
     children = cast("list[object]", value) if isinstance(value, list) else []
     return [each for each in children if isinstance(each, exp.Expr)]
+
+
+def filled(template: str, dialect: str, **values: exp.Expr) -> exp.Expr:
+    """The expression of a template of SQL, its columns of these names replaced by `values`."""
+
+    def change(node: exp.Expr) -> exp.Expr:
+        if isinstance(node, exp.Column) and not node.table and node.name in values:
+            return values[node.name].copy()
+        return node
+
+    return replaced(_parsed(template, dialect), change)
+
+
+@cache
+def _parsed(template: str, dialect: str) -> exp.Expr:
+    return exp.Paren(this=sqlglot.parse_one(template, dialect=dialect))

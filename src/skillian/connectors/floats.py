@@ -15,12 +15,9 @@ Proved by `tests/skillian/connectors/test_floats.py` for all floats that a decim
 can hold.
 """
 
-from functools import cache
-
-import sqlglot
 from sqlglot import exp
 
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import filled
 
 FLOAT = exp.DType.FLOAT
 
@@ -113,7 +110,8 @@ def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
 
     NaN and the infinities have the text that the database prints.
     """
-    return replaced(_template(kind, dialect), lambda node: _filled(node, value))
+    text = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}[dialect](kind)
+    return filled(text, dialect, v=value)
 
 
 def printed(node: exp.Expr) -> exp.DType | None:
@@ -122,17 +120,6 @@ def printed(node: exp.Expr) -> exp.DType | None:
         kind = node.this.type.this
         return kind if kind in _LIMITS else None
     return None
-
-
-def _filled(node: exp.Expr, value: exp.Expr) -> exp.Expr:
-    is_value = isinstance(node, exp.Column) and node.name == "v"
-    return value.copy() if is_value else node
-
-
-@cache
-def _template(kind: exp.DType, dialect: str) -> exp.Expr:
-    text = {"duckdb": _duckdb, "postgres": _postgres, "spark": _spark}[dialect](kind)
-    return exp.Paren(this=sqlglot.parse_one(text, dialect=dialect))
 
 
 def _duckdb(kind: exp.DType) -> str:

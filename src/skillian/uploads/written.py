@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Connector, Table
+from skillian.connectors.dialects import filled
 from skillian.data import sql
-from skillian.data.sql.templates import filled
 from skillian.data.sql.values import python_rows
 
 _COMMA = r"-?([0-9]{1,3}(\.[0-9]{3})+|[0-9]+)(,[0-9]+)?"

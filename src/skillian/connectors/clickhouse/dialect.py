@@ -7,13 +7,11 @@ these fails, or is exact. The connector's settings make names, joins and aggrega
 
 import re
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-import sqlglot
 from sqlglot import exp
 
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import filled, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -113,8 +111,8 @@ def _to_text(node: exp.Cast) -> exp.Expr:
     if kind is None or kind.this not in {_Type.TIMESTAMP, _Type.TIMESTAMPTZ}:
         return _plain(value, "String")
     if kind.this == _Type.TIMESTAMP:
-        return _filled(_MOMENT_TEXT.format(zone=""), value)
-    text = _filled(_MOMENT_TEXT.format(zone=", 'UTC'"), value)
+        return filled(_MOMENT_TEXT.format(zone=""), "clickhouse", v=value)
+    text = filled(_MOMENT_TEXT.format(zone=", 'UTC'"), "clickhouse", v=value)
     return exp.Anonymous(this="concat", expressions=[text, exp.Literal.string("+00")])
 
 
@@ -122,7 +120,7 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
     is_date = node.to.this == _Type.DATE
     kind = node.this.type
     if kind is not None and kind.this == _Type.TIMESTAMPTZ:
-        moment = _filled(_INSTANT, _inner(node.this))
+        moment = filled(_INSTANT, "clickhouse", v=_inner(node.this))
         return _plain(moment, "Date32") if is_date else moment
     if isinstance(node.this, exp.StrToTime | exp.Null) or (
         kind is not None and kind.this in _MOMENTS
@@ -134,11 +132,11 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
 
 
 def _sum(node: exp.Sum) -> exp.Expr:
-    return exp.Sum(this=_filled(_WIDENED, _inner(node.this)))
+    return exp.Sum(this=filled(_WIDENED, "clickhouse", v=_inner(node.this)))
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:
-    return _filled(_QUOTIENT, _inner(node.this), _inner(node.expression))
+    return filled(_QUOTIENT, "clickhouse", v=_inner(node.this), w=_inner(node.expression))
 
 
 def _upper(node: exp.Upper) -> exp.Expr:
@@ -164,7 +162,11 @@ def _function(node: exp.Anonymous) -> exp.Expr:
     if node.name.upper() != "SPLIT_PART":
         return node
     text, delimiter, place = node.expressions
-    return _filled(_PART.format(delimiter=delimiter.sql("clickhouse"), place=place), _inner(text))
+    return filled(
+        _PART.format(delimiter=delimiter.sql("clickhouse"), place=place),
+        "clickhouse",
+        v=_inner(text),
+    )
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
@@ -174,7 +176,7 @@ def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     pattern = exp.Literal.string(_checked_format(node, _READ)).sql("clickhouse")
-    return _filled(_PARSED.format(format=pattern), _inner(node.this))
+    return filled(_PARSED.format(format=pattern), "clickhouse", v=_inner(node.this))
 
 
 def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
@@ -190,7 +192,7 @@ def _checked_format(node: exp.Expr, known: frozenset[str]) -> str:
 
 def _checked(value: exp.Expr, cast: str) -> exp.Expr:
     """A cast that fails for a value that does not fit, and is NULL only for NULL."""
-    return _filled(_CHECKED.format(cast=cast), _inner(value))
+    return filled(_CHECKED.format(cast=cast), "clickhouse", v=_inner(value))
 
 
 def _plain(value: exp.Expr, goal: str) -> exp.Expr:
@@ -206,21 +208,6 @@ def _name(kind: exp.DataType) -> str:
     name = kind.copy()
     name.set("nullable", False)  # noqa: FBT003 - sqlglot's interface
     return name.sql("clickhouse")
-
-
-def _filled(template: str, value: exp.Expr, other: exp.Expr | None = None) -> exp.Expr:
-    values = {"v": value, "w": other}
-
-    def fill(node: exp.Expr) -> exp.Expr:
-        inner = values.get(node.name) if isinstance(node, exp.Column) else None
-        return node if inner is None else inner.copy()
-
-    return replaced(_template(template), fill)
-
-
-@cache
-def _template(text: str) -> exp.Expr:
-    return exp.Paren(this=sqlglot.parse_one(text, dialect="clickhouse"))
 
 
 def _inner(node: exp.Expr) -> exp.Expr:

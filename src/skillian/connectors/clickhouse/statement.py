@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import NamedTuple
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
+from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError
 
 _LONG = 2**63
@@ -46,12 +46,8 @@ def checked(statement: str, parameters: Mapping[str, Parameter]) -> str:
         return f"{{{name}: {parameters[name].type}}}" if name in parameters else match[0]
 
     text = _PIECES.sub(piece, statement)
-    try:
-        trees = parse(text, dialect="clickhouse")
-    except (SqlglotError, RecursionError):
-        trees = []
-    tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, exp.Query) or not _harmless(tree):
+    tree = single_query(text, "clickhouse")
+    if tree is None or not _harmless(tree):
         raise QueryError("only a single SELECT of tables is run here; nothing was executed")
     return text
 

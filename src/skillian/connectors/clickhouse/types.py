@@ -4,17 +4,15 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
+from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow_schema as schema_of
+from skillian.connectors.arrow import arrow_type as type_of
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import UnreadableColumnError
 
-arrow: Any = pa  # pyarrow carries no types
-compute: Any = pa_compute
-
-MAX_DIGITS = 38
+compute: Any = pa_compute  # pyarrow carries no types
 
 _WRAPPER = re.compile(r"(?:Nullable|LowCardinality)\((?P<inner>.*)\)", re.DOTALL)
 _TYPE = re.compile(r"(?P<name>\w+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
@@ -33,16 +31,6 @@ _KINDS: dict[str, Kind] = {
 # Types whose values Arrow does not show as what they are: an Enum as a number, a wide integer as
 # bytes, a DateTime as seconds.
 _CONVERTED = re.compile(r"Enum|FixedString|U?Int(128|256)|DateTime(?!64)")
-_ARROW: dict[Kind, Any] = {
-    "text": arrow.string(),
-    "integer": arrow.int64(),
-    "float": arrow.float64(),
-    "boolean": arrow.bool_(),
-    "date": arrow.date32(),
-    "timestamp": arrow.timestamp("us"),
-    "timestamptz": arrow.timestamp("us", tz="UTC"),
-    "other": arrow.string(),
-}
 
 
 def column_type(written: str) -> ColumnType:
@@ -84,7 +72,7 @@ def readable(statement: str, columns: Mapping[str, ColumnType]) -> str:
 
 def arrow_schema(columns: Mapping[str, ColumnType]) -> Any:
     """The `pyarrow.Schema` of a result."""
-    return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns.items()])
+    return schema_of(columns.items(), _arrow_type)
 
 
 def typed(batch: Any, columns: Mapping[str, ColumnType], timezone: str) -> ArrowBatch:
@@ -112,11 +100,7 @@ def _array(name: str, values: Any, kind: ColumnType, timezone: str) -> Any:
             # 128 bits hold some numbers of 39 digits; a cast to 256 bits checks them.
             cast.cast(arrow.decimal256(MAX_DIGITS, goal.scale))
     except arrow.ArrowInvalid as error:
-        raise UnreadableColumnError(
-            name,
-            f"holds a value that is not exactly a {goal} ({kind.sql}): {error}",
-            "declare `type: text` for its dimension",
-        ) from None
+        raise unreadable(name, f"exactly a {goal} ({kind.sql})", error) from None
     return cast
 
 
@@ -137,8 +121,6 @@ def _quoted(name: str) -> str:
 
 
 def _arrow_type(kind: ColumnType) -> Any:
-    if kind.kind == "decimal":
-        return arrow.decimal128(MAX_DIGITS, kind.scale)
     if kind.kind == "integer" and not re.fullmatch(r"U?Int(8|16|32)|Int64", kind.sql):
         return arrow.decimal128(MAX_DIGITS, 0)
-    return _ARROW[kind.kind]
+    return type_of(kind)

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
 from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
 from skillian.connectors.base import (
     ArrowBatch,
@@ -23,6 +22,7 @@ from skillian.connectors.base import (
     tables_of,
 )
 from skillian.connectors.dbapi.rows import Column, arrow_schema, batches, column_type
+from skillian.connectors.dialects import single_query
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -276,12 +276,8 @@ class DBAPIConnector(ABC):
         return text, {name: parameters[name] for name in dict.fromkeys(names)}
 
     def _checked(self, statement: str) -> None:
-        try:
-            trees = parse(statement, dialect=self.dialect)
-        except (SqlglotError, RecursionError):
-            trees = []
-        tree = trees[0] if len(trees) == 1 else None
-        if not isinstance(tree, exp.Query) or tree.find(*_REFUSED) is not None:
+        tree = single_query(statement, self.dialect)
+        if tree is None or tree.find(*_REFUSED) is not None:
             raise QueryError("only a single SELECT is run here; nothing was executed")
 
     def _columns(self, cursor: Any) -> list[Column]:

@@ -4,16 +4,8 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 from urllib.parse import SplitResult
 
-from sqlglot import exp
-
 from skillian.connectors.base import Kind
 from skillian.connectors.dbapi.connector import DBAPIConnector, decoded
-from skillian.connectors.spark.dialect import adapt as spark_adapt
-
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node: that of Spark, which runs the statements."""
-    return spark_adapt(node)
 
 
 class DatabricksConnector(DBAPIConnector):

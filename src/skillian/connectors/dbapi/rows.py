@@ -6,27 +6,14 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
+from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow_schema as schema_of
+from skillian.connectors.arrow import arrow_type as type_of
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import UnreadableColumnError
-
-arrow: Any = pa  # pyarrow carries no types
 
 BATCH_ROWS = 8192
 
-_DIGITS = 38
 _TYPE = re.compile(r"(?P<name>[A-Z0-9_ ]++)\s*+(?:\((?P<arguments>[^)]*+)\).*)?", re.DOTALL)
-_ARROW: dict[Kind, Any] = {
-    "text": arrow.string(),
-    "integer": arrow.decimal128(_DIGITS, 0),  # of any width
-    "float": arrow.float64(),
-    "boolean": arrow.bool_(),
-    "date": arrow.date32(),
-    "timestamp": arrow.timestamp("us"),
-    "timestamptz": arrow.timestamp("us", tz="UTC"),
-    "other": arrow.string(),
-}
 
 Column = tuple[str, ColumnType]
 
@@ -46,15 +33,15 @@ def column_type(kinds: Mapping[str, Kind], written: str, scale: int | None = Non
         return ColumnType(kind, written)
     if scale is None and match["arguments"]:
         scale = int(match["arguments"].partition(",")[2] or 0)
-    if scale is None or not 0 <= scale <= _DIGITS:
+    if scale is None or not 0 <= scale <= MAX_DIGITS:
         return ColumnType("other", written)
-    name = written if match["arguments"] else f"{written}({_DIGITS},{scale})"
+    name = written if match["arguments"] else f"{written}({MAX_DIGITS},{scale})"
     return ColumnType("decimal", name, scale) if scale else ColumnType("integer", name)
 
 
 def arrow_schema(columns: Sequence[Column]) -> Any:
     """The `pyarrow.Schema` of a result."""
-    return arrow.schema([(name, _arrow_type(kind)) for name, kind in columns])
+    return schema_of(columns, _arrow_type)
 
 
 def batches(cursor: Any, columns: Sequence[Column]) -> Iterator[ArrowBatch]:
@@ -75,11 +62,7 @@ def _array(name: str, values: Sequence[Any], kind: ColumnType) -> Any:
         converted = [None if value is None else convert(value) for value in values]
         return arrow.array(converted, _arrow_type(kind))
     except (arrow.ArrowInvalid, ValueError, TypeError, ArithmeticError) as error:
-        raise UnreadableColumnError(
-            name,
-            f"holds a value that is not a valid {kind.sql}: {error}",
-            "declare `type: text` for its dimension",
-        ) from None
+        raise unreadable(name, f"a valid {kind.sql}", error) from None
 
 
 def _number(value: Any) -> Decimal:
@@ -116,4 +99,5 @@ _CONVERT: dict[Kind, Callable[[Any], Any]] = {
 
 
 def _arrow_type(kind: ColumnType) -> Any:
-    return arrow.decimal128(_DIGITS, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]
+    # A whole number may have any width.
+    return arrow.decimal128(MAX_DIGITS, 0) if kind.kind == "integer" else type_of(kind)

@@ -1,13 +1,11 @@
 """A vendor's SQL as a table: names of types, and templates for what sqlglot does not translate."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
 
-import sqlglot
 from sqlglot import exp
 
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import filled, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -72,17 +70,4 @@ class SQLRules:
         values = {
             name: replaced(part, self.adapt) for name, part in zip("vwx", parts, strict=False)
         }
-
-        def fill(inner: exp.Expr) -> exp.Expr:
-            value = values.get(inner.name) if isinstance(inner, exp.Column) else None
-            return inner if value is None else value.copy()
-
-        return replaced(_template(template, self.dialect), fill)
-
-
-@cache
-def _template(text: str, dialect: str) -> exp.Expr:
-    return exp.Paren(this=sqlglot.parse_one(text, dialect=dialect))
-
-
-Adapter = Callable[[exp.Expr], exp.Expr]
+        return filled(template, self.dialect, **values)

@@ -6,11 +6,12 @@ error. `CAST(x AS CHAR)` has the session's collation, which the connector sets t
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import Adapt, adapter, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -45,12 +46,6 @@ _COMPOSED_PATTERN = (
     r"\x{3041}-\x{3096}\x{30A1}-\x{30FA}\x{4E00}-\x{9FFF}\x{AC00}-\x{D7A3}"
     r"\x{1F300}-\x{1FAFF}]*$"
 )
-
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node; raises `QueryError` where there is no equivalent."""
-    change = _CHANGES.get(type(node))
-    return node if change is None else change(node)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -181,11 +176,6 @@ def _as(value: exp.Expr, goal: str) -> exp.Expr:
     return exp.cast(value, exp.DataType.build(goal, dialect="mysql"))
 
 
-def _inner(node: exp.Expr) -> exp.Expr:
-    """Adapt the parts of a replacement, which `replaced` does not visit."""
-    return replaced(node, adapt)
-
-
 _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Cast: _cast,
     exp.Count: _count,
@@ -195,3 +185,6 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.StrToTime: _str_to_time,
     exp.TimeToStr: _time_to_str,
 }
+adapt = adapter(_CHANGES)
+# The parts of a replacement, which `replaced` does not visit, are adapted too.
+_inner: Adapt = partial(replaced, change=adapt)

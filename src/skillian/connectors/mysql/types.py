@@ -3,19 +3,18 @@
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 from pymysql.constants import FIELD_TYPE, FLAG
 
+from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow_schema as schema_of
+from skillian.connectors.arrow import arrow_type as type_of
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.errors import UnreadableColumnError
-
-pa: Any = pyarrow  # it carries no types
 
 Column = tuple[str, ColumnType]
 Text = str | bytes | None
 
 _BINARY = 63  # the character set of binary columns
-_WIDEST, _WIDEST_READ = 38, 76
+_WIDEST_READ = 76
 _UNSIGNED_BIGINT = "bigint unsigned"
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(
@@ -45,13 +44,6 @@ _NAMES = {
     FIELD_TYPE.STRING: "char",
     FIELD_TYPE.VAR_STRING: "varchar",
     FIELD_TYPE.BLOB: "text",
-}
-_ARROW: dict[Kind, Any] = {
-    "integer": pa.int64(),
-    "float": pa.float64(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", tz="UTC"),
 }
 
 
@@ -94,38 +86,33 @@ def arrow_batch(columns: Sequence[Column], rows: Sequence[Sequence[Text]]) -> Ar
     """
     named = zip(columns, zip(*rows, strict=True), strict=True)
     arrays = [_array(name, values, kind) for (name, kind), values in named]
-    batch: ArrowBatch = pa.record_batch(arrays, schema=arrow_schema(columns))
+    batch: ArrowBatch = arrow.record_batch(arrays, schema=arrow_schema(columns))
     return batch
 
 
 def arrow_schema(columns: Sequence[Column]) -> Any:
     """The `pyarrow.Schema` of a result."""
-    return pa.schema([(name, _arrow_type(kind)) for name, kind in columns])
+    return schema_of(columns, _arrow_type)
 
 
 def _array(name: str, values: Sequence[Text], kind: ColumnType) -> Any:
     texts = [value.hex() if isinstance(value, bytes) else value for value in values]
     try:
-        return _converted(pa.array(texts, pa.string()), kind)
-    except pa.ArrowInvalid as error:
-        raise UnreadableColumnError(
-            name,
-            f"holds a value that is not a valid {kind.sql}: {error}",
-            "declare `type: text` for its dimension",
-        ) from None
+        return _converted(arrow.array(texts, arrow.string()), kind)
+    except arrow.ArrowInvalid as error:
+        raise unreadable(name, f"a valid {kind.sql}", error) from None
 
 
 def _converted(texts: Any, kind: ColumnType) -> Any:
     goal = _arrow_type(kind)
-    if pa.types.is_decimal(goal):
+    if arrow.types.is_decimal(goal):
         # A cast to decimal128 would silently change a number of more than 38 digits.
-        texts = texts.cast(pa.decimal256(_WIDEST_READ, kind.scale))
+        texts = texts.cast(arrow.decimal256(_WIDEST_READ, kind.scale))
     elif kind.kind == "timestamptz":
-        texts = texts.cast(pa.timestamp("us"))
+        texts = texts.cast(arrow.timestamp("us"))
     return texts.cast(goal)
 
 
 def _arrow_type(kind: ColumnType) -> Any:
-    if kind.kind == "decimal" or kind.sql == _UNSIGNED_BIGINT:
-        return pa.decimal128(_WIDEST, kind.scale)
-    return _ARROW.get(kind.kind, pa.string())
+    is_wide = kind.sql == _UNSIGNED_BIGINT
+    return arrow.decimal128(MAX_DIGITS, kind.scale) if is_wide else type_of(kind)

@@ -9,7 +9,6 @@ import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from typing import Any, cast
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from psycopg import errors, generators, pq
 from psycopg.waiting import Ready, Wait
 from pyarrow import csv as pyarrow_csv  # pyright: ignore[reportMissingTypeStubs]
@@ -17,13 +16,13 @@ from sqlglot.dialects import Postgres
 from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
+from skillian.connectors.arrow import arrow, arrow_schema, arrow_type
 from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.postgres.pool import Connection
-from skillian.connectors.postgres.types import TYPES, arrow_type, column_type
+from skillian.connectors.postgres.types import TYPES, column_type
 from skillian.errors import QueryError, UnreadableColumnError
 
-arrow: Any = pa  # pyarrow carries no types
-csv: Any = pyarrow_csv
+csv: Any = pyarrow_csv  # pyarrow carries no types
 
 Columns = list[tuple[str, ColumnType]]
 
@@ -104,7 +103,7 @@ class _Parser:
         types = {str(index): arrow_type(kind) for index, (_, kind) in enumerate(columns)}
         # A text at the very start would lose its byte order mark, so a header line precedes it.
         self._header = ",".join(types).encode() + b"\n"
-        self._schema = arrow.schema([(name, arrow_type(kind)) for name, kind in columns])
+        self._schema = arrow_schema(columns)
         self._convert = csv.ConvertOptions(
             column_types=types,
             null_values=[""],

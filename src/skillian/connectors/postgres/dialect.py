@@ -6,12 +6,13 @@ column. The connector sets the time zone to UTC and the date style to ISO.
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import Adapt, adapter, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -42,17 +43,6 @@ _READ = {
     "%f": "[0-9]{1,6}",
 }
 _MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
-
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node; raises `QueryError` where there is no equivalent."""
-    change = _CHANGES.get(type(node))
-    return node if change is None else change(node)
-
-
-def _inner(node: exp.Expr) -> exp.Expr:
-    # `replaced` does not visit the parts of a replacement.
-    return replaced(node, adapt)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -189,3 +179,6 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.TimeToStr: _time_to_text,
     exp.Upper: _upper,
 }
+adapt = adapter(_CHANGES)
+# The parts of a replacement, which `replaced` does not visit, are adapted too.
+_inner: Adapt = partial(replaced, change=adapt)

@@ -14,8 +14,8 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
+from skillian.connectors.arrow import MAX_DIGITS
 from skillian.connectors.base import ColumnType, Table
-from skillian.connectors.postgres.types import MAX_SCALE
 
 Scale = int | None
 _Of = Callable[[exp.Expr], Scale]
@@ -51,8 +51,8 @@ def with_scales(
     if len(columns) != len(scales):
         return [*columns]
     return [
-        (name, ColumnType("decimal", f"numeric({MAX_SCALE},{scale})", scale))
-        if kind.sql == "numeric" and scale is not None and scale <= MAX_SCALE
+        (name, ColumnType("decimal", f"numeric({MAX_DIGITS},{scale})", scale))
+        if kind.sql == "numeric" and scale is not None and scale <= MAX_DIGITS
         else (name, kind)
         for (name, kind), scale in zip(columns, scales, strict=True)
     ]

@@ -1,12 +1,7 @@
 """PostgreSQL's types, and the tables a role may read."""
 
-from typing import Any
-
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
+from skillian.connectors.arrow import MAX_DIGITS
 from skillian.connectors.base import ColumnType, Kind
-
-MAX_SCALE = 38
 
 # Every column of every relation that the role may read. A domain counts as its base type, with
 # the modifier (for numeric: precision and scale) of the innermost domain. Then what is declared:
@@ -73,7 +68,6 @@ FROM unnest(%s::oid[], %s::int[]) WITH ORDINALITY AS given (oid, modifier, posit
 JOIN pg_catalog.pg_type AS type ON type.oid = given.oid
 ORDER BY given.position
 """
-arrow: Any = pa  # pyarrow carries no types
 
 _KINDS: dict[str, Kind] = {
     "bool": "boolean",
@@ -86,16 +80,6 @@ _KINDS: dict[str, Kind] = {
     "timestamp": "timestamp",
     "timestamptz": "timestamptz",
 }
-_ARROW: dict[Kind, Any] = {
-    "text": arrow.string(),
-    "integer": arrow.int64(),
-    "float": arrow.float64(),
-    "boolean": arrow.bool_(),
-    "date": arrow.date32(),
-    "timestamp": arrow.timestamp("us"),
-    "timestamptz": arrow.timestamp("us", tz="UTC"),
-    "other": arrow.string(),
-}
 
 
 def column_type(name: str, is_text: object, modifier: int, written: str) -> ColumnType:
@@ -106,11 +90,6 @@ def column_type(name: str, is_text: object, modifier: int, written: str) -> Colu
     if name == "numeric" and modifier >= 0:
         # Eleven bits with a sign: a scale of -2 means whole hundreds.
         scale = ((modifier - 4 & 0x7FF) ^ 0x400) - 0x400
-        if scale <= MAX_SCALE:
+        if scale <= MAX_DIGITS:
             return ColumnType("decimal", written, max(scale, 0))
     return ColumnType(_KINDS.get(name, "text" if is_text else "other"), written)
-
-
-def arrow_type(kind: ColumnType) -> Any:
-    """The Arrow type for values of a column; `other` is text."""
-    return arrow.decimal128(MAX_SCALE, kind.scale) if kind.kind == "decimal" else _ARROW[kind.kind]

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import replaced
+from skillian.connectors.dialects import Adapt, adapter, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -29,12 +30,6 @@ _PATTERNS = {
     "%-H": "H",
 }
 _CODE = re.compile(r"%-?.|[A-Za-z]+|'|.", re.DOTALL)
-
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node; raises `QueryError` where there is no equivalent."""
-    change = _CHANGES.get(type(node))
-    return node if change is None else change(node)
 
 
 def _cast(node: exp.Cast) -> exp.Expr:
@@ -121,11 +116,6 @@ def _text(text: str) -> exp.Literal:
     return exp.Literal.string(text)
 
 
-def _inner(node: exp.Expr) -> exp.Expr:
-    """Adapt the parts of a replacement, which `replaced` does not visit."""
-    return replaced(node, adapt)
-
-
 _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.Cast: _cast,
     exp.IntDiv: _int_div,
@@ -136,3 +126,6 @@ _CHANGES: dict[type[exp.Expr], Callable[[Any], exp.Expr]] = {
     exp.TimeToStr: _time_to_str,
     exp.Upper: _upper,
 }
+adapt = adapter(_CHANGES)
+# The parts of a replacement, which `replaced` does not visit, are adapted too.
+_inner: Adapt = partial(replaced, change=adapt)

@@ -6,15 +6,13 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
-import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-from sqlglot import exp, parse
-from sqlglot.errors import SqlglotError
+from sqlglot import exp
 
+from skillian.connectors.arrow import arrow, arrow_schema
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Declaration, Kind, Table
+from skillian.connectors.dialects import single_query
 from skillian.connectors.limits import table_within_budget
 from skillian.errors import QueryError
-
-pa: Any = pyarrow  # it carries no types
 
 BATCH_ROWS = 8192
 # Spark takes long to start, and its tables are large.
@@ -41,26 +39,12 @@ _KINDS: dict[str, Kind] = {
     "timestamp": "timestamptz",
     "timestamp_ntz": "timestamp",
 }
-_ARROW: dict[Kind, Any] = {
-    "integer": pa.int64(),
-    "float": pa.float64(),
-    "boolean": pa.bool_(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", tz="UTC"),
-}
 
 
 def select(session: Any, statement: str, parameters: Mapping[str, object]) -> Any:
     """The data frame of a SELECT, not yet run; raises `QueryError` for anything else."""
-    try:
-        trees = parse(statement, dialect="spark")
-    except SqlglotError:
-        trees = []
-    tree = trees[0] if len(trees) == 1 else None
-    if not isinstance(tree, exp.Query) or any(
-        node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)
-    ):
+    tree = single_query(statement, "spark")
+    if tree is None or any(node.name.lower() in _REFUSED for node in tree.find_all(exp.Anonymous)):
         raise QueryError("only a single SELECT is run here; nothing was executed")
     times = {name for name, value in parameters.items() if isinstance(value, datetime)}
     for place in [node for node in tree.find_all(exp.Placeholder) if node.name in times]:
@@ -119,8 +103,7 @@ class SparkRows:
     """
 
     def __init__(self, kinds: Mapping[str, ColumnType], batches: Iterator[Any]) -> None:
-        types = [(name, _arrow_type(kind)) for name, kind in kinds.items()]
-        self._schema: Any = pa.schema(types)
+        self._schema = arrow_schema(kinds.items())
         self._batches = self._typed(batches)
 
     def batch(self) -> ArrowBatch | None:
@@ -136,7 +119,7 @@ class SparkRows:
             for start in range(0, batch.num_rows, BATCH_ROWS):
                 pairs = zip(batch.slice(start, BATCH_ROWS).columns, self._schema, strict=True)
                 arrays = [array.cast(field.type) for array, field in pairs]
-                yield pa.record_batch(arrays, schema=self._schema)
+                yield arrow.record_batch(arrays, schema=self._schema)
 
 
 def _parameter(value: object) -> object:
@@ -145,9 +128,3 @@ def _parameter(value: object) -> object:
     if isinstance(value, int) and not -_LONG <= value < _LONG:
         return Decimal(value)
     return value
-
-
-def _arrow_type(kind: ColumnType) -> Any:
-    if kind.kind == "decimal":
-        return pa.decimal128(38, kind.scale)
-    return _ARROW.get(kind.kind, pa.string())

@@ -28,7 +28,7 @@ from skillian.data.comparison.statement import (
 )
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import fetch_tree
+from skillian.data.sql.rows import fetch
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000
@@ -102,14 +102,12 @@ async def _of_rows(place: Place, workspace: Workspace) -> tuple[Statement, str] 
 
 async def _is_proven(table: str, counts: Mapping[str, int], workspace: Workspace) -> bool:
     """Whether each key of the joined rows is unique on both sides, with these numbers of rows."""
-    columns: list[exp.Expr] = []
-    for side in counts:
-        rows = sql.bare(f"rows_{side}")
-        columns.append(sql.named(exp.Sum(this=rows), f"joined_{side}"))
-        of_key = exp.case().when(sql.equals(sql.bare("same"), 0), rows.copy(), copy=False)
-        columns.append(sql.named(exp.Max(this=of_key), f"most_{side}"))
-    select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
-    [row] = await fetch_tree(workspace, select)
+    columns = ", ".join(
+        f"SUM(rows_{side}) AS joined_{side}, MAX(rows_{side}) FILTER (same = 0) AS most_{side}"
+        for side in counts
+    )
+    text = f'SELECT {columns} FROM "{table}"'  # noqa: S608 - our own names
+    [row] = await fetch(workspace, Statement(text, {}))
     return all(
         (row[f"joined_{side}"] or 0) == count and (row[f"most_{side}"] or 0) <= 1
         for side, count in counts.items()

@@ -77,6 +77,8 @@ class SchemaDifference(Record):
         is_accepted: Whether the user accepts it, so that it is not a finding of any kind.
     """
 
+    json_names = "aspect column_a column_b finding=counts accepted=is_accepted sentence"
+
     aspect: Aspect
     column_a: str | None
     column_b: str | None
@@ -85,16 +87,10 @@ class SchemaDifference(Record):
     may_fit: bool = False
     is_accepted: bool = False
 
-    def to_dict(self) -> dict[str, object]:
-        """The difference for JSON."""
-        return {
-            "aspect": self.aspect,
-            "column_a": self.column_a,
-            "column_b": self.column_b,
-            "finding": self.is_finding and not self.is_accepted,
-            "accepted": self.is_accepted,
-            "sentence": self.sentence,
-        }
+    @property
+    def counts(self) -> bool:
+        """Whether it is a finding that nobody accepts."""
+        return self.is_finding and not self.is_accepted
 
 
 @dataclass(frozen=True, slots=True)

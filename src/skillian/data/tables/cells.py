@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from skillian.connectors import floats
+from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Family, Precision, Rule
-from skillian.data.sql.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
 NATIVE = frozenset({"duckdb", "postgres"})

@@ -12,13 +12,13 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
-from skillian.data.sql.values import Record, jsonable, plain
+from skillian.data.sql.values import Record
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
@@ -50,7 +50,7 @@ _EXACT_NUMBERS = ("integer", "decimal")
 
 
 @dataclass(frozen=True, slots=True)
-class DifferingCell:
+class DifferingCell(Record):
     """A column of a row that differs: its value on both sides, and whether these differ."""
 
     a: object
@@ -83,20 +83,6 @@ class DifferingRow(Record):
         if self.status == "duplicate":
             return {"": Decimal(max(self.rows_a, self.rows_b))}
         return {} if self.differing else {"": Decimal(abs(self.rows_b - self.rows_a))}
-
-    def to_dict(self) -> dict[str, object]:
-        """The row for JSON; numbers with a fraction are strings."""
-        return {
-            "key": plain(self.key),
-            "status": self.status,
-            "rows_a": self.rows_a,
-            "rows_b": self.rows_b,
-            "cells": {
-                name: {"a": jsonable(cell.a), "b": jsonable(cell.b), "differs": cell.differs}
-                for name, cell in self.cells.items()
-            },
-            "own": plain(self.own),
-        }
 
 
 class _Cells(NamedTuple):

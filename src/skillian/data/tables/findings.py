@@ -8,10 +8,10 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.sql import Statement
 from skillian.data.sql.rows import fetch
-from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.results import (
     ColumnResult,

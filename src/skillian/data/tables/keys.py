@@ -17,9 +17,9 @@ from itertools import combinations
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.single_flight import together
-from skillian.data.sql.templates import filled
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs

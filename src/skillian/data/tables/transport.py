@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import stored_type
 from skillian.data import sql
-from skillian.data.sql.templates import filled
 from skillian.data.tables.types import CellKind, CellType
 
 _WIDEST = 38

@@ -5,14 +5,10 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from sqlglot import exp
-
 from skillian.connectors.base import Kind
-from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data import sql
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.page import position
 from skillian.data.comparison.plan import ComparisonPlan
-from skillian.data.sql import prepare
 from skillian.data.sql.values import Record, python_rows, python_value
 from skillian.errors import InvalidInputError
 
@@ -72,8 +68,7 @@ async def read_heat_map(
         raise InvalidInputError("a heat map needs two different dimensions")
     keys = [position("dimension", name, plan.align_on) for name in dimensions]
     index = position("measure", measure, [each.name for each in plan.measures])
-    statement = prepare(_statement(table, plan, keys, index), workspace.dialect, {})
-    cells = python_rows(await workspace.run(statement.text, statement.parameters))
+    cells = python_rows(await workspace.run(_statement(table, plan, keys, index), {}))
     rows, columns = (
         _Axis.read(
             axis,
@@ -146,60 +141,28 @@ def _none_last(value: Any) -> tuple[bool, Any]:
     return (value is None, 0 if value is None else value)
 
 
-def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:
+def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> str:
     """The cells of the `SIDE` largest members of each axis."""
-    cells = _cells(table, plan, keys, index).subquery(sql.name("cells"), copy=False)
-    weighed = exp.Select(expressions=[exp.Star()])
-    for axis in _AXES:
-        weight = exp.Window(this=exp.Sum(this=sql.bare("gross")), partition_by=[sql.bare(axis)])
-        weighed.select(sql.named(weight, f"{axis}_gross"), copy=False)
-    weighed.from_(cells, copy=False)
-    ranked = exp.Select(expressions=[exp.Star()])
-    for axis in _AXES:
-        ranked.select(sql.named(_rank(axis), f"{axis}_rank"), copy=False)
-    ranked.from_(weighed.subquery(sql.name("weighed"), copy=False), copy=False)
-    counted = exp.Select(expressions=[exp.Star()])
-    for axis in _AXES:
-        largest = exp.Window(this=exp.Max(this=sql.bare(f"{axis}_rank")))
-        counted.select(sql.named(largest, f"{axis}_members"), copy=False)
-    counted.from_(ranked.subquery(sql.name("ranked"), copy=False), copy=False)
-    few = sql.all_of(
-        exp.LTE(this=sql.bare(f"{axis}_rank"), expression=exp.Literal.number(SIDE))
+    number = stored_type("decimal", plan.measures[index].scale)
+    gaps = (f"gap_{each} <> 0" for each in range(len(plan.measures)))
+    columns = {axis: f"key_{key}" for axis, key in zip(_AXES, keys, strict=True)}
+    named = (f'{key} AS "{axis}"' for axis, key in columns.items())
+    weights = (f'SUM(gross) OVER (PARTITION BY "{axis}") AS {axis}_gross' for axis in _AXES)
+    ranks = (
+        f'DENSE_RANK() OVER (ORDER BY {axis}_gross DESC, "{axis}" NULLS LAST) AS {axis}_rank'
         for axis in _AXES
     )
-    select = exp.Select(expressions=[exp.Star()])
-    select.from_(counted.subquery(sql.name("counted"), copy=False), copy=False)
-    return select.where(few, copy=False)
-
-
-def _cells(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> exp.Select:
-    columns = [sql.bare(f"key_{key}") for key in keys]
-    gap, scale = sql.bare(f"gap_{index}"), plan.measures[index].scale
-    gross = exp.Sum(this=exp.Abs(this=gap.copy()))
-    other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
-    counted = exp.case().when(other, sql.one(), copy=False)
-    select = exp.Select(
-        expressions=[
-            *(sql.named(column, axis) for column, axis in zip(columns, _AXES, strict=True)),
-            sql.named(sql.decimal(exp.Sum(this=gap), scale), "net"),
-            sql.named(sql.decimal(gross, scale), "gross"),
-            sql.named(exp.Count(this=counted), "groups"),
-        ]
-    )
-    select.from_(sql.table(table), copy=False)
-    select.where(_has_difference(len(plan.measures)), copy=False)
-    return select.group_by(*(column.copy() for column in columns), copy=False)
-
-
-def _has_difference(measures: int) -> exp.Expr:
-    """The test for groups that differ in more than their number of rows."""
-    gaps = [sql.negated(sql.equals(sql.bare(f"gap_{each}"), 0)) for each in range(measures)]
-    return sql.any_of([sql.negated(sql.is_text(sql.bare("status"), "match")), *gaps])
-
-
-def _rank(axis: str) -> exp.Expr:
-    order: list[exp.Expr] = [
-        exp.Ordered(this=sql.bare(f"{axis}_gross"), desc=True),
-        exp.Ordered(this=sql.bare(axis), nulls_first=False),
-    ]
-    return exp.Window(this=exp.DenseRank(), order=exp.Order(expressions=order))
+    members = (f"MAX({axis}_rank) OVER () AS {axis}_members" for axis in _AXES)
+    few = (f"{axis}_rank <= {SIDE}" for axis in _AXES)
+    return f"""
+WITH cells AS (
+    SELECT {", ".join(named)},
+        CAST(SUM(gap_{index}) AS {number}) AS net, CAST(SUM(ABS(gap_{index})) AS {number}) AS gross,
+        COUNT(CASE WHEN status_{index} <> 'match' THEN 1 END) AS "groups"
+    FROM "{table}" WHERE {" OR ".join(["status <> 'match'", *gaps])}
+    GROUP BY {", ".join(columns.values())}
+), weighed AS (SELECT *, {", ".join(weights)} FROM cells),
+ranked AS (SELECT *, {", ".join(ranks)} FROM weighed),
+counted AS (SELECT *, {", ".join(members)} FROM ranked)
+SELECT * FROM counted WHERE {" AND ".join(few)}
+"""  # noqa: S608 - our own names

@@ -13,7 +13,7 @@ from typing import Any, cast
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data import sql
 from skillian.data.comparison.explain.explanation import (
     MEMBERS,
@@ -23,11 +23,10 @@ from skillian.data.comparison.explain.explanation import (
     RowCounts,
 )
 from skillian.data.comparison.place import Place
-from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
+from skillian.data.comparison.plan import ComparisonPlan
 from skillian.data.comparison.results import EXACT
-from skillian.data.comparison.statement import key_columns
 from skillian.data.query.filters import Condition, condition_sql
-from skillian.data.sql import Statement, prepare
+from skillian.data.sql import Statement
 from skillian.data.sql.values import Value, python_rows, python_value
 from skillian.errors import QueryError
 
@@ -39,7 +38,6 @@ PAIRED = 6
 COUNTED = 12
 """The number of breakdowns whose leading members are compared with their share of the rows."""
 
-_SUMMED = "summed"
 """The members of a statement, with their sums."""
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
@@ -86,9 +84,8 @@ class _Search:
 
     async def run(self) -> None:
         """Examine the whole, each dimension, and pairs; what fails is noted as skipped."""
-        count = exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "groups")])
         try:
-            [row] = await self._ask(count.from_(sql.table(self._table), copy=False))
+            [row] = await self._ask(f'SELECT COUNT(*) AS "groups" FROM "{self._table}"')  # noqa: S608 - our own name
         except QueryError as error:
             self._reason, row = str(error), {"groups": 0}
         cost = int(row["groups"]) * (1 + len(self._plan.measures))
@@ -150,9 +147,8 @@ class _Search:
                 self._reason = str(error)
                 self._skipped.append(keys)
 
-    async def _ask(self, tree: exp.Select) -> list[dict[str, Any]]:
-        statement = prepare(tree, self._workspace.dialect, {})
-        return python_rows(await self._workspace.run(statement.text, statement.parameters))
+    async def _ask(self, statement: str) -> list[dict[str, Any]]:
+        return python_rows(await self._workspace.run(statement, {}))
 
     def _spread(self, key: int) -> tuple[int, int]:
         """Order by how few members carry most of the gap; a single member explains nothing."""
@@ -215,60 +211,32 @@ async def _rows_of(
     }
 
 
-def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> exp.Select:
+def _statement(table: str, plan: ComparisonPlan, keys: Keys) -> str:
     """The SELECT of members with their sums: the largest ones for any of the measures."""
-    by = [key_columns(plan)[key] for key in keys]
-    columns: list[exp.Expr] = [*by]
+    by, sums = [f"key_{key}" for key in keys], list[str]()
     for index, measure in enumerate(plan.measures):
-        columns += _sums(index, measure)
-    members = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
+        number = stored_type("decimal", measure.scale)
+        sums += [
+            f"CAST(SUM(gap_{index}) AS {number}) AS net_{index}",
+            f"CAST(SUM(ABS(gap_{index})) AS {number}) AS gross_{index}",
+            f"COUNT(CASE WHEN status_{index} <> 'match' THEN 1 END) AS groups_{index}",
+        ]
+    members = f'SELECT {", ".join([*by, *sums])} FROM "{table}"'  # noqa: S608 - our own names
     if not keys:
         return members
-    members.group_by(*(key.copy() for key in by), copy=False)
     # Only the leading members are ranked: sorting all of them costs more than adding them up.
-    leading = [_leading(by, index) for index in range(len(plan.measures))]
-    ranked = exp.Select(expressions=[exp.Star()])
+    columns, leading = ["*"], list[str]()
     for index in range(len(plan.measures)):
-        ranked.select(sql.named(_rank(by, index), f"rank_{index}"), copy=False)
-        ranked.select(sql.named(_with_gap(index), f"members_{index}"), copy=False)
-    union = exp.union(*leading, copy=False) if len(leading) > 1 else leading[0]
-    ranked.from_(union.subquery(sql.name("leading"), copy=False), copy=False)
-    return ranked.with_(sql.name(_SUMMED), as_=members, materialized=True, copy=False)
-
-
-def _leading(by: Sequence[exp.Expr], index: int) -> exp.Select:
-    """The members with the largest gaps of a measure."""
-    select = exp.Select(expressions=[exp.Star()]).from_(sql.table(_SUMMED), copy=False)
-    select.order_by(*_order(by, index), copy=False).limit(MEMBERS, copy=False)
-    top = select.subquery(sql.name("top"), copy=False)
-    return exp.Select(expressions=[exp.Star()]).from_(top, copy=False)
-
-
-def _sums(index: int, measure: MeasurePlan) -> Iterator[exp.Expr]:
-    gap = sql.bare(f"gap_{index}")
-    yield sql.named(sql.decimal(exp.Sum(this=gap), measure.scale), f"net_{index}")
-    gross = exp.Sum(this=exp.Abs(this=gap.copy()))
-    yield sql.named(sql.decimal(gross, measure.scale), f"gross_{index}")
-    other = sql.negated(sql.is_text(sql.bare(f"status_{index}"), "match"))
-    counted = exp.case().when(other, sql.one(), copy=False)
-    yield sql.named(exp.Count(this=counted), f"groups_{index}")
-
-
-def _order(by: Sequence[exp.Expr], index: int) -> list[exp.Expr]:
-    order: list[exp.Expr] = [exp.Ordered(this=sql.bare(f"gross_{index}"), desc=True)]
-    return [*order, *(exp.Ordered(this=key.copy(), nulls_first=False) for key in by)]
-
-
-def _rank(by: Sequence[exp.Expr], index: int) -> exp.Expr:
-    return exp.Window(this=exp.RowNumber(), order=exp.Order(expressions=_order(by, index)))
-
-
-def _with_gap(index: int) -> exp.Expr:
-    """The number of members with a gap of a measure."""
-    gap = sql.negated(sql.equals(sql.bare(f"gross_{index}"), 0))
-    count = exp.Count(this=exp.case().when(gap, sql.one(), copy=False))
-    select = exp.Select(expressions=[count]).from_(sql.table(_SUMMED), copy=False)
-    return exp.Subquery(this=select)
+        order = ", ".join([f"gross_{index} DESC", *(f"{key} NULLS LAST" for key in by)])
+        leading.append(f"FROM (FROM summed ORDER BY {order} LIMIT {MEMBERS})")
+        columns += [
+            f"ROW_NUMBER() OVER (ORDER BY {order}) AS rank_{index}",
+            f"(SELECT COUNT_IF(gross_{index} <> 0) FROM summed) AS members_{index}",  # noqa: S608 - as above
+        ]
+    return (
+        f"WITH summed AS MATERIALIZED ({members} GROUP BY {', '.join(by)})"  # noqa: S608 - as above
+        f" SELECT {', '.join(columns)} FROM ({' UNION '.join(leading)})"
+    )
 
 
 def _carries(row: Mapping[str, Any], index: int) -> bool:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data import sql
-from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellKind, CellType
 

@@ -6,8 +6,8 @@ from decimal import Decimal
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data.declare.rules import Rule
-from skillian.data.sql.templates import filled
 from skillian.data.tables.cells import CellPair, exact_text
 from skillian.data.tables.types import CellType
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data.declare.rules import Rule
-from skillian.data.sql.templates import filled
 from skillian.data.tables.cells import FLOOR, UTC, CellPair, literal, moment
 from skillian.data.tables.types import CellType
 

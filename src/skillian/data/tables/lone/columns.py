@@ -13,7 +13,8 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.sql.rows import StatementEngine, fetch_tree
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import StatementEngine, fetch
 from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.statement import ONLY_A, ONLY_B, TablePlan, TableSide, differences
@@ -96,7 +97,8 @@ class LoneCells:
         """
         if not self.columns:
             return None
-        [row] = await fetch_tree(self.workspace, _count_of_one_side(table))
+        count = f'SELECT COUNT(*) AS n FROM "{table}" WHERE class IN {_CLASSES}'  # noqa: S608 - our own names
+        [row] = await fetch(self.workspace, Statement(count, {}))
         if not row["n"]:
             return None
         wide = _with_columns(self.plan, self.columns)
@@ -105,9 +107,8 @@ class LoneCells:
         batches = self.engine.stream(statement.text, statement.parameters)
         others = await self.workspace.stage(wide.columns(), batches)
         try:
-            tree = _joined(self.plan, table, others, self.columns)
-            select = sql.prepare(tree, self.workspace.dialect, {})
-            return await self.workspace.create(select.text, {})
+            text = _joined(self.plan, table, others, self.columns)
+            return await self.workspace.create(text, {})
         finally:
             await self.workspace.drop(others)
 
@@ -141,14 +142,7 @@ def _rows_of_one_side(plan: TablePlan, *, duplicates: bool) -> exp.Select:
     return select.where(_is_of_one_side("compared"), copy=False)
 
 
-def _count_of_one_side(table: str) -> exp.Select:
-    """The statement for whether a staged table has rows that only one side has."""
-    columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
-    select = exp.Select(expressions=columns).from_(sql.table(table), copy=False)
-    return select.where(_is_of_one_side(table), copy=False)
-
-
-def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> exp.Select:
+def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> str:
     """The staged rows that differ with these columns as `x0` ….
 
     Args:
@@ -157,17 +151,16 @@ def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColu
         others: The staged rows of `_rows_of_one_side`.
         columns: The columns.
     """
-    listed: list[exp.Expr] = [exp.Column(this=exp.Star(), table=sql.name(table))]
-    for number, column in enumerate(columns):
-        cell = sql.column(f"{'ab'[column.side]}{plan.keys + number}", others)
-        listed.append(sql.named(cell, f"x{number}"))
-    names = ["class", *(f"k{index}" for index in range(plan.keys))]
-    same = sql.all_of(
-        exp.NullSafeEQ(this=sql.column(name, table), expression=sql.column(name, others))
-        for name in names
+    cells = (
+        f'"{others}".{"ab"[column.side]}{plan.keys + number} AS x{number}'
+        for number, column in enumerate(columns)
     )
-    select = exp.Select(expressions=listed).from_(sql.table(table), copy=False)
-    return select.join(sql.table(others), on=same, join_type="LEFT", copy=False)
+    names = ["class", *(f"k{index}" for index in range(plan.keys))]
+    same = (f'"{table}".{name} IS NOT DISTINCT FROM "{others}".{name}' for name in names)
+    return (
+        f'SELECT "{table}".*, {", ".join(cells)} FROM "{table}"'  # noqa: S608 - our own names
+        f' LEFT JOIN "{others}" ON {" AND ".join(same)}'
+    )
 
 
 def _text(column: LoneColumn, dialect: str) -> exp.Expr:

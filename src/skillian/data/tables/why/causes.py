@@ -13,8 +13,8 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
-from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
@@ -224,25 +224,13 @@ class _CauseSearch:
         ]
         if not pairs:
             return []
-        test = "COUNT_IF(d AND e AND a IS NOT DISTINCT FROM y AND x IS NOT DISTINCT FROM b)"
-        counted: list[exp.Expr] = [
-            sql.named(
-                filled(
-                    test,
-                    "duckdb",
-                    d=sql.bare(f"d{one[0]}"),
-                    e=sql.bare(f"d{other[0]}"),
-                    a=sql.bare(f"a{one[0]}"),
-                    b=sql.bare(f"b{one[0]}"),
-                    x=sql.bare(f"a{other[0]}"),
-                    y=sql.bare(f"b{other[0]}"),
-                ),
-                f"c{number}",
-            )
-            for number, (one, other) in enumerate(pairs)
-        ]
-        select = exp.Select(expressions=counted).from_(sql.table(self._rows.table), copy=False)
-        [row] = await fetch_tree(self._rows.workspace, select)
+        counted = ", ".join(
+            f"COUNT_IF(d{x} AND d{y} AND a{x} IS NOT DISTINCT FROM b{y}"
+            f" AND a{y} IS NOT DISTINCT FROM b{x}) AS c{number}"
+            for number, ((x, *_), (y, *_)) in enumerate(pairs)
+        )
+        text = f'SELECT {counted} FROM "{self._rows.table}"'  # noqa: S608 - our own names
+        [row] = await fetch(self._rows.workspace, Statement(text, {}))
         found: list[_Cause] = []
         for number, (one, other) in enumerate(pairs):
             count = int(row[f"c{number}"] or 0)

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlglot import exp
-
-from skillian.data import sql
-from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING
@@ -68,43 +65,29 @@ class Rates:
         ]
         return rates if len({rate.guess.written for rate in rates}) > 1 else []
 
-    def _from(self, index: int, position: int) -> exp.Select:
+    def _cells(self, index: int, position: int) -> str:
         """The pairs of numbers `a` and `b` that differ, with the value `v` of the other column."""
         value = f"k{position}" if position < self._plan.keys else f"a{position}"
-        listed = {"a": f"a{index}", "b": f"b{index}", "v": value}
-        select = exp.Select(
-            expressions=[sql.named(sql.bare(name), alias) for alias, name in listed.items()]
-        ).from_(sql.table(self._rows.table), copy=False)
-        select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
-        if position >= self._plan.keys:
-            select.where(exp.Not(this=sql.bare(f"d{position}")), copy=False)
-        return select
+        same = "" if position < self._plan.keys else f" AND NOT d{position}"
+        return (
+            f'(SELECT a{index} AS a, b{index} AS b, {value} AS v FROM "{self._rows.table}"'  # noqa: S608 - our own names
+            f" WHERE class = {DIFFERING} AND d{index}{same}) AS cells"
+        )
 
     async def _share(self, index: int, position: int) -> float:
         """The share of the numbers that are near the usual ratio of their value; 0 for no rates."""
-
-        def named(node: exp.Expr) -> exp.Expr:
-            if isinstance(node, exp.Table) and node.name == "cells":
-                return self._from(index, position).subquery(sql.name("cells"), copy=False)
-            return node
-
-        statement = filled(_SHARES, "duckdb").this.transform(named)
-        [row] = await fetch_tree(self._rows.workspace, statement)
+        text = _SHARES.format(cells=self._cells(index, position))
+        [row] = await fetch(self._rows.workspace, Statement(text, {}))
         if not row["total"] or not 1 < int(row["groups"] or 0) <= _MOST_VALUES:
             return 0.0
         return int(row["near"] or 0) / int(row["total"])
 
     async def _values(self, index: int, position: int) -> list[tuple[str, int]]:
-        inner = self._from(index, position).subquery(sql.name("cells"), copy=False)
-        columns: list[exp.Expr] = [
-            sql.bare("v"),
-            sql.named(exp.Count(this=exp.Star()), "n"),
-        ]
-        select = exp.Select(expressions=columns).from_(inner, copy=False)
-        select.where(sql.negated(sql.is_null(sql.bare("v"))), copy=False)
-        select.group_by(sql.bare("v"), copy=False)
-        select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), sql.bare("v"), copy=False)
-        found = await fetch_tree(self._rows.workspace, select.limit(_NAMED, copy=False))
+        text = (
+            f"SELECT v, COUNT(*) AS n FROM {self._cells(index, position)} WHERE v IS NOT NULL"  # noqa: S608 - as above
+            f" GROUP BY v ORDER BY n DESC, v LIMIT {_NAMED}"
+        )
+        found = await fetch(self._rows.workspace, Statement(text, {}))
         return [
             (row["v"], int(row["n"]))
             for row in found
@@ -113,11 +96,9 @@ class Rates:
 
     async def _guess(self, index: int, position: int, value: str) -> Guess | None:
         """The rule of a factor for the rows with a value."""
-        inner = self._from(index, position).subquery(sql.name("cells"), copy=False)
-        select = exp.Select(expressions=[sql.bare("a"), sql.bare("b")]).from_(inner, copy=False)
-        select.where(sql.is_text(sql.bare("v"), value), copy=False).limit(_SAMPLE, copy=False)
-        workspace = self._rows.workspace
-        table = await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
+        cells, workspace = self._cells(index, position), self._rows.workspace
+        text = f"SELECT a, b FROM {cells} WHERE v = $value LIMIT {_SAMPLE}"  # noqa: S608 - as above
+        table = await workspace.create(text, {"value": value})
         try:
             pair: ColumnPair = self._plan.pairs[index]
             guesses = await guessed(workspace, table, pair)
@@ -137,7 +118,7 @@ SELECT COUNT(*) AS total, COUNT(DISTINCT v) AS groups,
 FROM (
     SELECT v, ratio, MEDIAN(ratio) OVER (PARTITION BY v) AS usual
     FROM (
-        SELECT v, TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0) AS ratio FROM cells
+        SELECT v, TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0) AS ratio FROM {cells}
     ) AS ratios
 ) AS medians
 """

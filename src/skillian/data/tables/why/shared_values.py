@@ -8,9 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.templates import filled
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
