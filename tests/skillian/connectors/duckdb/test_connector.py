@@ -44,8 +44,10 @@ print(table.to_pylist()[0]["x"])
 """
     command = [sys.executable, "-W", "ignore", "-c", script]
     zone = {**os.environ, "TZ": "Asia/Tokyo"}
-    written = subprocess.check_output(command, text=True, timeout=SECONDS, env=zone)
-    assert written == "2024-01-31 23:00:00+00\n"
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=SECONDS, check=False, env=zone
+    )
+    assert done.stdout == "2024-01-31 23:00:00+00\n"
 
 
 async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:

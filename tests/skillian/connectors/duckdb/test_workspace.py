@@ -62,7 +62,10 @@ async def test_a_failed_or_cancelled_stage_leaves_no_table(*, is_cancelled: bool
     workspace = Workspace()
     staging = asyncio.create_task(workspace.stage(COLUMNS, broken()))
     await waiting.wait()
-    going.set() if not is_cancelled else staging.cancel()
+    if is_cancelled:
+        staging.cancel()
+    else:
+        going.set()
     with pytest.raises(asyncio.CancelledError if is_cancelled else QueryError):
         await staging
     left = await workspace.run("SELECT COUNT(*) AS n FROM duckdb_tables()", {})
