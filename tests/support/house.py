@@ -122,6 +122,16 @@ def branches() -> list[Branch]:
     return found
 
 
+def tables_by_kind() -> list[str]:
+    """Where a function is chosen by the kind of a result, from a table with one for each."""
+    return [
+        f"{path}:{node.lineno}: {ast.unparse(node)}"
+        for path, tree in trees().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice).endswith("result.kind")
+    ]
+
+
 def _kind_tests(tree: ast.Module) -> Iterator[ast.expr]:
     """Yield each expression that asks for a kind."""
     for node in ast.walk(tree):
@@ -152,6 +162,11 @@ def _asks(node: ast.expr) -> bool:
             return any(_OF_ONE_KIND.fullmatch(getattr(each, "id", "")) for each in ast.walk(kind))
         case ast.Compare(left=left, comparators=[ast.Constant(value=str(kind))]):
             return kind in _KINDS and "kind" in ast.unparse(left)
+        case (
+            ast.Compare(ops=[ast.Is()], comparators=[ast.Name(id=kind)])
+            | ast.IfExp(body=ast.Name(id=kind))
+        ):
+            return kind in {"ROWS", "MEASURES"}
         case ast.BoolOp(op=ast.Or(), values=[*_, ast.Constant(value=str(words))]):
             return "rows" in words  # the names of the measures, or "whole rows"
         case _:
@@ -195,6 +210,8 @@ def report() -> Iterator[str]:
         places = [each for each in branches() if each.is_planned is is_planned]
         yield f"Branches on the kind of a comparison {title}: {len(places)}"
         yield from (f"  {each.path}:{each.line}: {each.code}" for each in places)
+    yield f"Tables with an entry for each kind: {len(tables_by_kind())}"
+    yield from (f"  {place}" for place in tables_by_kind())
     yield "Lines by part"
     for part, count in sorted(lines_by_part().items()):
         yield f"  {part:22} {count:6}"

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import cast
 from uuid import uuid4
@@ -12,6 +13,7 @@ from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.data.comparison.cache import Kept, Memory, unknown
 from skillian.data.comparison.engine import CachedComparison, MeasureEngine
+from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.place import Progress
 from skillian.data.comparison.results import ComparisonResult
@@ -151,6 +153,18 @@ class ComparisonEngine:
         total, found = await rows.page(page, kept.orders)
         return ComparisonRows(cache_key, page.statuses, page.offset, total, found)
 
+    async def explain(
+        self,
+        cache_key: str,
+        dimensions: Sequence[str] | None = None,
+        report: Report | None = None,
+    ) -> Why | Explanation:
+        """What `why` finds of rows; of measures, who carries the gap, by these dimensions."""
+        kept = self._memory.cache.get(cache_key, Kept)
+        if isinstance(kept, KeptRows):
+            return await self.why(cache_key, report)
+        return await self.measures.explain(cache_key, dimensions)
+
     async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.
 
@@ -173,7 +187,7 @@ class ComparisonEngine:
         with self._memory.cache.holding(cache_key):
             found = await why(self.tables, kept.question, kept.result, _rows_of(kept), report)
         await self._memory.drop_evicted()
-        return found
+        return replace(found, cache_key=cache_key)
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.
