@@ -124,8 +124,12 @@ async def _rows_injected(
     return frame, make_row_summary(result, len(frame), total)
 
 
-_INJECTED: Mapping[str, Callable[[ComparisonEngine, Any], Awaitable[tuple[Any, dict[str, Any]]]]]
-_INJECTED = {"rows": _rows_injected, "measures": _groups_injected}
+_INJECTED: Mapping[
+    str, Callable[[ComparisonEngine, Any], Awaitable[tuple[Any, dict[str, Any]]]]
+] = {
+    "rows": _rows_injected,
+    "measures": _groups_injected,
+}
 
 
 def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:

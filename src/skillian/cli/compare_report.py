@@ -255,8 +255,10 @@ def _of_groups(console: Console, outcome: Compared, result: ComparisonResult) ->
     yield from outcome.sentences
 
 
-_SHOWN: Mapping[str, Callable[[Console, Compared, Any], Iterator[str]]]
-_SHOWN = {"rows": _of_rows, "measures": _of_groups}
+_SHOWN: Mapping[str, Callable[[Console, Compared, Any], Iterator[str]]] = {
+    "rows": _of_rows,
+    "measures": _of_groups,
+}
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -131,8 +131,10 @@ def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
         yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
 
 
-_CASES: Mapping[str, Callable[[Any, Compared], Iterator[_Case]]]
-_CASES = {"rows": _row_cases, "measures": _group_cases}
+_CASES: Mapping[str, Callable[[Any, Compared], Iterator[_Case]]] = {
+    "rows": _row_cases,
+    "measures": _group_cases,
+}
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:

@@ -105,8 +105,10 @@ def _why(outcome: Compared) -> Iterator[str]:
     yield ""
 
 
-_PARTS: Mapping[str, Callable[[Any], Iterator[str]]]
-_PARTS = {"rows": _rows, "measures": _groups}
+_PARTS: Mapping[str, Callable[[Any], Iterator[str]]] = {
+    "rows": _rows,
+    "measures": _groups,
+}
 
 
 def _value(value: str | None) -> str:

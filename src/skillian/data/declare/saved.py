@@ -74,11 +74,6 @@ class SavedComparison(Definition):
         return subject_of(self.measures)
 
     @property
-    def about(self) -> str:
-        """What is compared: the names of measures, or whole rows."""
-        return ", ".join(self.measures) or "whole rows"
-
-    @property
     def accepted_columns(self) -> tuple[str, ...]:
         """The columns whose schema differences are not findings; `*` is all of them."""
         return tuple(each.removeprefix(_ACCEPTED) for each in self.accept)

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
-from skillian.data.declare.saved import SavedComparison
+from skillian.data.subjects import subject_of
 from skillian.display import printable
 from skillian.storage import StorageError
 from skillian.storage.jobs import MAX_ENDED
@@ -155,15 +155,15 @@ def _subject(run: Mapping[str, Any]) -> None:
     """What a comparison compares: its measures, or whole rows."""
     question = run.get("comparison")
     if question is not None:
-        about = SavedComparison.model_validate(question).about
-        ui.label(printable(about)).classes("soft small")
+        subject = ", ".join(question.get("measures", ())) or "whole rows"
+        ui.label(printable(subject)).classes("soft small")
 
 
 def _end(run: Mapping[str, Any]) -> None:
     """The verdict of a comparison, or how a run stands."""
     state, question = run["state"], run.get("comparison")
     if state == "completed" and run.get("verdict") and question is not None:
-        verdict_mark(run["verdict"], SavedComparison.model_validate(question).subject)
+        verdict_mark(run["verdict"], subject_of(question.get("measures")))
     else:
         ui.label(_STATES[state]).classes("fault" if "✕" in _STATES[state] else "")
 

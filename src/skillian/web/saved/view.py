@@ -52,7 +52,8 @@ class SavedView:
         sides = await self._visit.service.comparisons.sides(question, self._visit.owner)
         with ui.element("div").classes("stack saved"):
             Heading(printable(report["name"]), 1)
-            ui.label(printable(f"{sides} · {question.about}")).classes("soft")
+            what = ", ".join(question.measures) or "whole rows"
+            ui.label(printable(f"{sides} · {what}")).classes("soft")
             with ui.element("div").classes("line"):
                 self._run = Button("Run", self._start, kind="primary", icon="refresh")
                 if report["is_own"]:
