@@ -20,7 +20,7 @@ PROGRAMS := chromium mariadb-server fonts-dejavu-core
 .PHONY: help setup demo test test-all test-times test-unit test-install test-live test-matrix test-peers test-models test-pythons check docs format bench bench-comparison bench-durable bench-hostile bench-page bench-injections bench-peers bench-service bench-small bench-tables bench-why
 CHECKS := check-mypy check-pyright check-patterns check-ruff check-layers check-workflows check-docs
 .PHONY: $(CHECKS)
-.PHONY: constraints clean mutation newcomer pictures release walks
+.PHONY: constraints clean house mutation newcomer pictures release walks
 
 help: ## List the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 18
@@ -91,6 +91,9 @@ pictures: $(VENV)/.dev $(VENV)/.programs ## Make the pictures of the documentati
 
 walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order
 	@$(BIN)/python benchmarks/walks.py
+
+house: $(VENV)/.dev ## Print what the shape of the code costs: files for an option, types for a concept, branches on a kind, lines
+	@$(BIN)/python tests/support/house.py
 
 format: $(VENV)/.dev ## Format the code
 	$(BIN)/ruff format $(SOURCES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from skillian.data.comparison.page import Page
@@ -38,23 +38,31 @@ async def changes_of(
         rows = (await engine.rows(result.cache_key, page)).rows
     except InvalidInputError:
         return {}
-    return {finding_of(row).id: [*_changes(result, row)] for row in rows}
+    changes = _CHANGES[result.kind]
+    return {finding_of(row).id: [*changes(result, row)] for row in rows}
 
 
-def _changes(result: ComparisonResult | TableResult, row: object) -> Iterator[JsonObject]:
-    if isinstance(row, GroupRow) and isinstance(result, ComparisonResult):
-        units = {measure.name: measure.unit for measure in result.measures}
-        for each in row.measures:
-            if each.status != "match":
-                sides = {"a": jsonable(each.a), "b": jsonable(each.b)}
-                more = {"gap": jsonable(each.gap), "unit": units.get(each.measure)}
-                yield {"name": each.measure, **sides, **more, "is_amount": True}
-    elif isinstance(row, DifferingRow) and isinstance(result, TableResult):
-        amounts = _amounts(result)
-        for name in row.differing:
-            cell = row.cells[name]
-            sides = {"a": jsonable(cell.a), "b": jsonable(cell.b)}
-            yield {"name": name, **sides, "gap": None, "unit": None, "is_amount": name in amounts}
+def _of_group(result: ComparisonResult, row: GroupRow) -> Iterator[JsonObject]:
+    units = {measure.name: measure.unit for measure in result.measures}
+    for each in row.measures:
+        if each.status != "match":
+            sides = {"a": jsonable(each.a), "b": jsonable(each.b)}
+            more = {"gap": jsonable(each.gap), "unit": units.get(each.measure)}
+            yield {"name": each.measure, **sides, **more, "is_amount": True}
+
+
+def _of_row(result: TableResult, row: DifferingRow) -> Iterator[JsonObject]:
+    amounts = _amounts(result)
+    for name in row.differing:
+        cell = row.cells[name]
+        sides = {"a": jsonable(cell.a), "b": jsonable(cell.b)}
+        yield {"name": name, **sides, "gap": None, "unit": None, "is_amount": name in amounts}
+
+
+_CHANGES: Mapping[str, Callable[[Any, Any], Iterator[JsonObject]]] = {
+    "rows": _of_row,
+    "measures": _of_group,
+}
 
 
 def _amounts(result: TableResult) -> set[str]:

@@ -222,11 +222,9 @@ class Comparisons:
             ProblemError: As `recall`.
             ToolError: The rows that differ are not kept, or a database refuses.
         """
-        result = await self.recall(key, owner)
-        if not isinstance(result, TableResult):
-            return await self._data.comparison.explain(key)
+        await self.recall(key, owner)
         async with self._engine(await self.question(key, owner), owner) as (engine, _):
-            return await engine.why(key, report)
+            return await engine.explain(key, report=report)
 
     async def report(self, key: str, owner: str = "") -> Outcome:
         """The content of a report on a comparison that is kept; raises as `recall` does."""
@@ -319,7 +317,7 @@ def _unwatched(_doing: str) -> None:
 
 def _without_values(body: dict[str, Any], limit: int) -> dict[str, Any]:
     """A result of rows without its values, and with a sentence that says so."""
-    if body.get("kind") != "rows":
+    if "samples" not in body:
         return body
     sentence = (
         "Its samples and pairs of values are not stored, because they are larger than"

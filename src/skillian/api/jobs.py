@@ -100,7 +100,7 @@ class ComparisonJobs:
         job = await self.store.add(owner, title, MAX_WAITING, question, saved)
         if job is None:
             raise TooManyWaiting("comparisons", MAX_WAITING)
-        self._progress[job.id] = _Progress("rows" if comparison.is_of_rows else "groups")
+        self._progress[job.id] = _Progress(comparison.subject.unit)
         task = asyncio.create_task(self._work(job, comparison, work or self._compare(owner)))
         self._tasks[job.id] = task
         task.add_done_callback(lambda _: self._forget(job.id))

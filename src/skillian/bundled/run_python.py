@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from decimal import Decimal
 from importlib.util import find_spec
@@ -98,21 +98,18 @@ class RunPython:
             return
         result = self._services.engine.public(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        if isinstance(result, TableResult):
-            frame, summary = await _rows_injected(self._services.engine, result)
-        else:
-            frame, summary = await _groups_injected(self._services.comparison, result)
+        frame, summary = await _INJECTED[result.kind](self._services.engine, result)
         sandbox.executor.inject("comparison", frame)
         sandbox.executor.inject("summary", summary)
         sandbox.comparison = key
 
 
 async def _groups_injected(
-    engine: MeasureEngine, result: ComparisonResult
+    engine: ComparisonEngine, result: ComparisonResult
 ) -> tuple[Any, dict[str, Any]]:
     """The frame and the summary of a comparison of measures."""
     measures = [measure.name for measure in result.summary.measures]
-    rows, total = await read_groups(engine, result.cache_key)
+    rows, total = await read_groups(engine.measures, result.cache_key)
     frame = make_frame(result.proof.align_on, measures, rows)
     return frame, make_summary(result, len(rows), total)
 
@@ -125,6 +122,14 @@ async def _rows_injected(
         frame = make_row_frame([batch async for batch in batches])
     total = (await engine.rows(result.cache_key, Page((), limit=1))).total
     return frame, make_row_summary(result, len(frame), total)
+
+
+_INJECTED: Mapping[
+    str, Callable[[ComparisonEngine, Any], Awaitable[tuple[Any, dict[str, Any]]]]
+] = {
+    "rows": _rows_injected,
+    "measures": _groups_injected,
+}
 
 
 def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:

@@ -11,6 +11,7 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
+    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ import typer
 from rich.console import Console
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
+from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
 from skillian.data.tables.results import TableResult, map_options
 from skillian.display import printable, show_differences, show_row_differences
@@ -220,7 +222,7 @@ def show_table(
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, Compared) and not (outcome.reason and outcome.result.is_empty):
-            shown = _shown(console, outcome)
+            shown = _SHOWN[outcome.result.kind](console, outcome, outcome.result)
             for sentence in (*shown, *_standing(outcome), *_why(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
@@ -228,15 +230,22 @@ def show_table(
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
 
 
-def _shown(console: Console, outcome: Compared) -> Iterator[str]:
+def _of_rows(console: Console, _: Compared, result: TableResult) -> Iterator[str]:
     """Print the tables of a result, and yield the sentences that follow."""
-    result = outcome.result
-    if isinstance(result, TableResult):
-        show_row_differences(console, result.to_dict())
-        yield from mapping_advice([(each.a, each.b) for each in result.proposals])
-    else:
-        show_differences(console, result.to_dict())
-        yield from outcome.sentences
+    show_row_differences(console, result.to_dict())
+    yield from mapping_advice([(each.a, each.b) for each in result.proposals])
+
+
+def _of_groups(console: Console, outcome: Compared, result: ComparisonResult) -> Iterator[str]:
+    """As `_of_rows`."""
+    show_differences(console, result.to_dict())
+    yield from outcome.sentences
+
+
+_SHOWN: Mapping[str, Callable[[Console, Compared, Any], Iterator[str]]] = {
+    "rows": _of_rows,
+    "measures": _of_groups,
+}
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, cast
 from uuid import uuid4
@@ -25,6 +26,7 @@ from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 # What only one kind of comparison needs is loaded when it is used: a command compares one kind.
 if TYPE_CHECKING:
     from skillian.data.comparison.engine import CachedComparison, MeasureEngine
+    from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.results import ComparisonResult
     from skillian.data.tables.why.causes import Report
     from skillian.data.tables.why.results import Why
@@ -160,6 +162,18 @@ class ComparisonEngine:
         total, found = await rows.page(page, kept.orders)
         return ComparisonRows(cache_key, page.statuses, page.offset, total, found)
 
+    async def explain(
+        self,
+        cache_key: str,
+        dimensions: Sequence[str] | None = None,
+        report: Report | None = None,
+    ) -> Why | Explanation:
+        """What `why` finds of rows; of measures, who carries the gap, by these dimensions."""
+        kept = self._memory.cache.get(cache_key, Kept)
+        if isinstance(kept, KeptRows):
+            return await self.why(cache_key, report)
+        return await self.measures.explain(cache_key, dimensions)
+
     async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.
 
@@ -184,7 +198,7 @@ class ComparisonEngine:
         with self._memory.cache.holding(cache_key):
             found = await why(self.tables, kept.question, kept.result, _rows_of(kept), report)
         await self._memory.drop_evicted()
-        return found
+        return replace(found, cache_key=cache_key)
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.

@@ -4,10 +4,10 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from skillian.data.comparison.explain.explanation import (
     Breakdown,
@@ -16,8 +16,8 @@ from skillian.data.comparison.explain.explanation import (
     share,
 )
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.page import ComparisonRows, PageRow
 from skillian.data.comparison.results import ComparisonResult
+from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
@@ -27,7 +27,7 @@ from skillian.data.tables.differing import DifferingRow
 from skillian.data.tables.results import Samples, TableResult
 from skillian.data.tables.sentences import findings as findings_in_rows
 from skillian.data.tables.sentences import in_words
-from skillian.data.tables.why.results import Why, unexplained
+from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, UnavailableError
 
 BREAKDOWNS = 6
@@ -47,13 +47,6 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     if result.schema is not None and result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
-
-
-def scope_of_result(result: ComparisonResult | TableResult) -> list[str]:
-    """What a comparison covers, in parts."""
-    if isinstance(result, TableResult):
-        return rows_scope(result)
-    return comparison_scope(result)
 
 
 def comparison_scope(result: ComparisonResult) -> list[str]:
@@ -135,15 +128,8 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
     }
 
 
-def brief_page(page: ComparisonRows[PageRow]) -> dict[str, Any]:
-    """A page of groups, or of rows: of rows that differ only the cells that do."""
-    rows = [
-        _brief_row(each) if isinstance(each, DifferingRow) else each.to_dict() for each in page.rows
-    ]
-    return {**page.to_dict(), "rows": rows}
-
-
-def _brief_row(row: DifferingRow) -> dict[str, Any]:
+def brief_row(row: DifferingRow) -> dict[str, Any]:
+    """A row that differs, with only the cells that do."""
     whole, is_pair = _cut(row.to_dict()), row.status == "differing"
     cells = {
         name: {"a": cell["a"], "b": cell["b"]}
@@ -153,17 +139,17 @@ def _brief_row(row: DifferingRow) -> dict[str, Any]:
     return {**whole, "cells": cells}
 
 
-def brief_why(result: TableResult, why: Why) -> dict[str, Any]:
+def brief_why(why: Why) -> dict[str, Any]:
     """The proved rules; `changes` are arguments of compare_sources that apply them."""
     facts = [fact.to_dict() for fact in why.facts[:FACTS]]
     sentences = [*(rule.sentence for rule in why.rules), *(each.sentence for each in why.facts)]
     return {
         "kind": "rows",
-        "cache_key": result.cache_key,
+        "cache_key": why.cache_key,
         "rules": [rule.to_dict() for rule in why.rules],
         "facts": _cut(facts),
         "interpretation": [brief_value(each) for each in sentences[: len(why.rules) + FACTS]]
-        or [unexplained(result)],
+        or [why.nothing],
     }
 
 
@@ -304,7 +290,7 @@ def rows_counts(result: TableResult) -> dict[str, object]:
     }
 
 
-def why_counts(result: TableResult, why: Why) -> dict[str, object]:
+def why_counts(why: Why) -> dict[str, object]:
     """The kinds and the counts of the proved rules, without any value."""
     sentences = [
         f"A rule ({', '.join(rule.kinds)}) for {' and '.join(rule.columns)} explains"
@@ -314,7 +300,7 @@ def why_counts(result: TableResult, why: Why) -> dict[str, object]:
     ]
     return {
         "kind": "rows",
-        "cache_key": result.cache_key,
+        "cache_key": why.cache_key,
         "rules": [
             {
                 "columns": list(rule.columns),
@@ -326,7 +312,7 @@ def why_counts(result: TableResult, why: Why) -> dict[str, object]:
             }
             for rule in why.rules
         ],
-        "interpretation": sentences or [unexplained(result)],
+        "interpretation": sentences or [why.nothing],
     }
 
 
@@ -366,3 +352,26 @@ def _sentence(measure: MeasureExplanation, breakdown: Breakdown) -> str:
         f"{breakdown.needed} of {breakdown.members} members of {dimensions} with a gap carry 80 %"
         f" or more of the gross gap in {measure.measure}."
     )
+
+
+class ForModels(NamedTuple):
+    """What a model reads of one kind of comparison; the counts are all of what is hidden."""
+
+    scope: Callable[[Any], list[str]]
+    brief: Callable[[Any], dict[str, Any]]
+    counts: Callable[[Any], dict[str, object]]
+    brief_why: Callable[[Any], dict[str, Any]]
+    why_counts: Callable[[Any], dict[str, object]]
+    row: Callable[[Any], dict[str, Any]]
+
+
+FOR_MODELS = {
+    "rows": ForModels(
+        *(rows_scope, brief_row_comparison, rows_counts),
+        *(brief_why, why_counts, brief_row),
+    ),
+    "measures": ForModels(
+        *(comparison_scope, brief_comparison, comparison_counts),
+        *(brief_explanation, explanation_shares, GroupRow.to_dict),
+    ),
+}

@@ -119,7 +119,7 @@ class Comparison:
         lines = [line.rstrip() for line in text.getvalue().splitlines()]
         total = len(self.rows())
         if total > _SHOWN:
-            unit = "groups" if self.measures else "rows"
+            unit = self._outcome.comparison.subject.unit
             lines.append(f"... and {total - _SHOWN:,} more {unit}")
         return "\n".join([*self.sentences, *lines])
 

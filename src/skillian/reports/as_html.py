@@ -72,7 +72,7 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
         verdict=worst(outcomes),
         STATUSES=STATUSES,
         STATUS=STATUS,
-        has_kind=_has_kind,
+        has_result=_has_result,
         parts=_parts,
         largest=_largest,
         explained=_explained,
@@ -133,8 +133,8 @@ def _written(value: object) -> str:
     return str(jsonable(value))
 
 
-def _has_kind(outcome: Outcome, kind: str) -> bool:
-    return isinstance(outcome, Compared) and not outcome.reason and outcome.result.kind == kind
+def _has_result(outcome: Outcome) -> bool:
+    return isinstance(outcome, Compared) and not outcome.reason
 
 
 def _parts(result: ComparisonResult) -> list[Part]:

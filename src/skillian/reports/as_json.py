@@ -4,7 +4,7 @@ import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from skillian.reports.outcome import Compared, Failed, Outcome, worst
+from skillian.reports.outcome import Failed, Outcome, worst
 
 VERSION = 1
 
@@ -32,18 +32,12 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     today = datetime.now(UTC).date()
     history = outcome.standing.to_dict(today) if outcome.standing else None
+    parts = {name: getattr(outcome, name) for name in outcome.result.details}
     return {
         **common,
         "findings": outcome.findings,
         "history": history,
         **outcome.result.to_dict(),
-        **(_of_groups(outcome) if outcome.result.measures else {}),
+        **{name: part and part.to_dict() for name, part in parts.items()},
         **({} if outcome.why is None else {"why": outcome.why.to_dict()}),
-    }
-
-
-def _of_groups(outcome: Compared) -> dict[str, object]:
-    return {
-        "explanation": outcome.explanation.to_dict() if outcome.explanation else None,
-        "rows": outcome.rows.to_dict() if outcome.rows else None,
     }

@@ -5,8 +5,9 @@ is valid against the schemas of Jenkins and Ant; the latter requires a host name
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
@@ -70,10 +71,8 @@ def _cases(outcome: Outcome) -> Iterator[_Case]:
         yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
     elif isinstance(outcome, Failed) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
-    elif isinstance(outcome.result, TableResult):
-        yield from _row_cases(outcome.result, outcome)
     else:
-        yield from _group_cases(outcome.result, outcome)
+        yield from _CASES[outcome.result.kind](outcome.result, outcome)
 
 
 def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
@@ -130,6 +129,12 @@ def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
             yield f"schema: {name}", _element("failure", difference.aspect, message, ())
     for each in result.not_compared:
         yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
+
+
+_CASES: Mapping[str, Callable[[Any, Compared], Iterator[_Case]]] = {
+    "rows": _row_cases,
+    "measures": _group_cases,
+}
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:

@@ -1,7 +1,8 @@
 """A report for pull requests: GitHub Markdown in which values neither format nor mention."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference
 from skillian.data.comparison.rows import STATUS
@@ -34,18 +35,14 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
         return
     yield f"a = {_code(comparison.a)}, b = {_code(comparison.b)}"
     yield ""
-    result = outcome.result
-    if isinstance(result, TableResult):
-        yield from _rows(result)
-        yield from _why(outcome)
-    else:
-        yield from _groups(result, outcome)
-
-
-def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
     for sentence in outcome.sentences:
         yield f"- {_plain(sentence)}"
     yield ""
+    yield from _PARTS[outcome.result.kind](outcome.result)
+    yield from _why(outcome)
+
+
+def _groups(result: ComparisonResult) -> Iterator[str]:
     counts = result.counts
     rate = result.summary.classes.match_rate or ""
     yield from _table(
@@ -58,9 +55,6 @@ def _groups(result: ComparisonResult, outcome: Compared) -> Iterator[str]:
 
 
 def _rows(result: TableResult) -> Iterator[str]:
-    for sentence in result.sentences:
-        yield f"- {_plain(sentence)}"
-    yield ""
     counts = result.rows.to_dict()
     yield from _table(
         [name.replace("_", " ") for name in counts],
@@ -109,6 +103,12 @@ def _why(outcome: Compared) -> Iterator[str]:
     for sentence in outcome.reasons[len(outcome.why.rules) :]:
         yield f"- {_plain(sentence)}"
     yield ""
+
+
+_PARTS: Mapping[str, Callable[[Any], Iterator[str]]] = {
+    "rows": _rows,
+    "measures": _groups,
+}
 
 
 def _value(value: str | None) -> str:

@@ -6,16 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.results import Why, unexplained
-
-if TYPE_CHECKING:  # what only a comparison of measures loads
+if TYPE_CHECKING:  # what only one kind of comparison loads
     from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
     from skillian.data.declare.saved import SavedComparison
     from skillian.data.engine import Result
     from skillian.data.schema.diff import SchemaDifference
+    from skillian.data.tables.why.results import Why
     from skillian.history.findings import Standing
 
 Verdict = Literal["equal", "findings", "failed"]
@@ -75,19 +73,16 @@ class Compared:
     @property
     def sentences(self) -> tuple[str, ...]:
         """All that is known, in words, the most important first."""
-        found = self.result.sentences
-        schema = self.schema_sentences if self.result.measures else ()  # rows tell of them
+        found = self.result.with_schema(self.schema_sentences)
         explanation = self.explanation.sentences if self.explanation else ()
-        return (*found, *schema, *explanation)
+        return (*found, *explanation)
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """What explains the rows that differ, in words, if that was asked and rows differ."""
-        if self.why is None or not isinstance(self.result, TableResult):
+        if self.why is None or not self.result.unmatched(minor=True):
             return ()
-        if not self.result.unmatched(minor=True):
-            return ()
-        return self.why.sentences or (unexplained(self.result),)
+        return self.why.sentences or (self.why.nothing,)
 
     @property
     def verdict(self) -> Verdict:

@@ -20,7 +20,6 @@ from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.engine import ComparisonEngine
 from skillian.data.phases import Progress, reporting
 from skillian.data.query.binding import Binder
-from skillian.data.tables.results import TableResult
 from skillian.errors import ToolError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
@@ -124,8 +123,7 @@ async def run_one(
     """
     start = monotonic()
     report("comparing")
-    unit = "rows" if comparison.is_of_rows else "groups"
-    async with engine.kept(comparison, _progress(report, unit)) as result:
+    async with engine.kept(comparison, _progress(report, comparison.subject.unit)) as result:
         compared = Compared(comparison, monotonic() - start, result)
         if on_result is not None:
             await on_result(engine, result)
@@ -136,14 +134,24 @@ async def explained(
     engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
 ) -> Compared:
     """Add the explanation and the groups; if they fail, the result stands without them."""
+    if not compared.result.unmatched(minor=True):
+        return compared
+    return await _EXPLAINED[compared.result.kind](engine, compared, depth, report)
+
+
+async def _rows_explained(
+    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
+) -> Compared:
+    if not depth.why:
+        return compared
+    report("looking for what explains the rows that differ")
+    return replace(compared, why=await engine.why(compared.result.cache_key, report))
+
+
+async def _groups_explained(
+    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
+) -> Compared:
     result = compared.result
-    if not result.unmatched(minor=True):
-        return compared
-    if isinstance(result, TableResult):
-        if depth.why:
-            report("looking for what explains the rows that differ")
-            compared = replace(compared, why=await engine.why(result.cache_key, report))
-        return compared
     start, key, measures = monotonic(), result.cache_key, engine.measures
     explanation: Explanation | None = None
     rows: ComparisonRows[GroupRow] | None = None
@@ -168,7 +176,7 @@ async def explained(
             Explanation,
         )
 
-        explanation = explanation or Explanation(key, result.proof.align_on, (), ())
+        explanation = explanation or Explanation(key, result.key_columns, (), ())
         explanation = replace(explanation, notes=(*explanation.notes, *notes))
     seconds = compared.seconds + monotonic() - start
     return replace(
@@ -176,7 +184,10 @@ async def explained(
     )
 
 
-def _progress(report: Callable[[str], None], unit: str = "groups") -> Progress:
+_EXPLAINED = {"rows": _rows_explained, "measures": _groups_explained}
+
+
+def _progress(report: Callable[[str], None], unit: str) -> Progress:
     """A callback for the engine that reports what has arrived of both sides as one text."""
     counts: dict[str, int] = {}
 

@@ -11,8 +11,6 @@ from skillian.api.routes.comparisons import Key
 from skillian.api.service import TheOwner, TheService
 from skillian.api.streams import while_connected
 from skillian.data.declare.rules import Rules
-from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.results import Why, unexplained
 
 router = APIRouter(tags=["comparisons"])
 
@@ -112,13 +110,7 @@ async def why(key: Key, request: Request, service: TheService, owner: TheOwner) 
 
     async def work() -> dict[str, Any]:
         found = await service.comparisons.why(key, owner)
-        if not isinstance(found, Why):
-            return {"kind": "measures", **found.to_dict()}
-        body: dict[str, Any] = {"kind": "rows", "cache_key": key, **found.to_dict()}
-        if not found.sentences:
-            result = await service.comparisons.recall(key, owner)
-            body["sentences"] = [unexplained(result)] if isinstance(result, TableResult) else []
-        return body
+        return {"kind": found.kind, **found.answer()}
 
     with service.slots.taken():
         return await while_connected(request, work())

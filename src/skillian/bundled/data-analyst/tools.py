@@ -22,30 +22,20 @@ from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.for_models import (
-    brief_comparison,
-    brief_explanation,
+    FOR_MODELS,
     brief_measures,
-    brief_page,
-    brief_row_comparison,
     brief_rows,
     brief_side,
     brief_value,
-    brief_why,
-    comparison_counts,
-    explanation_shares,
     hidden_among,
     query_scope,
     refuse_hidden,
     refuse_undeclared,
-    rows_counts,
-    scope_of_result,
-    why_counts,
 )
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo, matching_sources
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
 from skillian.data.tables.differing import ROW_CLASSES, RowClass
-from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
@@ -239,40 +229,32 @@ class DataAnalyst:
             result = await self._services.engine.compare(question)
         if session_id():
             self._last_keys[session_id()] = result.cache_key
-        if isinstance(result, TableResult):
-            brief = rows_counts(result) if hidden else brief_row_comparison(result)
-        else:
-            brief = comparison_counts(result) if hidden else brief_comparison(result)
-        return {**brief, "scope": scope_of_result(result)}
+        forms = FOR_MODELS[result.kind]
+        brief = forms.counts(result) if hidden else forms.brief(result)
+        return {**brief, "scope": forms.scope(result)}
 
     async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
         """Which members of which dimensions carry the gap; of rows, which rules explain it."""
         result = self._result(arguments)
         hidden = hidden_among(self._services.registry, (result.source_a, result.source_b))
-        key, engine = arguments.cache_key, self._services.engine
         with _without_values(hidden):
-            if isinstance(result, TableResult):
-                if arguments.dimensions:
-                    raise InvalidInputError(f"`dimensions` are for measures; {_OF_WHOLE_ROWS}")
-                why = await engine.why(key)
-                brief = why_counts(result, why) if hidden else brief_why(result, why)
-            else:
-                explanation = await engine.measures.explain(key, arguments.dimensions)
-                shown = explanation_shares if hidden else brief_explanation
-                brief = shown(explanation)
-        return {**brief, "scope": scope_of_result(result)}
+            if arguments.dimensions:
+                _require_groups(result, "`dimensions` are for measures")
+            found = await self._services.engine.explain(arguments.cache_key, arguments.dimensions)
+        forms = FOR_MODELS[result.kind]
+        brief = forms.why_counts(found) if hidden else forms.brief_why(found)
+        return {**brief, "scope": forms.scope(result)}
 
     async def drill_down(self, arguments: DrillDownInput) -> Mapping[str, Any]:
         """The rows behind one group, both sides."""
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        if isinstance(result, TableResult):
-            raise InvalidInputError(f"drill_down needs groups of measures; {_OF_WHOLE_ROWS}")
+        _require_groups(result, "drill_down needs groups of measures")
         rows = await self._services.comparison.drill_down(
             arguments.cache_key, arguments.key, arguments.limit
         )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}
-        return {"key": arguments.key, **sides, "scope": scope_of_result(result)}
+        return {"key": arguments.key, **sides, "scope": FOR_MODELS[result.kind].scope(result)}
 
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups, or of its rows that differ."""
@@ -285,7 +267,9 @@ class DataAnalyst:
         statuses = (status,) if isinstance(status, str) else tuple(status or ())
         page = Page(statuses, arguments.offset, arguments.limit)
         rows = await self._services.engine.rows(arguments.cache_key, page)
-        return {**brief_page(rows), "scope": scope_of_result(result)}
+        forms = FOR_MODELS[result.kind]
+        shown = [forms.row(each) for each in rows.rows]
+        return {**rows.to_dict(), "rows": shown, "scope": forms.scope(result)}
 
     def _result(self, arguments: ComparisonInput) -> Result:
         return self._services.engine.public(arguments.cache_key)
@@ -330,6 +314,11 @@ def _without_values(hidden: Sequence[str]) -> Generator[None]:
                 " so ask a person to run `skillian compare`, which gives the reason"
             ) from None
         raise
+
+
+def _require_groups(result: Result, why: str) -> None:
+    if not result.measures:
+        raise InvalidInputError(f"{why}; {_OF_WHOLE_ROWS}")
 
 
 def _question(arguments: CompareSourcesInput) -> SavedComparison:

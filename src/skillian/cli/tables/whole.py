@@ -30,7 +30,6 @@ from skillian.cli.compare_save import SavedFiles
 from skillian.cli.shell import ExitCode, notes, out, run, show_error
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.named import saved_comparison
-from skillian.data.tables.results import TableResult
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
 from skillian.reports.formats import ROWS, Depth, Format
@@ -103,9 +102,9 @@ def _written(whole: WholeSchema, outcomes: Sequence[Outcome], output: ReportTarg
 def _save(files: SavedFiles, whole: WholeSchema, outcomes: Sequence[Outcome]) -> None:
     """Write a block for each pair of tables, with the key by which its rows were compared."""
     keys = {
-        each.comparison.name: each.result.key.columns
+        each.comparison.name: each.result.key_columns
         for each in outcomes
-        if isinstance(each, Compared) and isinstance(each.result, TableResult)
+        if isinstance(each, Compared)
     }
     comparisons = [
         each.model_copy(update={"key": keys.get(each.name, ())}) for each in whole.comparisons

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import ClassVar, Literal, Never
+from typing import ClassVar, Literal, Never, get_args
 
 from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.comparison.plan import Proof
@@ -14,13 +14,7 @@ from skillian.data.sql.values import Record
 Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
 Reason = Literal["null_in_a", "null_in_b", "nan_in_a", "nan_in_b", "infinite_in_a", "infinite_in_b"]
 
-STATUSES: tuple[Status, ...] = (
-    "match",
-    "minor_diff",
-    "major_diff",
-    "missing_in_a",
-    "missing_in_b",
-)
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 _ZERO, _HUNDRED = Decimal(0), Decimal(100)
 _PERCENT_STEP = Decimal("0.0001")
@@ -270,11 +264,16 @@ class ComparisonResult(Record):
     schema: SchemaDiff | None = None
     findings: tuple[str, ...] = ()
     kind: ClassVar = "measures"
+    details: ClassVar = ("explanation", "rows")
 
     @property
     def sentences(self) -> tuple[str, ...]:
         """The result in words, the most important first."""
         return self.interpretation
+
+    def with_schema(self, schema: tuple[str, ...]) -> tuple[str, ...]:
+        """The sentences, and those on the schemas."""
+        return (*self.interpretation, *schema)
 
     @property
     def started(self) -> str:

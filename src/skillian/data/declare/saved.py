@@ -15,6 +15,7 @@ from skillian.data.declare.document import Path as KeyPath
 from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.subjects import ROWS, Subject, subject_of
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
 
 FailOn = Literal["minor", "major", "new", "schema"]
@@ -22,7 +23,6 @@ FailOn = Literal["minor", "major", "new", "schema"]
 _Names = Annotated[tuple[Name, ...], Field(min_length=1)]
 
 
-_OF_ROWS = ("key", "columns", "map", "ignore", "accept", "rules", "multiset")
 _ACCEPTED = "schema:"
 _ENDLESS = 1_000_000
 
@@ -64,13 +64,16 @@ class SavedComparison(Definition):
 
     @model_validator(mode="after")
     def _one_kind(self) -> Self:
-        names = ("align_on", "thresholds") if self.is_of_rows else _OF_ROWS
-        stated = [f"`{name}`" for name in names if name in self.model_fields_set]
-        if stated and self.is_of_rows:
-            raise ValueError(f"{', '.join(stated)} needs `measures`")
+        subject = self.subject
+        stated = [f"`{name}`" for name in subject.foreign if name in self.model_fields_set]
         if stated:
-            raise ValueError(f"{', '.join(stated)} compares whole rows, without `measures`")
+            raise ValueError(f"{', '.join(stated)} {subject.reason}")
         return self
+
+    @property
+    def subject(self) -> Subject:
+        """The kind of what is compared."""
+        return subject_of(self.measures)
 
     @property
     def accepted_columns(self) -> tuple[str, ...]:
@@ -96,7 +99,7 @@ class SavedComparison(Definition):
     @property
     def is_of_rows(self) -> bool:
         """Whether it compares whole rows."""
-        return not self.measures
+        return self.subject is ROWS
 
 
 class FileWithSources(Definition):

@@ -248,11 +248,17 @@ class TableResult(Record):
     sentences: tuple[str, ...] = ()
     cache_key: str = ""
     kind: ClassVar = "rows"
+    details: ClassVar = ()
 
     @property
     def measures(self) -> tuple[Never, ...]:
         """Of groups only: the measures that were compared."""
         return ()
+
+    def with_schema(self, schema: tuple[str, ...]) -> tuple[str, ...]:
+        """The sentences, which have those on the schemas."""
+        del schema
+        return self.sentences
 
     @property
     def key_columns(self) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from skillian.data.tables.results import TableResult
 from skillian.reports.as_html import render_page, write_html
@@ -39,14 +40,15 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
     counts: tuple[int | None, ...] = (None,) * len(HEADINGS)
     sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
     scope = ""
-    if isinstance(outcome, Compared) and isinstance(outcome.result, TableResult):
-        rows = outcome.result.rows
+    if isinstance(outcome, Compared):
+        result = cast("TableResult", outcome.result)  # all tables are compared by whole rows
+        rows = result.rows
         counts = (
             *(rows.rows_a, rows.rows_b, rows.differing, rows.only_in_a, rows.only_in_b),
             rows.duplicate_keys_a + rows.duplicate_keys_b,
         )
-        sentences = outcome.result.sentences
-        scope = outcome.result.coverage.words
+        sentences = result.sentences
+        scope = result.coverage.words
     name, verdict = outcome.comparison.name, outcome.verdict
     return TableLine(name, verdict, f"{_WORDS[verdict]}{scope}", counts, sentences, page)
 

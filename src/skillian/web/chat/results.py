@@ -77,10 +77,13 @@ async def _show_comparison_sql(service: Service, key: str) -> None:
         result = await service.comparisons.find(key)
     except (SkillianError, ProblemError):
         return  # the comparison is no longer in the cache
-    proof, is_of_rows = result["proof"], result["kind"] == "rows"
-    _statement("SQL", proof["statement" if is_of_rows else "sql"])
-    for name, query in proof["queries"].items():
-        _statement(f"SQL in {name}", query if is_of_rows else query["sql"])
+    proof: dict[str, Any] = result["proof"]
+    queries = proof["queries"]
+    if result["kind"] == "measures":
+        queries = {name: query["sql"] for name, query in queries.items()}
+    _statement("SQL", proof.get("sql") or proof["statement"])
+    for name, query in queries.items():
+        _statement(f"SQL in {name}", query)
 
 
 def _statement(title: str, sql: str) -> None:
@@ -104,7 +107,7 @@ def _tables(tool: str, data: Mapping[str, Any]) -> Iterator[str]:
     elif tool == "drill_down" and "a" in data:
         show_sides(data)
         yield "rows"
-    elif data.get("kind") == "rows" and data.get("columns"):
+    elif tool == "compare_sources" and data.get("columns"):
         names = ("a", "b", "mismatches", "compared")
         columns = [[column[name] for name in names] for column in data["columns"]]
         with scroll_region("Columns that differ"):

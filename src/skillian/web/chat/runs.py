@@ -10,6 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
+from skillian.data.subjects import subject_of
 from skillian.display import printable
 from skillian.storage import StorageError
 from skillian.storage.jobs import MAX_ENDED
@@ -162,7 +163,7 @@ def _end(run: Mapping[str, Any]) -> None:
     """The verdict of a comparison, or how a run stands."""
     state, question = run["state"], run.get("comparison")
     if state == "completed" and run.get("verdict") and question is not None:
-        verdict_mark(run["verdict"], is_of_rows=not question.get("measures"))
+        verdict_mark(run["verdict"], subject_of(question.get("measures")))
     else:
         ui.label(_STATES[state]).classes("fault" if "✕" in _STATES[state] else "")
 

@@ -10,6 +10,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.subjects import subject_of
 from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.history.store import PastRun
@@ -87,7 +88,7 @@ async def _saved_item(visit: Visit, record: SavedRecord, last: PastRun | None) -
             return
         verdict_mark(
             cast("Verdict", last.verdict),
-            is_of_rows=question.is_of_rows,
+            question.subject,
             findings=last.findings,
             new=last.new,
         )
@@ -109,9 +110,8 @@ async def _recent(visit: Visit, saved_keys: Collection[str]) -> Sequence[Mapping
 
 def _recent_item(run: Mapping[str, Any]) -> None:
     question: Mapping[str, Any] = run["comparison"] or {}
-    is_of_rows = not question.get("measures")
     with ui.element("li").classes("line"):
         ui.link(printable(run["title"]), f"/compare/{run['cache_key']}").classes("grow")
         if run["verdict"]:
-            verdict_mark(run["verdict"], is_of_rows=is_of_rows)
+            verdict_mark(run["verdict"], subject_of(question.get("measures")))
         Time(run["created"])

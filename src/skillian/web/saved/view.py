@@ -12,6 +12,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.subjects import Subject
 from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web.saved.command import command_panel
@@ -137,7 +138,7 @@ class SavedView:
             runs: Sequence[dict[str, Any]] = report["runs"]
             if runs:
                 self._run.set_text("Run again")
-                _trend(runs, is_of_rows=question.is_of_rows)
+                _trend(runs, question.subject)
                 actions = FindingActions(self._note, self._accept) if report["is_own"] else None
                 findings_panel(report["findings"], changes, runs, actions)
             else:
@@ -182,7 +183,7 @@ class SavedView:
         await self._show(await self._saved.report(owner, self._id))
 
 
-def _trend(runs: Sequence[dict[str, Any]], *, is_of_rows: bool) -> None:
+def _trend(runs: Sequence[dict[str, Any]], subject: Subject) -> None:
     """The last run in words, and the findings of each run as bars, the oldest on the left."""
     last = runs[0]
     with ui.element("section").classes("panel pad stack") as section:
@@ -191,7 +192,7 @@ def _trend(runs: Sequence[dict[str, Any]], *, is_of_rows: bool) -> None:
         with ui.element("div").classes("line"):
             ui.label("Last run").classes("soft")
             Time(last["at"])
-            verdict_mark(last["verdict"], is_of_rows=is_of_rows, findings=last["findings"])
+            verdict_mark(last["verdict"], subject, findings=last["findings"])
             states = ("new", "open", "known", "fixed")
             new, opened, known, fixed = (text.amount(last[name]) for name in states)
             text.sentence(new, " new · ", opened, " open · ", known, " known · ", fixed, " fixed")

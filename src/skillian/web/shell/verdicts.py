@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from nicegui import ui
 
+from skillian.data.subjects import Subject
 from skillian.reports.outcome import Verdict
 
 
 def verdict_mark(
-    verdict: Verdict, *, is_of_rows: bool, findings: int | None = None, new: int = 0
+    verdict: Verdict, subject: Subject, *, findings: int | None = None, new: int = 0
 ) -> ui.element:
     """Show a verdict, in the colour of its class.
 
     Args:
         verdict: The verdict.
-        is_of_rows: Whether whole rows were compared.
+        subject: What was compared.
         findings: How many findings there are, if that is known.
         new: How many of them are new; 0 is not shown.
     """
-    status, symbol, word = _style(verdict, is_of_rows=is_of_rows, is_accepted=bool(findings))
+    status, symbol, word = _style(verdict, subject, is_accepted=bool(findings))
     with ui.element("span").classes(f"status status-{status} verdict-mark") as mark:
         ui.label(symbol).classes("status-symbol").props("aria-hidden=true")
         ui.label(word)
@@ -27,12 +28,12 @@ def verdict_mark(
     return mark
 
 
-def _style(verdict: Verdict, *, is_of_rows: bool, is_accepted: bool) -> tuple[str, str, str]:
+def _style(verdict: Verdict, subject: Subject, *, is_accepted: bool) -> tuple[str, str, str]:
     """The class whose colour it has, its symbol and its word."""
     if verdict == "failed":
         return "major_diff", "✕", "Failed"
     if verdict == "findings":
-        return "major_diff", "≠", "Rows differ" if is_of_rows else "They differ"
+        return "major_diff", "≠", subject.differ
     if is_accepted:
         return "match", "✓", "Only known differences"
-    return "match", "✓", "Equal" if is_of_rows else "They match"
+    return "match", "✓", subject.equal

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from typing import ClassVar
 
 from skillian.amounts import grouped
 from skillian.data.comparison.results import EXACT
@@ -175,6 +176,7 @@ class Explanation:
     unused: tuple[str, ...]
     measures: tuple[MeasureExplanation, ...]
     notes: tuple[str, ...] = ()
+    kind: ClassVar = "measures"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -193,6 +195,10 @@ class Explanation:
             names = ", ".join(each.measure for each in self.measures)
             single.append(f"There is no gap in {names} to explain.")
         return (*single, *self.notes)
+
+    def answer(self) -> dict[str, object]:
+        """As `to_dict`, which names the comparison."""
+        return self.to_dict()
 
     def to_dict(self) -> dict[str, object]:
         """The explanation for JSON."""

@@ -57,8 +57,11 @@ async def why(
     Raises:
         ToolError: The rows that differ cannot be read.
     """
-    if not rows.plan.keys or result.rows.are_equal:
-        return Why()
+    if result.rows.are_equal:
+        return Why(nothing="All rows match, so there is nothing to explain.")
+    if not rows.plan.keys:
+        without = "Rows that are compared without a key are not explained; name a key."
+        return Why(nothing=without)
     return await _CauseSearch(engine, question, result, rows, report or _ignored).run()
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.sql.values import Record, plain
-from skillian.data.tables.results import TableResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +71,6 @@ class ProvedRule(Record):
         return {**Record.to_dict(self), "changes": plain(stated)}
 
 
-def unexplained(result: TableResult) -> str:
-    """Why there is no rule for a comparison, in words."""
-    if result.rows.are_equal:
-        return "All rows match, so there is nothing to explain."
-    if not result.key.columns:
-        return "Rows that are compared without a key are not explained; name a key."
-    return "No rule that was tried explains the differences."
-
-
 @dataclass(frozen=True, slots=True)
 class Fact(Record):
     """A value that the rows of a difference have in common.
@@ -114,12 +104,17 @@ class Why(Record):
     Attributes:
         rules: What explains the differences, the most important first.
         facts: Which values go together with differences.
+        nothing: What to say if both are empty.
+        cache_key: The comparison.
     """
 
     json_names = "rules facts sentences"
 
     rules: tuple[ProvedRule, ...] = ()
     facts: tuple[Fact, ...] = ()
+    nothing: str = "No rule that was tried explains the differences."
+    cache_key: str = ""
+    kind: ClassVar = "rows"
 
     @property
     def sentences(self) -> tuple[str, ...]:
@@ -128,3 +123,8 @@ class Why(Record):
             *(rule.sentence for rule in self.rules),
             *(fact.sentence for fact in self.facts),
         )
+
+    def answer(self) -> dict[str, object]:
+        """The explanation for JSON, with its comparison and a sentence in any case."""
+        told = [*self.sentences] or [self.nothing]
+        return {"cache_key": self.cache_key, **self.to_dict(), "sentences": told}

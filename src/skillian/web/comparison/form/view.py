@@ -7,6 +7,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.subjects import MEASURES, ROWS, subject_of
 from skillian.web.comparison.form.fields import LimitFields, select
 from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.comparison.form.job import SAME, JobControls
@@ -79,12 +80,13 @@ class CompareFields:
 
     def _update_kind(self) -> None:
         """Show the fields of measures or those of whole rows."""
-        has_measures = bool(self._measures.value)
-        self._align_on.set_visibility(has_measures)
-        self._limits.room.set_visibility(has_measures)
-        self._rows.room.set_visibility(not has_measures)
+        subject = subject_of(self._measures.value)
+        fields = {MEASURES: (self._align_on, self._limits.room), ROWS: (self._rows.room,)}
+        for each, rooms in fields.items():
+            for room in rooms:
+                room.set_visibility(each is subject)
         self._show_limits()
-        if not has_measures:
+        if subject is ROWS:
             start_task(self._rows.offer(self._a.value, self._b.value), "columns", self._rows.room)
 
     def _show_limits(self) -> None:

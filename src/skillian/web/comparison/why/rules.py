@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.results import ProvedRule, Why, unexplained
+from skillian.data.tables.why.results import ProvedRule, Why
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.storage import StorageError
@@ -61,21 +60,19 @@ class _Rules:
         service, owner = self._visit.service, self._visit.owner
         try:
             with service.slots.taken():
-                why = await service.comparisons.why(self._key, owner, report)
-                result = await service.comparisons.recall(self._key, owner)
+                why = cast("Why", await service.comparisons.why(self._key, owner, report))
                 question = await service.comparisons.question(self._key, owner)
         except (ToolError, StorageError, ProblemError) as error:
             self._show_failure(problem_of(error).detail)
             return
         self._room.clear()
-        if isinstance(why, Why) and isinstance(result, TableResult):
-            with self._room:
-                self._show(why, result, question)
+        with self._room:
+            self._show(why, question)
 
-    def _show(self, why: Why, result: TableResult, question: SavedComparison) -> None:
+    def _show(self, why: Why, question: SavedComparison) -> None:
         Heading("Why they differ")
         if not why.rules:
-            ui.label(unexplained(result)).classes("why-sentence")
+            ui.label(why.nothing).classes("why-sentence")
         with ui.element("ol").classes("tree stack"):
             for number, rule in enumerate(why.rules):
                 with ui.element("li").classes("stack"):
