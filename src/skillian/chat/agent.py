@@ -15,7 +15,7 @@ from skillian.chat.check.grounded import Grounded
 from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.reading.briefing import Briefing
 from skillian.chat.reading.fitting import Fitted
-from skillian.chat.sealed.middleware import Opened, Sealed, opened_events
+from skillian.chat.sealed.middleware import OpenedCalls, Sealed, opened_events
 from skillian.chat.sealed.stand_ins import StandIns
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
@@ -98,7 +98,7 @@ class Agent:
             checks.append(Grounded(vocabulary))
         if not isinstance(model, OfflinePlanner):
             # Calls are checked with the texts; only then what the model reads is sealed.
-            checks = [Opened(), *checks, Sealed(vocabulary), Fitted(context_tokens)]
+            checks = [OpenedCalls(), *checks, Sealed(vocabulary), Fitted(context_tokens)]
         self._agent = ReactAgent(
             model,
             tools,

@@ -43,12 +43,12 @@ def _changed(code: str, change: Callable[[str], str | None]) -> str:
 def _literals(code: str) -> Iterator[ast.Constant]:
     """Yield the texts of code, those within f-strings excepted."""
     try:
-        todo: list[ast.AST] = [ast.parse(code)]
+        nodes: list[ast.AST] = [ast.parse(code)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
-    while todo:
-        node = todo.pop()
+    while nodes:
+        node = nodes.pop()
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             yield node
         elif not isinstance(node, ast.JoinedStr):
-            todo += ast.iter_child_nodes(node)
+            nodes += ast.iter_child_nodes(node)

@@ -13,7 +13,7 @@ from typing import Any, cast
 from skillian.chat.sealed.code import closed_code, opened_code
 from skillian.chat.sealed.plain import Vouched, names_of
 from skillian.chat.sealed.printed import PYTHON
-from skillian.chat.sealed.results import READERS, RUN_PYTHON, Reading, columns_of
+from skillian.chat.sealed.results import READERS, RUN_PYTHON, SealedReading, columns_of
 from skillian.chat.sealed.stand_ins import HELD, NAME, StandIns
 from skillian.errors import InvalidInputError
 from skillian.offline.earlier import as_object
@@ -37,7 +37,7 @@ _BEGINNING = 5000
 _WHOLE = "in code a stand-in must be a text of its own, such as 'text_…'; nothing else is replaced"
 
 
-class Opened(Middleware):
+class OpenedCalls(Middleware):
     """Puts texts in place of the stand-ins in calls, so that they are checked and made with them.
 
     The `deps` of a run are its `StandIns`.
@@ -100,13 +100,13 @@ class _SealedTurn(Middleware):
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
     ) -> ToolResult:
         result = await call_next(call)
-        # The conversation has a long result without its middle, which is no JSON.
+        # The conversation has a long result without its middle, which is not JSON.
         if len(result.content) > _BEGINNING:
             self._whole.append(result.content)
         return result
 
     def _opened(self, call: RawToolCall) -> RawToolCall:
-        """A call as it is stored; if it cannot be opened here, `Opened` says why."""
+        """A call as it is stored; if it cannot be opened here, `OpenedCalls` says why."""
         if not NAME.search(call.arguments):
             return call
         arguments = opened_arguments(call.name, as_object(call.arguments), self._stand_ins)
@@ -122,7 +122,7 @@ class _SealedTurn(Middleware):
         own: list[str] = []
         for message in messages:
             by_code = Vouched(own, vouched, self._python)
-            reading = Reading(self._stand_ins, vouched, by_code)
+            reading = SealedReading(self._stand_ins, vouched, by_code)
             if message.role == "assistant":
                 closed = self._closed(message, reading)
                 tools |= {call.id: call.name for call in closed.tool_calls}
@@ -137,7 +137,7 @@ class _SealedTurn(Middleware):
             else:
                 yield message
 
-    def _results(self, reading: Reading, text: str) -> str:
+    def _results(self, reading: SealedReading, text: str) -> str:
         """Results as a model without function calls reads them, in a message of the user."""
         _, *parts = _RESULT_OF.split(f"\n\n{text}")
         if not parts:
@@ -145,7 +145,7 @@ class _SealedTurn(Middleware):
         pairs = zip(parts[::2], parts[1::2], strict=True)
         return "\n\n".join(f"Result of {t}:\n{self._result(t, reading, r)}" for t, r in pairs)
 
-    def _result(self, tool: str, reading: Reading, text: str) -> str:
+    def _result(self, tool: str, reading: SealedReading, text: str) -> str:
         """The text of a result; it stays the same in later requests of the turn."""
         if tool and tool not in READERS:
             return text
@@ -156,7 +156,7 @@ class _SealedTurn(Middleware):
             self._read[tool, text] = reading.text(tool, [text, *cut][-1])
         return self._read[tool, text]
 
-    def _closed(self, message: Message, reading: Reading) -> Message:
+    def _closed(self, message: Message, reading: SealedReading) -> Message:
         """A message of the model, whose answer and calls have the texts where they are stored."""
         names = self._stand_ins
         closed = message.with_text(names.closed_answer)
@@ -180,7 +180,7 @@ def opened_arguments(
     return None if code is None else {**arguments, "code": code}
 
 
-def _closed_call(call: ToolCall, reading: Reading) -> ToolCall:
+def _closed_call(call: ToolCall, reading: SealedReading) -> ToolCall:
     """A call of the conversation without the texts of sources."""
     if call.name == RUN_PYTHON:
         code = closed_code(str(call.arguments.get("code", "")), reading.stand_ins)
@@ -201,7 +201,7 @@ def _code_in(message: Message) -> list[str]:
 def _is_of_user(message: Message) -> bool:
     """Whether the user wrote it: results and remarks of the agent can have the user's role."""
     label = message.label
-    return message.role == "user" and label is not None and label.sources == {"user"}
+    return message.role == "user" and label is not None and label.sources == frozenset({"user"})
 
 
 async def opened_events(

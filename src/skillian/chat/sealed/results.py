@@ -11,6 +11,7 @@ from typing import Any, cast
 from skillian.chat.sealed.plain import Vouched, is_code, is_number
 from skillian.chat.sealed.printed import printed
 from skillian.chat.sealed.stand_ins import StandIns
+from skillian.offline.calls import as_mapping
 
 RUN_PYTHON = "run_python"
 READERS = frozenset(
@@ -44,7 +45,7 @@ _LOST = "the result was too long to be kept; call the tool again, and ask for le
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class SealedReading:
     """What of a result a language model reads as it is, and what stands for the rest.
 
     Attributes:
@@ -152,8 +153,7 @@ def columns_of(text: str) -> Iterator[str]:
     if value is not None and value.get("kind") == "rows":
         columns = cast("Sequence[Mapping[str, Any]]", value.get("columns") or ())
         names = [each[side] for each in columns for side in "ab" if side in each]
-        key = value.get("key")
-        names += key.get("columns", ()) if isinstance(key, Mapping) else key or ()
+        names += as_mapping(value.get("key")).get("columns", ())
         for name in map(str, names):
             yield from (name, f"{name} a", f"{name} b")
 
@@ -164,7 +164,9 @@ def _parsed(text: str) -> tuple[dict[str, Any] | None, str]:
         value, end = json.JSONDecoder().raw_decode(text)
     except ValueError:
         return None, text
-    return (value, text[end:]) if isinstance(value, dict) else (None, text)
+    if not isinstance(value, dict):
+        return None, text
+    return cast("dict[str, Any]", value), text[end:]
 
 
 def _lost(text: str) -> str:
@@ -191,9 +193,10 @@ def _mapped(value: Any, cell: Callable[[str], str], other: Callable[[str], str])
 
 def _has_cells(name: str, part: Any) -> bool:
     if name == "key":  # of a group or a row; that of a comparison names columns
-        return isinstance(part, dict) and not isinstance(part.get("columns"), list)
+        return not isinstance(as_mapping(part).get("columns"), list)
     if name == "rows":  # of a query; those of a comparison have keys and cells
-        return isinstance(part, list) and any(isinstance(each, list) for each in part)
+        rows = cast("Sequence[object]", part) if isinstance(part, list) else ()
+        return any(isinstance(each, list) for each in rows)
     return name in _OF_CELLS
 
 

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skillian.chat.sealed.code import closed_code, opened_code
-from skillian.chat.sealed.middleware import Opened, Sealed, opened_events
+from skillian.chat.sealed.middleware import OpenedCalls, Sealed, opened_events
 from skillian.chat.sealed.plain import Vouched, is_code, is_number
 from skillian.chat.sealed.printed import PYTHON, printed
-from skillian.chat.sealed.results import Reading
+from skillian.chat.sealed.results import SealedReading
 from skillian.chat.sealed.stand_ins import NAME, StandIns
 from tinyagent import Event, ReactAgent, ScriptedModel, TextDelta, tool
 from tinyagent.provenance import Provenance
@@ -146,7 +146,7 @@ def test_nothing_of_a_text_but_numbers_and_signs_is_read_of_what_code_prints(tex
 
 
 def test_a_result_that_was_cut_keeps_its_key_only() -> None:
-    reading = Reading(StandIns(), Vouched(), Vouched())
+    reading = SealedReading(StandIns(), Vouched(), Vouched())
     key = "0" * 32
     cut = f'{{"rows": [["{ORDER}"]], "a": "\\"cache_key\\": \\"{"1" * 32}\\"", "cache_key": "{key}"'
     assert json.loads(reading.text("query_source", cut))["cache_key"] == key
@@ -163,7 +163,7 @@ def test_a_result_that_was_cut_keeps_its_key_only() -> None:
     ],
 )
 def test_the_message_of_a_database_is_read_without_what_it_quotes(message: str) -> None:
-    reading = Reading(StandIns(), Vouched(), Vouched())
+    reading = SealedReading(StandIns(), Vouched(), Vouched())
     error: dict[str, Any] = {"error": True, "type": "query_error", "message": message}
     read = reading.text("query_source", json.dumps(error))
     assert ORDER not in read
@@ -182,7 +182,7 @@ async def test_a_model_without_function_calls_reads_names_too() -> None:
             '{"scratchpad": "", "answer": "Done."}',
         ]
     )
-    middleware = [Provenance(free=["query_source"]), Opened(), Sealed(None)]
+    middleware = [Provenance(free=["query_source"]), OpenedCalls(), Sealed(None)]
     agent = ReactAgent(
         model,
         [query_source],

@@ -81,7 +81,7 @@ async def test_a_table_of_code_is_read_with_its_numbers_and_repeated_with_its_na
     assert response.content == "Old Mill Inc 5; Green Hill AG 4"
 
 
-async def test_a_stand_in_is_a_value_for_code_and_for_other_tools(tmp_path: Path) -> None:
+async def test_code_and_other_tools_take_a_name_for_its_text(tmp_path: Path) -> None:
     def filtered(results: list[dict[str, Any]]) -> Any:
         name = results[0]["top_differences"][2]["key"]["customer"]
         return code(f"print(comparison[comparison.customer == '{name}'].amount_gap.iloc[0])")
