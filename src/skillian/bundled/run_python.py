@@ -33,9 +33,9 @@ _WHOLE = pa.decimal128(38, 0)
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 DESCRIPTION = (
-    "Run Python in a sandbox; what it prints, its last value and figures come back. `comparison`: a"
-    " data frame of what differs in the last comparison (dimensions, status, amount_a, amount_b,"
-    " amount_gap, as Decimals; of rows class, differing, 'city a', 'city b')."
+    "Run Python; its output, last value and figures come back. `comparison`: a data frame of what"
+    " differs in the last comparison (dimensions, status, amount_a, amount_b, amount_gap, as"
+    " Decimals; of rows class, differing, 'city a', 'city b')."
 )
 
 
@@ -45,7 +45,7 @@ class RunPythonInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     code: str = Field(min_length=1, max_length=LONGEST_CODE)
-    cache_key: str | None = Field(None, description="Of another comparison than the last.")
+    cache_key: str | None = Field(None, description="Of another comparison.")
 
 
 class RunPython:

@@ -15,6 +15,8 @@ from skillian.chat.check.grounded import Grounded
 from skillian.chat.direct import DirectModel, direct_call
 from skillian.chat.reading.briefing import Briefing
 from skillian.chat.reading.fitting import Fitted
+from skillian.chat.sealed.middleware import OpenedCalls, Sealed, opened_events
+from skillian.chat.sealed.stand_ins import StandIns
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import OfflinePlanner
 from skillian.skills.registry import SkillRegistry
@@ -42,7 +44,7 @@ MAX_ROUNDS = 10
 
 @dataclass(frozen=True, slots=True)
 class ToolCallMade:
-    """A tool call of a turn; `result` is the text that the model read."""
+    """A tool call of a turn; `result` has the texts for which a language model read stand-ins."""
 
     tool: str
     arguments: dict[str, Any]
@@ -63,6 +65,7 @@ class Agent:
     """Answers messages with the tools of the skills, at most 10 rounds of model and tools each.
 
     A direct call (`chat.direct`) is made without the model; approval and limits are the same.
+    A language model reads stand-ins for texts of sources; events and answers have the texts.
 
     Args:
         model: The model that answers.
@@ -86,19 +89,21 @@ class Agent:
         briefing, every = briefing or Briefing(), skills.get_all_tools()
         self.model_name = model.name
         self.skills = skills
-        middleware: list[Middleware] = [TurnSession(), Provenance()]
+        checks: list[Middleware] = [TurnSession(), Provenance()]
         if approvals is not None:
-            middleware.append(AskPerson(approvals))
+            checks.append(AskPerson(approvals))
         tools = [replace(each.as_tool(), is_offered=briefing.offers(each)) for each in every]
-        self._direct = ReactAgent(DirectModel(), tools, middleware=tuple(middleware), max_steps=2)
+        self._direct = ReactAgent(DirectModel(), tools, middleware=tuple(checks), max_steps=2)
         if vocabulary is not None:
-            middleware.append(Grounded(vocabulary))
+            checks.append(Grounded(vocabulary))
         if not isinstance(model, OfflinePlanner):
-            middleware.append(Fitted(context_tokens))
+            # Calls are checked with the texts; only then what the model reads is sealed.
+            checks = [OpenedCalls(), *checks, Sealed(vocabulary), Fitted(context_tokens)]
         self._agent = ReactAgent(
             model,
             tools,
-            middleware=middleware,
+            deps_type=StandIns,
+            middleware=checks,
             max_steps=MAX_ROUNDS,
             answer_at_limit=False,  # figures are those of tools, or there is no answer
             instructions=f"{skills.system_prompt(offered=True)}\n\n{briefing.text}".strip(),
@@ -126,8 +131,11 @@ class Agent:
     ) -> AsyncGenerator[Event, None]:
         """The turn as tinyagent's events while it happens."""
         memory = None if conversation is None else conversation.memory
-        agent = self._agent if direct_call(user_message) is None else self._direct
-        return agent.stream(user_message, memory=memory)
+        if direct_call(user_message) is not None:
+            return self._direct.stream(user_message, memory=memory)
+        stand_ins = StandIns()
+        events = self._agent.stream(user_message, memory=memory, deps=stand_ins)
+        return opened_events(events, stand_ins)
 
 
 def respond(result: RunResult[Any]) -> AgentResponse:

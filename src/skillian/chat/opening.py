@@ -8,7 +8,7 @@ from pathlib import Path
 
 from skillian.chat.agent import Agent
 from skillian.chat.reading.briefing import Example, read_briefing
-from skillian.data.declare.definitions import Measure
+from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import DimensionInfo
 from skillian.data.services import DataServices
@@ -62,7 +62,10 @@ async def read_vocabulary(
         {
             entry.name: SourceWords(
                 {name: _measure(name, entry.measures) for name in entry.measures},
-                {name: _dimension(info) for name, info in entry.dimensions.items()},
+                {
+                    name: _dimension(info, services.registry.get(entry.name).dimensions[name])
+                    for name, info in entry.dimensions.items()
+                },
                 {name: one.unit for name, one in entry.measures.items() if one.unit},
             )
             for entry in await services.catalogue.sources()
@@ -81,13 +84,14 @@ def _measure(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
     return (*measures[name].synonyms, *(("count",) if counts == [name] else ()))
 
 
-def _dimension(info: DimensionInfo) -> DimensionWords:
+def _dimension(info: DimensionInfo, definition: Dimension) -> DimensionWords:
     return DimensionWords(
         info.synonyms,
         _texts(info.values),
         is_open=info.values is None,
         is_date=info.type == "date",
         last="" if info.last is None else str(info.last),
+        declared=tuple(dict.fromkeys(definition.values.values())),
     )
 
 

@@ -110,7 +110,7 @@ def _differences(result: Mapping[str, Any]) -> Iterator[str]:
         missing = {"missing_in_a": ("b", "source_b"), "missing_in_b": ("a", "source_a")}
         if each["status"] in missing:
             side, source = missing[each["status"]]
-            yield f"{label}: {_amount(each[side], unit)}, only in {_shown(result[source])}"
+            yield f"{label}: {_amount(each[side], unit)}, only in {literal(result[source])}"
         else:
             yield _sides(result, label, (each["a"], each["b"], each["gap"]), unit)
 
@@ -122,8 +122,8 @@ def _sides(
     a, b, gap = numbers
     if a == b:
         return f"{label}: {_amount(a, unit)} in both"
-    sides = f"{_amount(a, unit)} in {_shown(result['source_a'])}"
-    sides += f", {_amount(b, unit)} in {_shown(result['source_b'])}"
+    sides = f"{_amount(a, unit)} in {literal(result['source_a'])}"
+    sides += f", {_amount(b, unit)} in {literal(result['source_b'])}"
     sign = "" if str(gap).startswith("-") else "+"
     return f"{label}: {sides}, difference {sign}{_amount(gap, unit)}"
 
@@ -137,7 +137,7 @@ def _amount(value: Any, unit: str | None = None) -> str:
 def _member(name: str, value: Any) -> str:
     if value is None:
         return f"{name} without a value"
-    return f"{name} {'empty' if value == '' else _shown(value)}"
+    return f"{name} {'empty' if value == '' else literal(value)}"
 
 
 def _with_list(first: str, others: Sequence[str]) -> str:
@@ -178,7 +178,7 @@ def _groups(result: Mapping[str, Any]) -> str:
     what = "Groups" if "measures" in rows[0] else "Rows"
     lines = [f"{what} of these classes: {classes}. Total: {result['total']}."]
     for row in rows[:MOST_LISTED]:
-        written = _amount if "measures" in row else _shown
+        written = _amount if "measures" in row else literal
         values = "; ".join(
             f"{name} {written(each['a'])} and {written(each['b'])}"
             for name, each in row.get("measures", row.get("cells", {})).items()
@@ -202,7 +202,7 @@ def _source(result: Mapping[str, Any]) -> str:
     lines.append(f"Measures: {', '.join(result['measures'])}.")
     lines.append("Dimensions:")
     for name, dimension in result["dimensions"].items():
-        some = [str(_shown(value)) for value in dimension.get("values", ())[:_SHOWN]]
+        some = [str(literal(value)) for value in dimension.get("values", ())[:_SHOWN]]
         lines.append(
             f"- {name} ({dimension['type']})" + (f": {', '.join(some)}, …" if some else "")
         )
@@ -226,12 +226,12 @@ def _listed(
 def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:
     """Names with their values; those of measures are numbers."""
     return ", ".join(
-        f"{name}: {grouped(value) if name in measures and value is not None else _shown(value)}"
+        f"{name}: {grouped(value) if name in measures and value is not None else literal(value)}"
         for name, value in pairs
     )
 
 
-def _shown(value: Any) -> Any:
+def literal(value: Any) -> Any:
     """A value on one line; text that Markdown would format is put in backticks."""
     if not isinstance(value, str):
         return "none" if value is None else value

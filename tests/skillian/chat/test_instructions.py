@@ -80,7 +80,7 @@ def _agent(opened: Opened, *script: Any, approvals: Approvals | None = None) -> 
     return Agent(ScriptedModel([*script, "Done."]), opened[0], opened[1], approvals)
 
 
-async def test_the_model_reads_the_instruction(opened: Opened) -> None:
+async def test_the_user_reads_the_instruction(opened: Opened) -> None:
     response, _ = await _agent(opened, READ).process(ASK)
     assert "thief@evil.example" in response.tool_calls_made[0].result
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, islice
 from typing import Any
 
+from skillian.chat.sealed.plain import is_code
 from skillian.data.for_models import hidden_among
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo
 from skillian.data.services import DataServices
@@ -22,8 +22,6 @@ _MOST_VALUES = 12
 _MOST_SYNONYMS = 3
 _SEARCH, _UNNEEDED = "list_sources", "run_python"
 _HEAD = "# Sources"
-_CODE = re.compile(r"[\w.&+-]{1,24}(?: [\w.&+-]{1,12}){0,2}")
-"""A value that is in the prompt: too short for an instruction, which a cell may hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +109,7 @@ def _also(synonyms: Sequence[str]) -> str:
 
 def _values(values: Sequence[object] | None) -> str:
     """The values of a dimension; of many, the first and the last."""
-    texts = [str(value) for value in dict.fromkeys(values or ()) if _CODE.fullmatch(str(value))]
+    texts = [str(value) for value in dict.fromkeys(values or ()) if is_code(str(value))]
     if not texts:
         return ""
     if len(texts) > _MOST_VALUES or (len(texts) > 6 and texts == sorted(texts)):  # noqa: PLR2004
@@ -146,7 +144,7 @@ def _examples(sources: Sequence[SourceInfo], hidden: set[str]) -> Iterator[Examp
         measures = [name for name in a.measures if name in b.measures]
         shared = [name for name in a.dimensions if name in b.dimensions]
         known = (str(each) for name in shared[:1] for each in a.dimensions[name].values or ())
-        value = next(filter(_CODE.fullmatch, known), None)
+        value = next(filter(is_code, known), None)
         if measures and value is not None:
             question = f"Do {a.name} and {b.name} agree on {measures[0]} for {shared[0]} {value}?"
             sides = {"source_a": a.name, "source_b": b.name, "measures": measures[:1]}

@@ -70,7 +70,7 @@ class DimensionWords:
     """The synonyms of a dimension, and its known values as text.
 
     `is_open` means that it has more values than these; `is_date` that they are dates, of which
-    `last` is the latest.
+    `last` is the latest. `declared` are those that the sources' file names.
     """
 
     synonyms: tuple[str, ...] = ()
@@ -78,6 +78,7 @@ class DimensionWords:
     is_open: bool = False
     is_date: bool = False
     last: str = ""
+    declared: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,1 @@
+"""Texts of sources, of which a language model reads stand-ins."""
