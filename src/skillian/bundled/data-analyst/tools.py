@@ -9,14 +9,14 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import STATUSES, Status
+from skillian.data.comparison.results import STATUSES, ComparisonResult, Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
@@ -48,10 +48,6 @@ from skillian.data.tables.differing import ROW_CLASSES, RowClass
 from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
-
-if TYPE_CHECKING:
-    from skillian.data.engine import Result
-
 
 FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"
@@ -287,7 +283,7 @@ class DataAnalyst:
         rows = await self._services.engine.rows(arguments.cache_key, page)
         return {**brief_page(rows), "scope": scope_of_result(result)}
 
-    def _result(self, arguments: ComparisonInput) -> Result:
+    def _result(self, arguments: ComparisonInput) -> ComparisonResult | TableResult:
         return self._services.engine.public(arguments.cache_key)
 
     def _summary(self, info: SourceInfo) -> dict[str, Any]:
