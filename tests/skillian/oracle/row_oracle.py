@@ -24,14 +24,39 @@ WHITE = " \t\n\r\f\v"
 class Expected:
     """What the two tables have in common, and what not."""
 
-    rows: Mapping[str, int]
+    rows_a: int
+    rows_b: int
+    matched: int
+    differing: int
+    only_in_a: int
+    only_in_b: int
+    duplicate_rows_a: int
+    duplicate_rows_b: int
+    duplicate_keys_a: int
+    duplicate_keys_b: int
     mismatches: Mapping[str, int]
     gaps: Mapping[str, Decimal | None]
     pairs: Mapping[str, list[int]]
 
     def counts(self) -> dict[str, int]:
         """Return the counts as in a result."""
-        return dict(self.rows)
+        return {
+            "a": self.rows_a,
+            "b": self.rows_b,
+            **{
+                name: getattr(self, name)
+                for name in (
+                    "matched",
+                    "differing",
+                    "only_in_a",
+                    "only_in_b",
+                    "duplicate_keys_a",
+                    "duplicate_rows_a",
+                    "duplicate_keys_b",
+                    "duplicate_rows_b",
+                )
+            },
+        }
 
 
 def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule]) -> Expected:
@@ -59,17 +84,21 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
                 gaps[name] = gap if known is None else max(known, gap)
     rows_a, rows_b = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
     several_a, several_b = [sum(len(group) > 1 for group in side.values()) for side in sides]
-    found = {
-        "a": len(a.rows),
-        "b": len(b.rows),
-        **{name: counts[name] for name in ("matched", "differing", "only_in_a", "only_in_b")},
-        "duplicate_keys_a": several_a,
-        "duplicate_rows_a": rows_a,
-        "duplicate_keys_b": several_b,
-        "duplicate_rows_b": rows_b,
-    }
-    most = {name: sorted(counter.values(), reverse=True)[:10] for name, counter in pairs.items()}
-    return Expected(found, mismatches, gaps, most)
+    return Expected(
+        len(a.rows),
+        len(b.rows),
+        counts["matched"],
+        counts["differing"],
+        counts["only_in_a"],
+        counts["only_in_b"],
+        rows_a,
+        rows_b,
+        several_a,
+        several_b,
+        mismatches,
+        gaps,
+        {name: sorted(counter.values(), reverse=True)[:10] for name, counter in pairs.items()},
+    )
 
 
 def multiset(a: Table, b: Table, rules: Mapping[str, Rule]) -> tuple[int, int]:

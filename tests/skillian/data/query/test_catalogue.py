@@ -41,7 +41,7 @@ def services(make_services: MakeServices) -> DataServices:
 async def test_every_source_describes_its_names(services: DataServices) -> None:
     full, empty = await services.catalogue.sources()
     group = {"type": "text", "description": "Of things", "synonyms": ["family"]}
-    day = {"type": "date", "description": "", "synonyms": [], "values": None}
+    day: dict[str, object] = {"type": "date", "description": "", "synonyms": [], "values": None}
     n = {"aggregation": "sum", "unit": "pieces", "description": "", "synonyms": ["number"]}
     assert full.to_dict() == {
         "name": "full",

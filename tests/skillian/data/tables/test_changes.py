@@ -131,8 +131,8 @@ def case(request: pytest.FixtureRequest, tmp_path: Path, store: Store) -> Case:
         create = partial(in_duckdb, path, script)
         write = partial(in_duckdb, path, (*script, *CHANGES))
         return Case(kind, [a, f"duckdb:///{path}#b"], create, write)
-    create, write = partial(store, kind, *script), partial(store, kind, *CHANGES)
-    return Case(kind, [a, f"{create()}#b"], create, write)
+    fill, change = partial(store, kind, *script), partial(store, kind, *CHANGES)
+    return Case(kind, [a, f"{fill()}#b"], fill, change)
 
 
 def replace(path: Path, content: str) -> None:
