@@ -8,17 +8,17 @@ bits, so one that is forged or altered opens nothing.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import secrets
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any, Literal, NamedTuple, cast, get_args, get_origin
+from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from tinyagent.core.messages import Message
 from tinyagent.core.parts import Text
 from tinyagent.core.provenance import Label, join
+from tinyagent.core.provenance.narrow import bits_of, typed
 from tinyagent.execution.sandbox.worker.codec.sealed import Sealed, SealedList
 from tinyagent.provenance.shapes import fields_of, plain_type
 
@@ -27,8 +27,6 @@ _MAX_PARTS = 10_000
 _MAX_DEPTH = 50
 _MAX_OPENED = 32_000_000
 """Characters of the texts of one call whose stand-ins are replaced."""
-_BITS: Mapping[object, int] = {bool: 1, int: 64, float: 64, date: 22, datetime: 64}
-"""What a value of a narrow type can tell at most; a date has 3,652,059 values."""
 MakePart = Callable[[Any, Any, str, str], Any]
 """Makes what stands for a part, from the part, its type, its field and its item's writer."""
 _LISTS = (list, tuple, set, frozenset, Collection)
@@ -86,7 +84,8 @@ class Vault:
             label: What it was made of.
             what: Where it comes from, for the model.
         """
-        name = getattr(kind, "__name__", "value") if kind in _BITS or kind is str else "value"
+        is_named = kind is str or (isinstance(kind, type) and bits_of(kind) is not None)
+        name = kind.__name__ if is_named else "value"
         entry = SealedValue(value, kind, label, f"<sealed {name} from {what[:200]}>")
         token = f"sealed_{secrets.token_hex(16)}"
         self._entries[token] = entry
@@ -134,12 +133,14 @@ class Vault:
         """
         entry = self._entries.get(value.token) if isinstance(value, Sealed) else None
         bits = None if entry is None else bits_of(entry.kind)
+        if entry is not None and bits is not None and bits <= self._bits:
+            with suppress(TypeError):  # of a tool that returned something else than it declares
+                shown = typed(entry.value, entry.kind)
+                self._bits -= bits
+                return shown, bits
         opened = self.open(value)
-        if bits is None or bits > self._bits:
-            self._taint(opened.label)
-            return opened.value, None
-        self._bits -= bits
-        return opened.value, bits
+        self._taint(opened.label)
+        return opened.value, None
 
     def scrub(self, message: Message) -> Message:
         """The message with what stand-ins look like in place of their tokens."""
@@ -208,13 +209,6 @@ class _Opening:
             raise ValueError("a sealed value is not known: it was altered, or is of another run")
         self.labels[path] = self.labels.get(path, Label()) | entry.label
         return entry
-
-
-def bits_of(kind: Any) -> int | None:
-    """How much a value of this type can tell at most; None if it is not narrow."""
-    if get_origin(kind) is Literal:
-        return math.ceil(math.log2(len(get_args(kind)))) if len(get_args(kind)) > 1 else 1
-    return _BITS.get(kind)
 
 
 class _Shaped(NamedTuple):
