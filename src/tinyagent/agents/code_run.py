@@ -139,12 +139,12 @@ class TinyCodeRun(Run[MemoryManager]):
             return self.cleaned(value)
         self.has_opened = False
         try:
-            opened = self.control.vault.open(value)
+            opened = self.control.vault.answer(value)
         except (ValueError, TypeError) as fault:
             raise MalformedReply(f"final_answer: {fault}") from None
         self.has_opened = bool(opened.labels)
         self.label = opened.label if self.label is None else self.label | opened.label
-        return self.cleaned(opened.value)
+        return opened.value
 
     def describe_calls(self, result: ExecutionResult) -> str:
         """What the calls of a block that failed returned; nothing of a sealed run is shown."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple, cast, get_args, get_origin
@@ -27,6 +27,8 @@ _MAX_PARTS = 10_000
 _MAX_DEPTH = 50
 _MAX_OPENED = 32_000_000
 """Characters of the texts of one call whose stand-ins are replaced."""
+Show = Callable[[str, Sequence[tuple[int, int]]], str]
+"""Makes what a user is shown of a text, some of whose parts are contents of stand-ins."""
 MakePart = Callable[[Any, Any, str, str], Any]
 """Makes what stands for a part, from the part, its type, its field and its item's writer."""
 _LISTS = (list, tuple, set, frozenset, Collection)
@@ -68,12 +70,16 @@ class Vault:
     Args:
         bits: How many bits of narrow values may be revealed without tainting the run.
         taint: Called with the label of anything else that is revealed.
+        show: Makes the texts of an answer from those that are opened.
     """
 
-    def __init__(self, bits: int, taint: Callable[[Label], None]) -> None:
+    def __init__(
+        self, bits: int, taint: Callable[[Label], None], show: Show = lambda text, _: text
+    ) -> None:
         self._entries: dict[str, SealedValue] = {}
         self._bits = bits
         self._taint = taint
+        self._show = show
 
     def seal(self, value: Any, kind: Any, label: Label, what: str) -> Sealed:
         """A stand-in for a value.
@@ -122,6 +128,15 @@ class Vault:
         opening = _Opening(self._entries)
         return Opened(opening.value(value, path, 0), opening.labels)
 
+    def answer(self, value: Any) -> Opened:
+        """The value as the user is shown it, with all stand-ins replaced.
+
+        Raises:
+            ValueError: As `open`.
+        """
+        opening = _Opening(self._entries, self._show)
+        return Opened(opening.value(value, "", 0), opening.labels)
+
     def reveal(self, value: Any) -> tuple[Any, int | None]:
         """The value, to be shown to the model, and how many bits that has used up.
 
@@ -169,16 +184,18 @@ class Vault:
 class _Opening:
     """Replaces stand-ins, and notes the labels of what it puts in their place."""
 
-    def __init__(self, entries: Mapping[str, SealedValue]) -> None:
+    def __init__(self, entries: Mapping[str, SealedValue], show: Show | None = None) -> None:
         self._entries = entries
+        self._show = show
         self._room = _MAX_OPENED
+        self._is_content = False  # of a stand-in, as a whole
         self.labels: dict[str, Label] = {}
 
     def value(self, value: Any, path: str, depth: int) -> Any:
         if depth > _MAX_DEPTH:
             raise ValueError(f"a value is nested more than {_MAX_DEPTH} levels deep")
         if isinstance(value, Sealed):
-            return self._entry(value.token, path).value
+            return self._content(self._entry(value.token, path).value, path)
         if isinstance(value, str):
             return self._text(value, path)
         if isinstance(value, Mapping):
@@ -193,15 +210,34 @@ class _Opening:
             return [self.value(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(items)]
         return value
 
+    def _content(self, content: Any, path: str) -> Any:
+        """What a stand-in stands for; for an answer, with its texts as they are shown."""
+        if self._show is None:
+            return content
+        self._is_content = True
+        shown = self.value(content, path, 0)
+        self._is_content = False
+        return shown
+
     def _text(self, text: str, path: str) -> str:
-        def opened(match: re.Match[str]) -> str:
-            content = str(self._entry(match[0], path).value)
+        if self._is_content:
+            return self._shown(text, [(0, len(text))])
+        pieces: list[str] = []
+        spans: list[tuple[int, int]] = []
+        at = length = 0
+        for found in _TOKEN.finditer(text):
+            content = str(self._entry(found[0], path).value)
             self._room -= len(content)
             if self._room < 0:
                 raise ValueError(f"the texts have more than {_MAX_OPENED:,} characters")
-            return content
+            pieces += (text[at : found.start()], content)
+            length += found.start() - at + len(content)
+            spans.append((length - len(content), length))
+            at = found.end()
+        return self._shown("".join((*pieces, text[at:])), spans)
 
-        return _TOKEN.sub(opened, text)
+    def _shown(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
+        return text if self._show is None else self._show(text, spans)
 
     def _entry(self, token: str, path: str) -> SealedValue:
         entry = self._entries.get(token)
