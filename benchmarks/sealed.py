@@ -23,7 +23,7 @@ from tinyagent import OpenAIModel, ReactAgent, Sandbox, ScriptedModel, Tool
 from tinyagent.agents.code_sealed import SealedHelpers
 from tinyagent.core import ModelRequest
 from tinyagent.core.context import RunControl
-from tinyagent.core.provenance import Label
+from tinyagent.core.provenance import Label, Trust
 from tinyagent.core.types import RawToolCall
 from tinyagent.execution.sandbox.executor import ProcessExecutor
 from tinyagent.models.base import Model
@@ -33,6 +33,7 @@ from tinyagent.provenance.vault import Vault
 ROUNDS = 30
 TARGET = 2.0
 TURNS = 10
+PAIRS = 20
 LABELS_TARGET = 1.05
 TASK = "Tell anna@example.com when the meeting on Friday is"
 MAIL = (
@@ -65,7 +66,7 @@ def tools(*, items: bool) -> list[Tool]:
         """Send a mail."""
         return f"{len(text)} characters sent to {to}"
 
-    results = Items(by="sender") if items else "untrusted"
+    results: Trust = Items(by="sender") if items else "untrusted"
     return [Tool.from_function(read_mail, results=results), Tool.from_function(send_mail)]
 
 
@@ -110,7 +111,7 @@ async def labels(base_url: str) -> list[Row]:
     for place, model in models.items():
         for name, (items, policy) in policies().items():
             ours = turns(model(), policy, items=items)
-            pair = await measure(ours, turns(model(), items=items), pairs=12, repeats=5)
+            pair = await measure(ours, turns(model(), items=items), pairs=PAIRS, repeats=2)
             goal = LABELS_TARGET if place == "over HTTP" else None
             rows.append(ratio_row(f"ten tool turns, {place}, {name}", pair, goal))
     return rows

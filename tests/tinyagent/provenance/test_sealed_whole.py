@@ -219,7 +219,7 @@ def _is_exactly(value: Any, kind: Any) -> bool:
     if type(value).__name__ != getattr(kind, "__name__", ""):
         return False
     if kind is int:
-        return value.bit_length() < 64 or value == -(2**63)
+        return int(value).bit_length() < 64 or value == -(2**63)
     if kind is datetime:
         return (
             re.fullmatch(r"\D*|.*[+-]\d\d:\d\d", value.isoformat()[19:].lstrip(".0123456789"))
