@@ -2,12 +2,14 @@
 
 The model's name is the script: `turns-10` asks for ten tool calls, one a turn, then answers;
 `deltas-400` streams an answer of 400 text deltas; `code-10` sends ten blocks of code, one a turn,
-then one with the answer. Prints its base URL and serves until stopped.
+then one with the answer; `mails-10` asks for mails and to answer one, in turn.
+Prints its base URL and serves until stopped.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 from collections.abc import Mapping
 from typing import Any
@@ -31,6 +33,8 @@ def answer(body: dict[str, Any]) -> ModelResponse:
     if kind == "code":
         return ModelResponse(_block(body, int(count)), usage=usage)
     done = sum(holds_result(message) for message in body["messages"])
+    if kind == "mails" and done < int(count):
+        return ModelResponse(None, (mail_call(done),), usage, "tool_calls")
     if done < int(count):
         call = RawToolCall(f"call_{done}", "add", f'{{"a": {done}, "b": 1}}')
         return ModelResponse(None, (call,), usage, "tool_calls")
@@ -38,6 +42,15 @@ def answer(body: dict[str, Any]) -> ModelResponse:
         call = RawToolCall("call_end", FINAL_ANSWER, f'{{"answer": "{ANSWER}"}}')
         return ModelResponse(None, (call,), usage, "tool_calls")
     return ModelResponse(ANSWER, usage=usage)
+
+
+def mail_call(number: int) -> RawToolCall:
+    """The call of one of the turns that read mails and answer, each after the other."""
+    if number % 2 == 0:
+        return RawToolCall(f"call_{number}", "read_mail", "{}")
+    text = f"Hello Anna, we meet on Friday in the morning, and I bring cake ({number})."
+    arguments = json.dumps({"to": "anna@example.com", "text": text})
+    return RawToolCall(f"call_{number}", "send_mail", arguments)
 
 
 def _block(body: Mapping[str, Any], count: int) -> str:

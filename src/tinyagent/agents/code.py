@@ -40,6 +40,9 @@ from tinyagent.prompts import CODE_SYSTEM
 from tinyagent.tools.signature import python_signature
 from tinyagent.tools.tool import Tool
 
+_UNLIKE = (
+    "Your answer does not match the required type. More is not shown, as it may quote sealed values"
+)
 _ANSWER_NOW = "You are repeating yourself. Give your answer now with final_answer(...)."
 _LIVELY = 1.0
 """The temperature after a repetition, since the same request would be answered in the same way."""
@@ -259,8 +262,9 @@ class TinyCodeAgent(LoopAgent[TinyCodeRun, MemoryManager, ActionStep, T, D]):
             value = run.answer(result.final_value)
             run.output = self._read_answer(run, value)
         except MalformedReply as fault:
-            run.control.emit(ReplyRejected(run.control.step, str(fault)))
-            return str(fault)
+            words = _UNLIKE if run.has_opened else str(fault)
+            run.control.emit(ReplyRejected(run.control.step, words))
+            return words
         run.finalizer.set_answer(value, "final_answer", result.final_metadata)
         return ""
 

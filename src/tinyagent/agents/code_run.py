@@ -48,6 +48,8 @@ class TinyCodeRun(Run[MemoryManager]):
     """The calls of the latest block, with their results."""
     is_stuck: bool
     """Whether the latest reply and its result repeat those of an earlier step."""
+    has_opened: bool
+    """Whether contents of stand-ins are in the latest answer."""
     check: CodeCheck
 
     def use(self, executor: Executor, sandbox: Callable[[], Executor]) -> None:
@@ -68,7 +70,7 @@ class TinyCodeRun(Run[MemoryManager]):
         self._reads_results = False
         self._returned: list[Image | Document] = []
         self.calls = []
-        self.is_stuck = False
+        self.is_stuck = self.has_opened = False
         self._outcomes: set[int] = set()
         self._noted: list[ActionStep | ScratchpadStep] = []
         self._has_noted = False
@@ -135,12 +137,14 @@ class TinyCodeRun(Run[MemoryManager]):
         """
         if self.control.vault is None:
             return self.cleaned(value)
+        self.has_opened = False
         try:
-            opened = self.control.vault.open(value)
+            opened = self.control.vault.answer(value)
         except (ValueError, TypeError) as fault:
             raise MalformedReply(f"final_answer: {fault}") from None
+        self.has_opened = bool(opened.labels)
         self.label = opened.label if self.label is None else self.label | opened.label
-        return self.cleaned(opened.value)
+        return opened.value
 
     def describe_calls(self, result: ExecutionResult) -> str:
         """What the calls of a block that failed returned; nothing of a sealed run is shown."""

@@ -164,6 +164,10 @@ class SealedValues(Protocol):
         """The value with all stand-ins replaced; raises ValueError for one that is unknown."""
         ...
 
+    def answer(self, value: Any) -> OpenedValue:
+        """The value as the user is shown it, with all stand-ins replaced; raises as `open`."""
+        ...
+
     def reveal(self, value: Any) -> tuple[Any, int | None]:
         """The value, for the model, and the bits that were counted; None if it taints the run."""
         ...

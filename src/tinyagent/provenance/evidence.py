@@ -14,7 +14,7 @@ from tinyagent.core.provenance import COMMON, USER, Label, Mark
 from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in, numbers_in
 from tinyagent.core.results import long_result_handle
 from tinyagent.core.types import ToolSpec
-from tinyagent.provenance.marks import marks_of
+from tinyagent.provenance.marks import WrittenTexts, marks_of
 from tinyagent.provenance.policies.policy import (
     SOURCE_WORDS,
     Policy,
@@ -66,6 +66,8 @@ class Evidence:
         self._said = Counter[str]()  # how often they are in this one
         self._records: dict[str, Record] = {}
         self._earlier: dict[str, tuple[ToolCall, Message]] = {}  # results that no rule has needed
+        self._written = WrittenTexts()
+        self._spoken: dict[tuple[str, str], bool] = {}  # whether the user said a text
         self._long: dict[str, Label] = {}
         self._calls: dict[str, ToolCall] = {}
 
@@ -90,6 +92,7 @@ class Evidence:
                 self._earlier.setdefault(call.id, (call, message))
         if len(self._words) != said:
             self._request = None
+            self._spoken.clear()
             self._look_again()
 
     def _read_user(self, message: Message) -> None:
@@ -174,9 +177,12 @@ class Evidence:
         """Whether the user's request contains the value."""
         if (number := number_of(value, form)) is not None:
             return any(number in numbers_in(words) for words in self._words)
-        return isinstance(value, str) and any(
-            is_said_in(value, words, form) for words in self._words
-        )
+        if not isinstance(value, str):
+            return False
+        key = (value, form)
+        if key not in self._spoken:
+            self._spoken[key] = any(is_said_in(value, words, form) for words in self._words)
+        return self._spoken[key]
 
     def vouches_for_link(self, sources: Sequence[str], link: str) -> bool:
         """Whether a result contains a link, and one of the sources names its host."""
@@ -334,11 +340,14 @@ class Evidence:
 
     def marks(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote."""
-        return marks_of(text, self._untrusted_texts(), partial(self.vouches, "user"))
+        written = ((source, self._written.find(each)) for source, each in self._untrusted_texts())
+        return marks_of(text, written, partial(self.vouches, "user"))
 
     def repeated(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote, also in other characters."""
-        written = ((source, _plain(each)) for source, each in self._untrusted_texts())
+        written = (
+            (source, self._written.find(_plain(each))) for source, each in self._untrusted_texts()
+        )
         return marks_of(_plain(text), written, partial(self.vouches, "user"))
 
     def _untrusted_texts(self) -> Iterator[tuple[str, str]]:

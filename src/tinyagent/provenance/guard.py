@@ -41,7 +41,8 @@ class Provenance(SteeringMiddleware):
             of the same tool of this agent.
         reveal_bits: How much a sealed code agent may learn of narrow untrusted values (bool, int,
             float, dates, `Literal`) in one run without being influenced by them, in bits.
-        links: Hosts to which links in a tainted answer may go; others are removed from it.
+        links: Hosts to which links in a tainted answer may go; others are removed from it. A
+            sealed agent shows others that contain untrusted values as text, also without `links`.
         own: Tools, or fields of their results (`"list_orders.id"`), that list what belongs to the
             user's account; the source `"own"` of a rule.
         from_: Whose items are trusted where a tool says who wrote each item of its results (see
@@ -148,6 +149,6 @@ def _as_data(writers: Iterable[str] | Mapping[str, Iterable[str]]) -> object:
 def _steer(run: RunControl, policy: Policy, outer: Policy) -> Middleware:
     guard = (SealedGuard if run.sealed else Guard)(policy, run, outer, Inheritance)
     run.label, run.mark = guard.label, guard.marks
-    if policy.links is not None:
+    if policy.links is not None and not run.sealed:
         run.clean_answer = guard.clean_answer
     return guard

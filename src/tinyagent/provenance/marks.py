@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 from tinyagent.core.provenance import Mark
 from tinyagent.core.provenance.rules import hosts_in
 
+_SHORT = 5_000
+"""Characters of a text for which what it says is kept."""
 _WORDS = 5
 """How many words in a row are hardly a coincidence."""
 _TOKEN = re.compile(r"\w+(?:['\u2019@.+-]\w+)*")
@@ -26,8 +29,32 @@ _LINK = "//"
 """Before the name of a host that is in a link."""
 
 
+class Written(NamedTuple):
+    """What may be repeated of a text: its addresses, hosts and long numbers, and runs of words."""
+
+    names: frozenset[str]
+    runs: frozenset[tuple[str, ...]]
+
+
+class WrittenTexts:
+    """What may be repeated of the texts of others; that of a short one is found once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Written] = {}
+
+    def find(self, text: str) -> Written:
+        """What may be repeated of a text."""
+        if text in self._known:
+            return self._known[text]
+        runs = frozenset(_runs(_TOKEN.findall(text.casefold())))
+        written = Written(_written_names(text), runs)
+        if len(text) <= _SHORT:
+            self._known[text] = written
+        return written
+
+
 def marks_of(
-    answer: str, records: Iterable[tuple[str, str]], is_said: Callable[[str], bool]
+    answer: str, records: Iterable[tuple[str, Written]], is_said: Callable[[str], bool]
 ) -> tuple[Mark, ...]:
     """The spans of an answer that untrusted sources wrote, in their order.
 
@@ -35,11 +62,11 @@ def marks_of(
 
     Args:
         answer: Its text.
-        records: The untrusted sources, each with a text that it wrote.
+        records: The untrusted sources, each with what it wrote.
         is_said: Whether the user's request contains a text.
     """
     words = list(re.finditer(r"\S+", answer))
-    names = {at: found for at, word in enumerate(words) if (found := _names_in(word[0]))}
+    names = _names_of(answer, words)
     tokens = list(_TOKEN.finditer(answer))
     runs: dict[tuple[str, ...], list[int]] = {}
     for at, run in enumerate(_runs(token[0].casefold() for token in tokens)):
@@ -48,13 +75,12 @@ def marks_of(
         return ()
     starts = [word.start() for word in words]
     sources: list[set[str]] = [set() for _ in words]
-    for source, text in records:
-        written = _written_in(text) if names else frozenset[str]()
+    for source, written in records:
         for at, named in names.items():
-            shared = named & written
+            shared = named & written.names
             if shared and not _is_all_said(words[at][0], shared, is_said):
                 sources[at].add(source)
-        for run in runs.keys() & set(_runs(_TOKEN.findall(text.casefold()))):
+        for run in runs.keys() & written.runs:
             for first in runs[run]:
                 start, end = tokens[first].start(), tokens[first + _WORDS - 1].end()
                 if is_said(answer[start:end]) or is_said(" ".join(run)):
@@ -77,6 +103,13 @@ def _is_all_said(word: str, names: Iterable[str], is_said: Callable[[str], bool]
     return all(is_said(name.removeprefix(_LINK)) for name in names)
 
 
+def _names_of(answer: str, words: Sequence[re.Match[str]]) -> dict[int, frozenset[str]]:
+    """The names in the words of an answer, by the index of the word."""
+    if _TELLING.search(answer) is None:
+        return {}
+    return {at: found for at, word in enumerate(words) if (found := _names_in(word[0]))}
+
+
 def _names_in(word: str) -> frozenset[str]:
     """The addresses, hosts and long numbers in a word of an answer."""
     if _TELLING.search(word) is None:
@@ -88,7 +121,7 @@ def _names_in(word: str) -> frozenset[str]:
     return frozenset(names)
 
 
-def _written_in(text: str) -> frozenset[str]:
+def _written_names(text: str) -> frozenset[str]:
     """The names in a text of others; hosts also with what says that they are in a link."""
     names = {*_plain_names(text), *hosts_in(text)}
     for piece in filter(None, _BETWEEN.split(text)):

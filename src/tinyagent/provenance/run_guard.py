@@ -62,10 +62,12 @@ class Guard(Middleware):
         self._of_request = self._context = self._base
         self._process = Label()
         self._in_code = False
-        self._clean: dict[frozenset[str], bool] = {}
+        self._clean = set[frozenset[str]]()  # sources that are all trusted
+        self._tainted: dict[frozenset[str], int] = {}  # how many items were trusted then
         # Not a method: it outlives the run, whose results need not.
         items = self._evidence.trusted_items
         self._trusts = partial(_trusts, policy, run.tools, items, run.delegation)
+        self._trusted_items = items
         self._callers: dict[tuple[Any, ...], tuple[Label, Caller]] = {}
         self._asking = asyncio.Lock()
         self._refused = Counter[str]()  # by tool
@@ -262,9 +264,17 @@ class Guard(Middleware):
     def _is_clean(self, label: Label) -> bool:
         """Whether all sources of a label are trusted."""
         sources = label.sources  # whose hash is kept with them
-        if not self._clean.get(sources):  # it may become trusted, but not the other way round
-            self._clean[sources] = all(map(self._trusts, sources))
-        return self._clean[sources]
+        if sources in self._clean:
+            return True
+        known = len(self._trusted_items)  # more items may become trusted, but not fewer
+        if self._tainted.get(sources) == known:
+            return False
+        if all(map(self._trusts, sources)):
+            self._clean.add(sources)
+            return True
+        if not any(source.startswith(OUTER) for source in sources):  # as these are the caller's
+            self._tainted[sources] = known
+        return False
 
 
 def _trusts(

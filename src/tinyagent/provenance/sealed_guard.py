@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from tinyagent.core.context import RunControl
@@ -12,6 +13,7 @@ from tinyagent.core.messages import ArgumentOrigin, ToolCall
 from tinyagent.core.provenance import UNKNOWN, Label
 from tinyagent.core.types import ModelRequest, ModelResponse, ToolResult, ToolSpec
 from tinyagent.middleware.base import ModelCall, ToolCallHandler
+from tinyagent.provenance.links_as_text import Span, links_as_text
 from tinyagent.provenance.policies.policy import Policy, item_source
 from tinyagent.provenance.run_guard import Guard, MakeCaller, copied
 from tinyagent.provenance.vault import Opened, Vault
@@ -23,7 +25,7 @@ class SealedGuard(Guard):
 
     def __init__(self, policy: Policy, run: RunControl, outer: Policy, caller: MakeCaller) -> None:
         super().__init__(policy, run, outer, caller)
-        run.vault = self._vault = Vault(policy.reveal_bits, self._taint)
+        run.vault = self._vault = Vault(policy.reveal_bits, self._taint, self._show)
 
     async def model_call(self, request: ModelRequest, call_next: ModelCall) -> ModelResponse:
         """Label the answer; tokens that the code has printed are shown as stand-ins."""
@@ -90,6 +92,13 @@ class SealedGuard(Guard):
         value = self._vault.seal_parts(value, tool.returns, tool.name, part, by)
         content = f"(the result of {tool.name} is sealed)"
         return replace(result, value=value, content=content, parts=(), note="")
+
+    def _show(self, text: str, spans: Sequence[Span]) -> str:
+        """A text of the answer, with links that hold contents as text."""
+        if not self._is_clean(self._read):  # something was revealed, so the model was influenced
+            spans = [(0, len(text))]
+        is_said = partial(self._evidence.vouches, "user")
+        return links_as_text(text, spans, self._policy.links or (), is_said)
 
     def _labelled(self, result: ToolResult, label: Label) -> ToolResult:
         return replace(result, label=label)

@@ -8,17 +8,17 @@ bits, so one that is forged or altered opens nothing.
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
 import secrets
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime
-from typing import Any, Literal, NamedTuple, cast, get_args, get_origin
+from typing import Any, NamedTuple, cast, get_args, get_origin
 
 from tinyagent.core.messages import Message
 from tinyagent.core.parts import Text
 from tinyagent.core.provenance import Label, join
+from tinyagent.core.provenance.narrow import bits_of, typed
 from tinyagent.execution.sandbox.worker.codec.sealed import Sealed, SealedList
 from tinyagent.provenance.shapes import fields_of, plain_type
 
@@ -27,8 +27,8 @@ _MAX_PARTS = 10_000
 _MAX_DEPTH = 50
 _MAX_OPENED = 32_000_000
 """Characters of the texts of one call whose stand-ins are replaced."""
-_BITS: Mapping[object, int] = {bool: 1, int: 64, float: 64, date: 22, datetime: 64}
-"""What a value of a narrow type can tell at most; a date has 3,652,059 values."""
+Show = Callable[[str, Sequence[tuple[int, int]]], str]
+"""Makes what a user is shown of a text, some of whose parts are contents of stand-ins."""
 MakePart = Callable[[Any, Any, str, str], Any]
 """Makes what stands for a part, from the part, its type, its field and its item's writer."""
 _LISTS = (list, tuple, set, frozenset, Collection)
@@ -70,12 +70,16 @@ class Vault:
     Args:
         bits: How many bits of narrow values may be revealed without tainting the run.
         taint: Called with the label of anything else that is revealed.
+        show: Makes the texts of an answer from those that are opened.
     """
 
-    def __init__(self, bits: int, taint: Callable[[Label], None]) -> None:
+    def __init__(
+        self, bits: int, taint: Callable[[Label], None], show: Show = lambda text, _: text
+    ) -> None:
         self._entries: dict[str, SealedValue] = {}
         self._bits = bits
         self._taint = taint
+        self._show = show
 
     def seal(self, value: Any, kind: Any, label: Label, what: str) -> Sealed:
         """A stand-in for a value.
@@ -86,7 +90,8 @@ class Vault:
             label: What it was made of.
             what: Where it comes from, for the model.
         """
-        name = getattr(kind, "__name__", "value") if kind in _BITS or kind is str else "value"
+        is_named = kind is str or (isinstance(kind, type) and bits_of(kind) is not None)
+        name = kind.__name__ if is_named else "value"
         entry = SealedValue(value, kind, label, f"<sealed {name} from {what[:200]}>")
         token = f"sealed_{secrets.token_hex(16)}"
         self._entries[token] = entry
@@ -123,6 +128,15 @@ class Vault:
         opening = _Opening(self._entries)
         return Opened(opening.value(value, path, 0), opening.labels)
 
+    def answer(self, value: Any) -> Opened:
+        """The value as the user is shown it, with all stand-ins replaced.
+
+        Raises:
+            ValueError: As `open`.
+        """
+        opening = _Opening(self._entries, self._show)
+        return Opened(opening.value(value, "", 0), opening.labels)
+
     def reveal(self, value: Any) -> tuple[Any, int | None]:
         """The value, to be shown to the model, and how many bits that has used up.
 
@@ -134,12 +148,14 @@ class Vault:
         """
         entry = self._entries.get(value.token) if isinstance(value, Sealed) else None
         bits = None if entry is None else bits_of(entry.kind)
+        if entry is not None and bits is not None and bits <= self._bits:
+            with suppress(TypeError):  # of a tool that returned something else than it declares
+                shown = typed(entry.value, entry.kind)
+                self._bits -= bits
+                return shown, bits
         opened = self.open(value)
-        if bits is None or bits > self._bits:
-            self._taint(opened.label)
-            return opened.value, None
-        self._bits -= bits
-        return opened.value, bits
+        self._taint(opened.label)
+        return opened.value, None
 
     def scrub(self, message: Message) -> Message:
         """The message with what stand-ins look like in place of their tokens."""
@@ -168,16 +184,18 @@ class Vault:
 class _Opening:
     """Replaces stand-ins, and notes the labels of what it puts in their place."""
 
-    def __init__(self, entries: Mapping[str, SealedValue]) -> None:
+    def __init__(self, entries: Mapping[str, SealedValue], show: Show | None = None) -> None:
         self._entries = entries
+        self._show = show
         self._room = _MAX_OPENED
+        self._is_content = False  # of a stand-in, as a whole
         self.labels: dict[str, Label] = {}
 
     def value(self, value: Any, path: str, depth: int) -> Any:
         if depth > _MAX_DEPTH:
             raise ValueError(f"a value is nested more than {_MAX_DEPTH} levels deep")
         if isinstance(value, Sealed):
-            return self._entry(value.token, path).value
+            return self._content(self._entry(value.token, path).value, path)
         if isinstance(value, str):
             return self._text(value, path)
         if isinstance(value, Mapping):
@@ -192,15 +210,34 @@ class _Opening:
             return [self.value(item, f"{path}[{at}]", depth + 1) for at, item in enumerate(items)]
         return value
 
+    def _content(self, content: Any, path: str) -> Any:
+        """What a stand-in stands for; for an answer, with its texts as they are shown."""
+        if self._show is None:
+            return content
+        self._is_content = True
+        shown = self.value(content, path, 0)
+        self._is_content = False
+        return shown
+
     def _text(self, text: str, path: str) -> str:
-        def opened(match: re.Match[str]) -> str:
-            content = str(self._entry(match[0], path).value)
+        if self._is_content:
+            return self._shown(text, [(0, len(text))])
+        pieces: list[str] = []
+        spans: list[tuple[int, int]] = []
+        at = length = 0
+        for found in _TOKEN.finditer(text):
+            content = str(self._entry(found[0], path).value)
             self._room -= len(content)
             if self._room < 0:
                 raise ValueError(f"the texts have more than {_MAX_OPENED:,} characters")
-            return content
+            pieces += (text[at : found.start()], content)
+            length += found.start() - at + len(content)
+            spans.append((length - len(content), length))
+            at = found.end()
+        return self._shown("".join((*pieces, text[at:])), spans)
 
-        return _TOKEN.sub(opened, text)
+    def _shown(self, text: str, spans: Sequence[tuple[int, int]]) -> str:
+        return text if self._show is None else self._show(text, spans)
 
     def _entry(self, token: str, path: str) -> SealedValue:
         entry = self._entries.get(token)
@@ -208,13 +245,6 @@ class _Opening:
             raise ValueError("a sealed value is not known: it was altered, or is of another run")
         self.labels[path] = self.labels.get(path, Label()) | entry.label
         return entry
-
-
-def bits_of(kind: Any) -> int | None:
-    """How much a value of this type can tell at most; None if it is not narrow."""
-    if get_origin(kind) is Literal:
-        return math.ceil(math.log2(len(get_args(kind)))) if len(get_args(kind)) > 1 else 1
-    return _BITS.get(kind)
 
 
 class _Shaped(NamedTuple):

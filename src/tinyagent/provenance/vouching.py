@@ -96,14 +96,31 @@ _QUOTED = re.compile(
 )
 
 
+_SIGNS = (
+    *(">", "|", "&gt;", "<blockquote", "forwarded", "original", "fw:", "fwd:"),
+    *(f"{word}{blank}:" for word in ("from", "von", "de", "da", "van") for blank in ("", " ")),
+    *(word for word in _WROTE.split("|") if word.isascii()),
+)
+"""An ASCII text without any of these has no quotation."""
+
+
 def without_quotation(text: str) -> tuple[str, str]:
     """What the writer of a text wrote, and what follows from the first sign of a quotation on.
 
     A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
     "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail.
     """
+    if text.isascii() and not _has_sign(text.lower()):
+        return text, ""
     found = _QUOTED.search(text.translate(_LINE_ENDS))
     return (text, "") if found is None else (text[: found.start()], text[found.start() :])
+
+
+def _has_sign(text: str) -> bool:
+    for sign in _SIGNS:  # noqa: SIM110 - this is called for each text that is read
+        if sign in text:
+            return True
+    return False
 
 
 def can_be_vouched_for(value: str) -> bool:

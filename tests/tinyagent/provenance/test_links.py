@@ -36,6 +36,7 @@ def cleaned(text: Any, *hosts: str, said: str = "") -> Any:
         "https://evil.example?docs.example.com",
         "https://[::1]/4711",
         "https://docs.example.com%2eevil.example/4711",
+        "https://docs.example.com\\.evil.example/4711",
         "https://dоcs.example.com/4711",  # noqa: RUF001 - a Cyrillic o
         "https://4711.evil.example",
         "custom://evil.example/4711",

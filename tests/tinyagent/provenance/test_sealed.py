@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import BaseModel
 from tests.tinyagent.provenance.sealed_office import (
     CANARY,
     DONE,
@@ -28,6 +29,12 @@ from tinyagent import (
     ToolCall,
 )
 from tinyagent.provenance import Label, OneOf, Provenance, Sink, explain
+
+
+class Bill(BaseModel, extra="forbid"):
+    """An answer with a type."""
+
+    amount: int = 0
 
 
 @pytest.fixture
@@ -197,6 +204,24 @@ def test_the_answer_is_opened_for_the_user_and_not_for_the_model(office: SealedO
     assert result.label is not None
     assert "read_mail" in result.label.sources
     assert CANARY not in seen
+
+
+@pytest.mark.parametrize(
+    ("output_type", "answer"),
+    [(int, "mail['text']"), (dict[str, int], "{'a': mail['text']}"), (Bill, "whole['found']")],
+)
+def test_an_answer_of_another_type_is_not_quoted(
+    office: SealedOffice, output_type: Any, answer: str
+) -> None:
+    block = f"{READ}\nwhole = {{'found': {{str(mail['text']): 1}}}}\nfinal_answer({answer})"
+    _, seen = office.run(block, "final_answer('7')", output_type=output_type, task="How much?")
+    assert "does not match" in seen
+    assert CANARY not in seen
+
+
+def test_what_is_wrong_with_an_answer_of_the_model_is_said(office: SealedOffice) -> None:
+    _, seen = office.run("final_answer('seven')", "final_answer(7)", output_type=int)
+    assert "got 'seven'" in seen
 
 
 # Calls

@@ -80,6 +80,11 @@ def test_the_label_of_apart_is_that_of_exactly_its_inputs(office: SealedOffice) 
         ("size", "bool", "not of the type that gives= names"),
         ("size", "complex", "gives="),
         ("size", "list[complex]", "gives="),
+        ("size", "Literal[None]", "gives="),
+        ("size", "list[Literal[1.5]]", "gives="),
+        ("size", "Shape", "gives="),
+        ("size", "Hidden", "gives="),
+        ("size", "Kind", "not of the type that gives= names"),
         ("size", "'__import__'", "gives="),
         ("inner()", "str", "at the top of a block"),
     ],
@@ -88,6 +93,9 @@ def test_apart_says_what_is_wrong_but_not_with_what(
     office: SealedOffice, function: str, gives: str, says: str
 ) -> None:
     definitions = (
+        "from enum import Enum\nfrom typing import Literal\n"
+        "class Kind(Enum):\n    OFFER = 'offer'\n"
+        "class Hidden(Enum):\n    OFFER = len('offer')\nclass Shape:\n    OFFER = 'offer'\n"
         "def fail(text):\n    raise ValueError(text)\ndef size(text):\n    return len(text) + 5\n"
         "def inner():\n    def f(text):\n        return text\n    return f"
     )
@@ -100,7 +108,45 @@ def test_a_failure_in_apart_is_noted_in_the_result(office: SealedOffice) -> None
     result, _ = office.run(
         f"{READ}\ndef fail(x):\n    raise KeyError(x)\napart(fail, mail['text'])"
     )
-    assert "apart\n   value = 'fail': tells 1 bits" in explain(result)
+    assert "apart\n   value = 'fail': tells 4 bits" in explain(result)
+
+
+KINDS = (
+    "from enum import Enum\nfrom typing import List, Literal\n"
+    "class Kind(str, Enum):\n    OFFER = 'offer'\n    BILL = 'bill'\n"
+    "class Level(Enum):\n    LOW = 1\n    HIGH: int = 2"
+)
+
+
+@pytest.mark.parametrize(
+    ("gives", "value", "content"),
+    [
+        ("Kind", "Kind.BILL", "bill"),
+        ("Kind", "'bill'", "bill"),
+        ("Level", "Level.HIGH", "2"),
+        ("list[Level]", "[Level.HIGH, Level.LOW, Level.HIGH]", "[2,1,2]"),
+        ("List[Kind]", "[Kind.OFFER]", '["offer"]'),
+        ("list[Literal['a', 'b]']]", "['b]', 'a']", '["b]","a"]'),
+        ("Literal['a', 7, True]", "True", "true"),
+        ("list[bool]", "[True, False]", "[true,false]"),
+        ("float", "3", "3.0"),
+    ],
+)
+def test_closed_types_and_lists_of_them(
+    office: SealedOffice, gives: str, value: str, content: str
+) -> None:
+    block = f"{KINDS}\n{READ}\ndef f(text):\n    return {value}"
+    result, _ = office.run(f"{block}\nfinal_answer(apart(f, mail['text'], gives={gives}))")
+    assert str(result.output) == content
+
+
+def test_an_enum_has_the_bits_of_its_members(office: SealedOffice) -> None:
+    block = f"{KINDS}\n{READ}\ndef f(text):\n    return Kind.BILL"
+    result, seen = office.run(
+        f"{block}\nprint(reveal(apart(f, mail['text'], gives=Kind)))", guard=policy(reveal_bits=1)
+    )
+    assert "\nbill" in seen
+    assert "tells 1 bits" in explain(result)
 
 
 def test_a_revealed_text_taints_the_run(office: SealedOffice) -> None:
