@@ -7,6 +7,7 @@ repeated is marked: addresses, links, long numbers, and runs of words, unless th
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
@@ -22,6 +23,9 @@ _BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+|(?=https?://)", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z]*:?//(?:[^/\s@]*@)?|^www\.", re.IGNORECASE)
 _EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
 _TELLING = re.compile(r"[@/]|\w\.\w|(?:\D{0,8}\d){6}", re.ASCII)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|[\"'\u201d\u2019)]|$)|[\n;]")
+_FEW_WORDS = 3
+"""How many words of a sentence say something."""
 _LINK = "//"
 """Before the name of a host that is in a link."""
 
@@ -62,6 +66,33 @@ def marks_of(
                 for at in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
                     sources[at].add(source)
     return tuple(_spans(words, sources))
+
+
+def has_sentence_of(text: str, records: Iterable[tuple[str, str]], said: Iterable[str]) -> bool:
+    """Whether a text has a short sentence of others; longer ones are marked.
+
+    Args:
+        text: It.
+        records: The untrusted sources, each with a text that it wrote.
+        said: Texts whose sentences anybody may repeat.
+    """
+    every = (_TOKEN.findall(each) for each in _SENTENCE_END.split(plain(text).casefold()))
+    short = [f" {' '.join(one)} " for one in every if _FEW_WORDS <= len(one) < _WORDS]
+    if not short:
+        return False
+    written, known = (
+        "\n".join(f" {' '.join(_TOKEN.findall(plain(one).casefold()))} " for one in texts)
+        for texts in ((each for _, each in records), said)
+    )
+    return any(one in written and one not in known for one in short)
+
+
+def plain(text: str) -> str:
+    """The text with compatible characters in one spelling, and without invisible ones."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")
 
 
 def _runs(words: Iterable[str]) -> Iterator[tuple[str, ...]]:

@@ -111,6 +111,12 @@ def can_be_vouched_for(value: str) -> bool:
     return len(value) >= MIN_CHARACTERS and _NUMBER.fullmatch(value) is None
 
 
+def named(name: str, value: str) -> list[str]:
+    """How a text says a value behind the name of its argument, such as "room 12" or "Room: 12"."""
+    words = name.replace("_", " ")
+    return [f"{one}{gap}{value}" for one in (words, words.capitalize()) for gap in (" ", ": ")]
+
+
 def is_said_in(value: str, text: str, form: str = "") -> bool:
     """Whether the value is in the text as whole words.
 
