@@ -19,6 +19,10 @@ _WORDS = 5
 _TOKEN = re.compile(r"\w+(?:['\u2019@.+-]\w+)*")
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", re.ASCII)
 _NUMBER = re.compile(r"(?=(?:[^\d\s]{0,8}\d){6})[\w/+.-]{6,64}", re.ASCII)
+_GROUPED = re.compile(
+    r"(?<![\w.,:/+-])[a-z]{0,2}\d{2,8}(?:[ \xa0]\d{2,8}){1,8}(?!\w)", re.IGNORECASE
+)
+"""A number whose digits are in groups, such as that of an account."""
 _BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+|(?=https?://)", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z]*:?//(?:[^/\s@]*@)?|^www\.", re.IGNORECASE)
 _EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
@@ -42,7 +46,7 @@ def marks_of(
         records: The untrusted sources, each with a text that it wrote.
         is_said: Whether the user's request contains a text.
     """
-    words = list(re.finditer(r"\S+", answer))
+    words = list(re.finditer(rf"{_GROUPED.pattern}|\S+", answer, re.IGNORECASE))
     names = {at: found for at, word in enumerate(words) if (found := _names_in(word[0]))}
     tokens = list(_TOKEN.finditer(answer))
     runs: dict[tuple[str, ...], list[int]] = {}
@@ -131,6 +135,9 @@ def _written_in(text: str) -> frozenset[str]:
 def _plain_names(text: str) -> Iterator[str]:
     """Addresses, and long numbers without what is between their digits."""
     yield from (found.lower() for found in _ADDRESS.findall(text))
+    for group in (found[0].split() for found in _GROUPED.finditer(text)):
+        parts = ("".join(group[at:end]) for end in range(len(group) + 1) for at in range(end))
+        yield from (each.lower() for each in parts if _NUMBER.fullmatch(each))
     yield from (re.sub(r"[/+._-]", "", each).lower() for each in _NUMBER.findall(text))
 
 

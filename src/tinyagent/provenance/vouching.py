@@ -91,7 +91,7 @@ _QUOTED = re.compile(
     r"|[-_=*]{2,}[^\n]{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
     r"|begin forwarded message|forwarded (?:message|by|from)|fwd?:"
     r"|\*?(?:from|von|de|da|van)[ \xa0]?:[^\n]{0,300}\n\s{0,80}\*?[^\W\d]\w{0,14}[ \xa0]?:)"
-    r"|<blockquote\b",
+    rf"|<blockquote\b|\b(?<!\bi )(?:{_WROTE})\b[^\n:.!?]{{0,60}}:(?=[\s\"'\u201c\u201e\xab])",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -100,7 +100,8 @@ def without_quotation(text: str) -> tuple[str, str]:
     """What the writer of a text wrote, and what follows from the first sign of a quotation on.
 
     A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
-    "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail.
+    "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail. In a
+    line it begins behind "Anna wrote:".
     """
     found = _QUOTED.search(text.translate(_LINE_ENDS))
     return (text, "") if found is None else (text[: found.start()], text[found.start() :])
