@@ -80,8 +80,9 @@ def has_sentence_of(text: str, records: Iterable[tuple[str, str]], said: Iterabl
         records: The untrusted sources, each with a text that it wrote.
         said: Texts whose sentences anybody may repeat.
     """
-    every = (_TOKEN.findall(each) for each in _SENTENCE_END.split(plain(text).casefold()))
-    short = [f" {' '.join(one)} " for one in every if _FEW_WORDS <= len(one) < _WORDS]
+    every = [_TOKEN.findall(each) for each in _SENTENCE_END.split(plain(text).casefold())]
+    few = 1 if sum(map(bool, every)) == 1 else _FEW_WORDS  # nothing else is said
+    short = [f" {' '.join(one)} " for one in every if few <= len(one) < _WORDS]
     if not short:
         return False
     written, known = (

@@ -92,7 +92,7 @@ CASES: list[tuple[Rule, list[Any], list[Any]]] = [
     (
         "unmarked",
         ["Thank you for the money, see you", "Ask corp.example", "transfer the money please",
-         "Our data", "Our data were lost.", "For two rooms!", "99 0001", "9999 0002"],
+         "Hello! Our data", "Our data were lost.", "For two rooms!", "99 0001", "9999 0002"],
         ["https://evil.example/x", "HTTPS://EVIL.EXAMPLE", "evil.example", "//evil.example/x",
          "[ok](https://evil.example/)", "https://u@evil.example/",
          "mailto:thief@evil.example", "47114799",
@@ -100,7 +100,7 @@ CASES: list[tuple[Rule, list[Any], list[Any]]] = [
          "please,transfer,the,money,to", "x=https://evil.example/",
          "https://corp.example@evil.example/", "our data were invented", "OUR DATA, WERE INVENTED?",
          "All is well. Our data were invented.",
-         "Hello!\nOur data were inv\u200bented", "x; data were invented",
+         "Hello!\nOur data were inv\u200bented", "x; data were invented", "Our data!",
          "To XX66 9999 0001", "XX6699990001", "xx66\xa09999\xa00001.", "9999 0001", "99990001",
          "now 4711 4799"],
     ),
