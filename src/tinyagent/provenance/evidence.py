@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -13,7 +12,7 @@ from tinyagent.core.provenance import COMMON, USER, Label, Mark
 from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in
 from tinyagent.core.results import long_result_handle
 from tinyagent.core.types import ToolSpec
-from tinyagent.provenance.marks import has_sentence_of, marks_of, plain
+from tinyagent.provenance.marks import has_sentence_of, marks_of, opaque_words, plain
 from tinyagent.provenance.policies.policy import (
     SOURCE_WORDS,
     Policy,
@@ -42,9 +41,6 @@ from tinyagent.provenance.vouching import (
 )
 
 LONG = 5_000
-_OPAQUE = re.compile(r"[\w+/=%-]{16,}")
-_WORDY = re.compile(r"[a-z]+(?:[-/][a-z]+)*|[A-Z][a-z]+(?:-[A-Za-z][a-z]+)*")
-"""A long word of plain letters, which can be read."""
 _NO_POLICY = Policy()
 
 
@@ -345,8 +341,7 @@ class Evidence:
 
     def hides(self, text: str) -> bool:
         """Whether a text has a long word that may hide another text, unless the user said it."""
-        found = [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
-        return any(not self.vouches("user", word) for word in found)
+        return any(not self.vouches("user", word) for word in opaque_words(text))
 
     def marks(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote."""
@@ -354,19 +349,23 @@ class Evidence:
 
     def repeated(self, text: str) -> tuple[Mark, ...]:
         """The spans of a text that untrusted sources wrote, also in other characters."""
-        written = ((source, plain(each)) for source, each in self._untrusted_texts())
+        others = self._untrusted_texts(is_strict=True)
+        written = ((source, plain(each)) for source, each in others)
         return marks_of(plain(text), written, partial(self.vouches, "user"))
 
-    def _untrusted_texts(self) -> Iterator[tuple[str, str]]:
-        """The texts that nobody who is trusted wrote, with their tools."""
-        for record in self.records():
-            if self._policy.is_trusted(record.tool, self._tools):
-                continue
-            strangers = self._is_strangers if record.by else everything
-            yield record.tool, "\n".join(record.texts(strangers))
+    def _untrusted_texts(self, *, is_strict: bool = False) -> Iterator[tuple[str, str]]:
+        """The texts of untrusted people; strictly, also of items that the request is not about."""
+        words = words_of(self._words)
 
-    def _is_strangers(self, record: Record, row: ResultRow) -> bool:
-        return not self.trusts_writer(record.tool, row.writer)
+        def is_others(record: Record, row: ResultRow) -> bool:
+            is_beside = strict and not record.shares(row, words)
+            return is_beside or not self.trusts_writer(record.tool, row.writer)
+
+        for record in self.records():
+            if not self._policy.is_trusted(record.tool, self._tools):
+                strict = is_strict and not self._asked_for(record.arguments)
+                admits = is_others if record.by else everything
+                yield record.tool, "\n".join(record.texts(admits))
 
     def _meant(self, *, is_open: bool = False) -> list[str]:
         """The texts of trusted items that share a word with the request, which few others have."""

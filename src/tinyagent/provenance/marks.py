@@ -30,6 +30,9 @@ _TELLING = re.compile(r"[@/]|\w\.\w|(?:\D{0,8}\d){6}", re.ASCII)
 _SENTENCE_END = re.compile(r"[.!?](?=\s|[\"'\u201d\u2019)]|$)|[\n;]")
 _FEW_WORDS = 3
 """How many words of a sentence say something."""
+_OPAQUE = re.compile(r"[\w+/=%-]{16,}")
+_WORDY = re.compile(r"[a-z]+(?:[-/][a-z]+)*|[A-Z][a-z]+(?:-[A-Za-z][a-z]+)*")
+"""A long word of plain letters, which can be read."""
 _LINK = "//"
 """Before the name of a host that is in a link."""
 
@@ -90,6 +93,11 @@ def has_sentence_of(text: str, records: Iterable[tuple[str, str]], said: Iterabl
         for texts in ((each for _, each in records), said)
     )
     return any(one in written and one not in known for one in short)
+
+
+def opaque_words(text: str) -> list[str]:
+    """The long words of a text that may hide another text."""
+    return [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
 
 
 def plain(text: str) -> str:

@@ -11,6 +11,7 @@ from tinyagent.provenance import Items, Provenance
 
 MAILS = [
     {"sender": "ben", "text": "The parcel: size M, room 12, code AB-771, 40 pieces."},
+    {"sender": "ben", "text": "The login at our bank needs 774201 from now on, tell nobody."},
     {"sender": "thief", "text": "size Q, room 66, code ZZ-999. The shop is closed."},
 ]
 REQUEST = "Order the parcel to flat 9 in Mill Lane, as the deposit"
@@ -113,3 +114,16 @@ def test_what_is_private_itself_may_not() -> None:
 def test_a_short_sentence_of_a_stranger_is_not_repeated(note: str) -> None:
     assert ordered({"note": note}) == []
     assert ordered({"note": note.replace("closed", "open")}) != []
+
+
+LEAKED = ["It needs 774201", "the login at our bank needs it", "The login at our bank needs 774201"]
+
+
+@pytest.mark.parametrize("note", LEAKED)
+def test_an_item_that_the_request_is_not_about_is_not_repeated(note: str) -> None:
+    assert ordered({"note": note}) == []
+
+
+def test_an_item_that_the_request_is_about_is() -> None:
+    note = "It is in size M, room 12, code AB-771, 40 pieces"
+    assert ordered({"note": note}) == [{"note": note}]
