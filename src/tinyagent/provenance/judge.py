@@ -219,9 +219,11 @@ def _says_nothing(source: str) -> bool:
     return source in {"user", "own", "default"} or "." in source or source.isdigit()
 
 
-def _is_asked_for(rule: Rule, by: str, value: Scalar, evidence: Evidence) -> bool:
+def _is_asked_for(rule: Rule, by: str, value: Scalar | None, evidence: Evidence) -> bool:
     """Whether the user said a value, or named the item of somebody trusted that says it."""
-    said = [value]
+    if value is None:
+        return False
+    said: list[Scalar] = [value]
     if isinstance(value, str) and not sources_of(rule):
         said.append(value[:1].lower() + value[1:])  # a text begins with a capital
     if any(evidence.vouches("user", one) for one in said):
