@@ -131,7 +131,7 @@ class Lettings:
 
         Args:
             request: the id of the request.
-            note: what the tenant is told.
+            note: what the tenant reads.
         """
         self._one("requests", "id", request).update(status="closed", note=note)
         return {"id": request, "status": "closed"}
