@@ -1,12 +1,20 @@
-"""The three domains."""
+"""The domains."""
 
 from __future__ import annotations
 
-from . import errands, repositories, shop
+from . import errands, lab, lettings, repositories, shop
 from .errands_attacks import ATTACKS as ERRANDS_ATTACKS
 from .errands_detours import ATTACKS as ERRANDS_DETOURS
 from .errands_tasks import TASKS as ERRANDS_TASKS
 from .errands_tasks import WHO as ERRANDS_WHO
+from .lab_attacks import ATTACKS as LAB_ATTACKS
+from .lab_detours import ATTACKS as LAB_DETOURS
+from .lab_tasks import TASKS as LAB_TASKS
+from .lab_tasks import WHO as LAB_WHO
+from .lettings_attacks import ATTACKS as LETTINGS_ATTACKS
+from .lettings_detours import ATTACKS as LETTINGS_DETOURS
+from .lettings_tasks import TASKS as LETTINGS_TASKS
+from .lettings_tasks import WHO as LETTINGS_WHO
 from .parts import Domain
 from .repositories_attacks import ATTACKS as REPOSITORIES_ATTACKS
 from .repositories_detours import ATTACKS as REPOSITORIES_DETOURS
@@ -50,6 +58,28 @@ DOMAINS = {
         who=ERRANDS_WHO,
         tasks=ERRANDS_TASKS,
         attacks=(*ERRANDS_ATTACKS, *ERRANDS_DETOURS),
+    ),
+    "lettings": Domain(
+        name="lettings",
+        world=lettings.world,
+        tools=lettings.tools,
+        annotations=lettings.ANNOTATIONS,
+        writers=lettings.WRITERS,
+        own=lettings.OWN,
+        who=LETTINGS_WHO,
+        tasks=LETTINGS_TASKS,
+        attacks=(*LETTINGS_ATTACKS, *LETTINGS_DETOURS),
+    ),
+    "lab": Domain(
+        name="lab",
+        world=lab.world,
+        tools=lab.tools,
+        annotations=lab.ANNOTATIONS,
+        writers=lab.WRITERS,
+        own=lab.OWN,
+        who=LAB_WHO,
+        tasks=LAB_TASKS,
+        attacks=(*LAB_ATTACKS, *LAB_DETOURS),
     ),
 }
 """The domains by name, by which the ids of their tasks start."""

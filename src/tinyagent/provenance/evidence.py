@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -11,10 +9,10 @@ from types import MappingProxyType
 
 from tinyagent.core.messages import MATERIAL, Message, ToolCall
 from tinyagent.core.provenance import COMMON, USER, Label, Mark
-from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in, numbers_in
+from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in
 from tinyagent.core.results import long_result_handle
 from tinyagent.core.types import ToolSpec
-from tinyagent.provenance.marks import WrittenTexts, marks_of
+from tinyagent.provenance.marks import WrittenTexts, has_sentence_of, marks_of, plain
 from tinyagent.provenance.policies.policy import (
     SOURCE_WORDS,
     Policy,
@@ -22,7 +20,14 @@ from tinyagent.provenance.policies.policy import (
     item_source,
     parse_source,
 )
-from tinyagent.provenance.records import Admits, Record, ResultRow, everything, number_of, words_of
+from tinyagent.provenance.records import (
+    Admits,
+    Record,
+    ResultRow,
+    everything,
+    is_in_texts,
+    words_of,
+)
 from tinyagent.provenance.vouching import (
     MIN_CHARACTERS,
     Scalar,
@@ -31,13 +36,11 @@ from tinyagent.provenance.vouching import (
     has_words,
     is_said_in,
     leaves,
+    named,
     times_in,
 )
 
 LONG = 5_000
-_OPAQUE = re.compile(r"[\w+/=%-]{16,}")
-_WORDY = re.compile(r"[a-z]+(?:[-/][a-z]+)*|[A-Z][a-z]+(?:-[A-Za-z][a-z]+)*")
-"""A long word of plain letters, which can be read."""
 _NO_POLICY = Policy()
 
 
@@ -175,14 +178,23 @@ class Evidence:
 
     def _is_said(self, value: Scalar, form: str) -> bool:
         """Whether the user's request contains the value."""
-        if (number := number_of(value, form)) is not None:
-            return any(number in numbers_in(words) for words in self._words)
         if not isinstance(value, str):
-            return False
+            return is_in_texts(value, self._words, form)
         key = (value, form)
         if key not in self._spoken:
-            self._spoken[key] = any(is_said_in(value, words, form) for words in self._words)
+            self._spoken[key] = is_in_texts(value, self._words, form)
         return self._spoken[key]
+
+    def is_asked_openly(self, value: Scalar, form: str) -> bool:
+        """Whether a trusted item that the request is about, and anybody may read, has the value."""
+        return is_in_texts(value, self._meant(is_open=True), form)
+
+    def names(self, source: str, name: str, value: str) -> bool:
+        """Whether the user, or what is trusted, has a short value behind its name: "size M"."""
+        said = named(name, value)
+        if source == "trusted":
+            return any(one.names(said, value, self._concerns) for one in self._records_of(source))
+        return source == "user" and any(self._is_said(one, "") for one in said)
 
     def vouches_for_link(self, sources: Sequence[str], link: str) -> bool:
         """Whether a result contains a link, and one of the sources names its host."""
@@ -265,8 +277,7 @@ class Evidence:
             address = address_of(writer)
             self._writers[tool, writer] = any(self._names(one, address) for one in sources)
             if self._writers[tool, writer]:
-                source = item_source(self._policy.source(tool), writer)
-                self.trusted_items.add(source)
+                self.trusted_items.add(item_source(self._policy.source(tool), writer))
         return self._writers[tool, writer]
 
     def _names(self, source: str, writer: str) -> bool:
@@ -325,46 +336,43 @@ class Evidence:
         )
 
     def is_only_read(self, text: str) -> bool:
-        """Whether a text is a single word that only untrusted texts contain."""
+        """Whether a text is a word, or has a short sentence, that only untrusted texts contain."""
         word = text.strip()
-        return (
-            len(word.split()) == 1
-            and any(has_words(word, each) for _, each in self._untrusted_texts())
-            and not any(self.vouches(source, word) for source in ("user", "trusted"))
-        )
+        known = (word, word[:1].lower() + word[1:])  # a text begins with a capital
+        if len(word.split()) == 1:
+            return any(has_words(word, each) for _, each in self._untrusted_texts()) and not any(
+                self.vouches(source, one) for source in ("user", "trusted") for one in known
+            )
+        trusted = (t for one in self._records_of("trusted") for t in one.texts(self._admits))
+        return has_sentence_of(text, self._untrusted_texts(), (*self._words, *trusted))
 
-    def hides(self, text: str) -> bool:
-        """Whether a text has a long word that may hide another text, unless the user said it."""
-        found = [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
-        return any(not self.vouches("user", word) for word in found)
+    def marks(self, text: str, *, is_strict: bool = False) -> tuple[Mark, ...]:
+        """The spans that untrusted sources wrote; strictly, also in other characters."""
+        spelled = plain if is_strict else str
+        others = self._untrusted_texts(is_strict=is_strict)
+        written = ((source, self._written.find(spelled(each))) for source, each in others)
+        return marks_of(spelled(text), written, partial(self.vouches, "user"))
 
-    def marks(self, text: str) -> tuple[Mark, ...]:
-        """The spans of a text that untrusted sources wrote."""
-        written = ((source, self._written.find(each)) for source, each in self._untrusted_texts())
-        return marks_of(text, written, partial(self.vouches, "user"))
-
-    def repeated(self, text: str) -> tuple[Mark, ...]:
-        """The spans of a text that untrusted sources wrote, also in other characters."""
-        written = (
-            (source, self._written.find(_plain(each))) for source, each in self._untrusted_texts()
-        )
-        return marks_of(_plain(text), written, partial(self.vouches, "user"))
-
-    def _untrusted_texts(self) -> Iterator[tuple[str, str]]:
-        """The texts that nobody who is trusted wrote, with their tools."""
-        for record in self.records():
-            if self._policy.is_trusted(record.tool, self._tools):
-                continue
-            strangers = self._is_strangers if record.by else everything
-            yield record.tool, "\n".join(record.texts(strangers))
-
-    def _is_strangers(self, record: Record, row: ResultRow) -> bool:
-        return not self.trusts_writer(record.tool, row.writer)
-
-    def _meant(self) -> list[str]:
-        """The texts of trusted items that share a word with the request, which few others have."""
+    def _untrusted_texts(self, *, is_strict: bool = False) -> Iterator[tuple[str, str]]:
+        """The texts of untrusted people; strictly, also of items that the request is not about."""
         words = words_of(self._words)
+
+        def is_others(record: Record, row: ResultRow) -> bool:
+            is_beside = strict and not record.shares(row, words)
+            return is_beside or not self.trusts_writer(record.tool, row.writer)
+
+        for record in self.records():
+            if not self._policy.is_trusted(record.tool, self._tools):
+                strict = is_strict and not self._asked_for(record.arguments)
+                admits = is_others if record.by else everything
+                yield record.tool, "\n".join(record.texts(admits))
+
+    def _meant(self, *, is_open: bool = False) -> list[str]:
+        """The texts of trusted items that share a word with the request, which few others have."""
+        words, private = words_of(self._words), self._policy.private
         items = [one for one in self._records.values() if one.by]
+        if is_open:  # for everybody, and nobody searched for them
+            items = [one for one in items if one.is_open() and one.tool not in private]
 
         def is_meant(record: Record, row: ResultRow) -> bool:
             return self._admits(record, row) and record.shares(row, words)
@@ -389,11 +397,3 @@ class Evidence:
         """All that was read, also in earlier runs of the conversation."""
         self._read_earlier()
         return tuple(self._records.values())
-
-
-def _plain(text: str) -> str:
-    """The text with compatible characters in one spelling, and without invisible ones."""
-    if text.isascii():
-        return text
-    text = unicodedata.normalize("NFKC", text)
-    return "".join(one for one in text if unicodedata.category(one) != "Cf")

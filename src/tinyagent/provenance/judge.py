@@ -21,10 +21,11 @@ from tinyagent.core.provenance.rules import (
 )
 from tinyagent.core.untrusted import as_object, one_line
 from tinyagent.provenance.evidence import Evidence
+from tinyagent.provenance.marks import opaque_words
 from tinyagent.provenance.policies.policy import sources_of
 from tinyagent.provenance.shapes import is_declared
 from tinyagent.provenance.vault import Opened
-from tinyagent.provenance.vouching import Leaf, leaves
+from tinyagent.provenance.vouching import Leaf, Scalar, can_be_vouched_for, leaves
 
 PUBLIC = frozenset({"public"})
 _NAMED = 5
@@ -196,10 +197,10 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between | Under):
         return ArgumentOrigin(leaf.path, value, fault=fault)
     sources = sources_of(rule)
-    by = _vouched_by(rule, sources, value, evidence, default)
+    by = _vouched_by(rule, sources, leaf, evidence, default)
     if not context.allows(readers) and not _says_nothing(by):
-        # Then only what the user said may go out, and names of the user's own things.
-        if not evidence.vouches("user", value):
+        # Then only what the user asked for may go out, and names of the user's own things.
+        if not _is_asked_for(rule, by, value, evidence):
             return ArgumentOrigin(leaf.path, value, fault=_unreadable(place, context))
         by = by or ("" if sources else "user")
     if tainted and rule == "unmarked" and isinstance(value, str):
@@ -219,12 +220,25 @@ def _says_nothing(source: str) -> bool:
     return source in {"user", "own", "default"} or "." in source or source.isdigit()
 
 
+def _is_asked_for(rule: Rule, by: str, value: Scalar | None, evidence: Evidence) -> bool:
+    """Whether the user said a value, or named the item of somebody trusted that says it."""
+    if value is None:
+        return False
+    said: list[Scalar] = [value]
+    if isinstance(value, str) and not sources_of(rule):
+        said.append(value[:1].lower() + value[1:])  # a text begins with a capital
+    if any(evidence.vouches("user", one) for one in said):
+        return True
+    form = rule.name if isinstance(rule, Form) else ""
+    return by == "trusted" and evidence.is_asked_openly(value, form)
+
+
 def _marked(place: str, value: str, evidence: Evidence) -> str:
     """What a text repeats that an untrusted source wrote; empty if nothing."""
-    marks = evidence.repeated(value)
+    marks = evidence.marks(value, is_strict=True)
     if not marks and evidence.is_only_read(value):
-        return f"`{place}` is a single word that only others have said"
-    if not marks and evidence.hides(value):
+        return f"`{place}` is a word, or has a sentence, that only others have said"
+    if not marks and any(not evidence.vouches("user", word) for word in opaque_words(value)):
         return f"`{place}` has a word that cannot be read"
     if not marks:
         return ""
@@ -235,11 +249,12 @@ def _marked(place: str, value: str, evidence: Evidence) -> str:
 def _vouched_by(
     rule: Rule,
     sources: Sequence[str | float],
-    value: object,
+    leaf: Leaf,
     evidence: Evidence,
     default: object,
 ) -> str:
     """The first source that vouches for a value; empty if none does."""
+    value = leaf.value
     if "default" in sources and default is not None and value == default:
         return "default"
     if isinstance(rule, KnownLink):
@@ -248,6 +263,9 @@ def _vouched_by(
     form = rule.name if isinstance(rule, Form) else ""
     # One whose value says nothing to the receivers, if there are several.
     found = [str(one) for one in sources if evidence.vouches(one, value, form)]
+    if not found and not leaf.is_key and isinstance(value, str) and not can_be_vouched_for(value):
+        name = next((one[1:] for one in reversed(leaf.place) if one.startswith(".")), "")
+        found = [str(one) for one in sources if evidence.names(str(one), name, value)]
     return next(filter(_says_nothing, found), found[0] if found else "")
 
 

@@ -7,6 +7,7 @@ repeated is marked: addresses, links, long numbers, and runs of words, unless th
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -21,10 +22,20 @@ _WORDS = 5
 _TOKEN = re.compile(r"\w+(?:['\u2019@.+-]\w+)*")
 _ADDRESS = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,8}", re.ASCII)
 _NUMBER = re.compile(r"(?=(?:[^\d\s]{0,8}\d){6})[\w/+.-]{6,64}", re.ASCII)
+_GROUPED = re.compile(
+    r"(?<![\w.,:/+-])[a-z]{0,2}\d{2,8}(?:[ \xa0]\d{2,8}){1,8}(?!\w)", re.IGNORECASE
+)
+"""A number whose digits are in groups, such as that of an account."""
 _BETWEEN = re.compile(r"[\s\"'<>()\[\]{},;|=]+|(?=https?://)", re.IGNORECASE)
 _SCHEME = re.compile(r"^[a-z]*:?//(?:[^/\s@]*@)?|^www\.", re.IGNORECASE)
 _EDGES = "\"'`()[]{}<>\xab\xbb\u201c\u201d\u2018\u2019.,;:!?*_"
 _TELLING = re.compile(r"[@/]|\w\.\w|(?:\D{0,8}\d){6}", re.ASCII)
+_SENTENCE_END = re.compile(r"[.!?](?=\s|[\"'\u201d\u2019)]|$)|[\n;]")
+_FEW_WORDS = 3
+"""How many words of a sentence say something."""
+_OPAQUE = re.compile(r"[\w+/=%-]{16,}")
+_WORDY = re.compile(r"[a-z]+(?:[-/][a-z]+)*|[A-Z][a-z]+(?:-[A-Za-z][a-z]+)*")
+"""A long word of plain letters, which can be read."""
 _LINK = "//"
 """Before the name of a host that is in a link."""
 
@@ -65,7 +76,7 @@ def marks_of(
         records: The untrusted sources, each with what it wrote.
         is_said: Whether the user's request contains a text.
     """
-    words = list(re.finditer(r"\S+", answer))
+    words = list(re.finditer(rf"{_GROUPED.pattern}|\S+", answer, re.IGNORECASE))
     names = _names_of(answer, words)
     tokens = list(_TOKEN.finditer(answer))
     runs: dict[tuple[str, ...], list[int]] = {}
@@ -88,6 +99,39 @@ def marks_of(
                 for at in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
                     sources[at].add(source)
     return tuple(_spans(words, sources))
+
+
+def has_sentence_of(text: str, records: Iterable[tuple[str, str]], said: Iterable[str]) -> bool:
+    """Whether a text has a short sentence of others; longer ones are marked.
+
+    Args:
+        text: It.
+        records: The untrusted sources, each with a text that it wrote.
+        said: Texts whose sentences anybody may repeat.
+    """
+    every = [_TOKEN.findall(each) for each in _SENTENCE_END.split(plain(text).casefold())]
+    few = 1 if sum(map(bool, every)) == 1 else _FEW_WORDS  # nothing else is said
+    short = [f" {' '.join(one)} " for one in every if few <= len(one) < _WORDS]
+    if not short:
+        return False
+    written, known = (
+        "\n".join(f" {' '.join(_TOKEN.findall(plain(one).casefold()))} " for one in texts)
+        for texts in ((each for _, each in records), said)
+    )
+    return any(one in written and one not in known for one in short)
+
+
+def opaque_words(text: str) -> list[str]:
+    """The long words of a text that may hide another text."""
+    return [word for word in _OPAQUE.findall(text) if not _WORDY.fullmatch(word)]
+
+
+def plain(text: str) -> str:
+    """The text with compatible characters in one spelling, and without invisible ones."""
+    if text.isascii():
+        return text
+    text = unicodedata.normalize("NFKC", text)
+    return "".join(one for one in text if unicodedata.category(one) != "Cf")
 
 
 def _runs(words: Iterable[str]) -> Iterator[tuple[str, ...]]:
@@ -133,6 +177,9 @@ def _written_names(text: str) -> frozenset[str]:
 def _plain_names(text: str) -> Iterator[str]:
     """Addresses, and long numbers without what is between their digits."""
     yield from (found.lower() for found in _ADDRESS.findall(text))
+    for group in (found[0].split() for found in _GROUPED.finditer(text)):
+        parts = ("".join(group[at:end]) for end in range(len(group) + 1) for at in range(end))
+        yield from (each.lower() for each in parts if _NUMBER.fullmatch(each))
     yield from (re.sub(r"[/+._-]", "", each).lower() for each in _NUMBER.findall(text))
 
 

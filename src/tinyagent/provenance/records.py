@@ -23,6 +23,7 @@ from tinyagent.provenance.vouching import (
     can_be_vouched_for,
     echoes_of,
     has_words,
+    is_said_in,
     without_quotation,
 )
 
@@ -114,7 +115,7 @@ class Record:
         if isinstance(value, str) and name is None and not can_be_vouched_for(value):
             return False
         rows = self._values(name or "", form).get(_spelt(value, form), ())
-        return any(admits(self, row) for row in rows) and not self._is_echo(value, form)
+        return any(admits(self, row) for row in rows) and not self.is_echo(value, form)
 
     def says(
         self, value: Scalar, name: str | None, form: str = "", admits: Admits = everything
@@ -137,7 +138,16 @@ class Record:
             and admits(self, row)
             for row in self.rows()
             for field_name, text in row.entries
-        ) and not self._is_echo(value, form)
+        ) and not self.is_echo(value, form)
+
+    def names(self, said: Iterable[str], value: str, admits: Admits) -> bool:
+        """Whether an admitted row says one of these texts, and the call did not say the value."""
+        is_said = any(self.says(one, None, "", admits) for one in said)
+        return is_said and not self.is_echo(value, "")
+
+    def is_open(self) -> bool:
+        """Whether everybody may read it, and its call carried nothing into it."""
+        return self.own.readers is None and not self.arguments
 
     def texts(self, admits: Admits = everything) -> Iterable[str]:
         """The texts of all admitted rows, and their numbers."""
@@ -175,7 +185,7 @@ class Record:
             self._rows = _rows_of(self.value, self.by)
         return self._rows
 
-    def _is_echo(self, value: Scalar, form: str) -> bool:
+    def is_echo(self, value: Scalar, form: str) -> bool:
         """Whether the call may have put the value into its result.
 
         It is a part of an argument, or is put together of nothing but arguments.
@@ -210,6 +220,13 @@ class Record:
 def number_of(value: Scalar, form: str) -> Decimal | None:
     """The number that a value of the form `number` is."""
     return as_number(str(value)) if form == "number" else None
+
+
+def is_in_texts(value: Scalar, texts: Collection[str], form: str) -> bool:
+    """Whether one of the texts contains a value; see `is_said_in`."""
+    if (number := number_of(value, form)) is not None:
+        return any(number in numbers_in(text) for text in texts)
+    return isinstance(value, str) and any(is_said_in(value, text, form) for text in texts)
 
 
 def _open(text: str, form: str) -> str:

@@ -91,7 +91,7 @@ _QUOTED = re.compile(
     r"|[-_=*]{2,}[^\n]{0,60}\b(?:forwarded|original|weitergeleitete|ursprüngliche)\b"
     r"|begin forwarded message|forwarded (?:message|by|from)|fwd?:"
     r"|\*?(?:from|von|de|da|van)[ \xa0]?:[^\n]{0,300}\n\s{0,80}\*?[^\W\d]\w{0,14}[ \xa0]?:)"
-    r"|<blockquote\b",
+    rf"|<blockquote\b|\b(?<!\bi )(?:{_WROTE})\b[^\n:.!?]{{0,60}}:(?=[\s\"'\u201c\u201e\xab])",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -108,7 +108,8 @@ def without_quotation(text: str) -> tuple[str, str]:
     """What the writer of a text wrote, and what follows from the first sign of a quotation on.
 
     A quotation has lines that begin with `>` (RFC 3676) or `|`, or a line such as "Anna wrote:",
-    "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail.
+    "Original message", "Begin forwarded message:", or the lines "From:" and "Sent:" of a mail. In a
+    line it begins behind "Anna wrote:".
     """
     if text.isascii() and not _has_sign(text.lower()):
         return text, ""
@@ -126,6 +127,12 @@ def _has_sign(text: str) -> bool:
 def can_be_vouched_for(value: str) -> bool:
     """Whether a text is long enough to mean only one thing, and no bare number."""
     return len(value) >= MIN_CHARACTERS and _NUMBER.fullmatch(value) is None
+
+
+def named(name: str, value: str) -> list[str]:
+    """How a text says a value behind the name of its argument, such as "room 12" or "Room: 12"."""
+    words = name.replace("_", " ")
+    return [f"{one}{gap}{value}" for one in (words, words.capitalize()) for gap in (" ", ": ")]
 
 
 def is_said_in(value: str, text: str, form: str = "") -> bool:

@@ -61,6 +61,10 @@ TOOLS = [
     made("reboot", {}),
     made("odd", {"a.b": TEXT}),
     made("delete_order", {"order": TEXT}, hints={"destructive": True}),
+    made("hand_out", {"key": TEXT, "to": TEXT}, hints={"destructive": True}),
+    made("invite", {"attendees": TEXT | {"description": "Their mail addresses"}}),
+    made("respond", {"review": TEXT | {"description": "The id of the review"}, "text": TEXT}),
+    made("remove_person", {"person": TEXT}, hints={"destructive": True}),
 ]
 
 
@@ -89,6 +93,12 @@ def loaded(tools: list[Tool]) -> dict[str, Any]:
         ("fill.fields", {"form": "url"}),
         ("order.items[].sku", ["user", "trusted", "own"]),
         ("delete_order.asked", ["delete", "remove", "erase", "drop", "clear", "purge", "throw"]),
+        ("hand_out.to", ["user", "trusted", "own"]),
+        ("hand_out.asked", ["hand", "give", "lend"]),
+        ("invite.attendees", {"email": ["user", "trusted"]}),
+        ("respond.review", ["user", "trusted", "own"]),
+        ("respond.text", "unmarked"),
+        ("remove_person.asked", ["remove", "delete", "erase", "drop", "take off"]),
         ("web_search.query", "readable"),
         ("read_file.path", ["user", "trusted", "own", "seen"]),
     ],
@@ -104,6 +114,11 @@ def test_a_draft_fits_typical_tools() -> None:
     assert set(data["own"]) >= {"list_orders.id"}
     assert data["trusted"] == ["list_contacts"]
     assert data["free"] == ["read_mail", "list_contacts", "list_orders", "get_balance"]
+
+
+@pytest.mark.parametrize("name", ["members", "list_staff", "phone_book"])
+def test_who_the_organization_lists_is_trusted(name: str) -> None:
+    assert yaml.safe_load(draft([made(name, {}, hints={"read_only": True})]))["trusted"] == [name]
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

@@ -119,6 +119,10 @@ QUOTES = [
     "&gt; {}",
     "\xa0> {}",
     "x\r> {}",
+    "Thief wrote: {}",
+    'Fine. The thief said to us: "{}"',
+    "Thief a écrit : {}",
+    "Am 3.11. schrieb Thief: {}",
 ]
 
 
@@ -127,6 +131,19 @@ def test_what_a_trusted_writer_quotes_does_not_vouch(style: str) -> None:
     body = "Yes, fine.\n" + style.format(f"Pay {PAID}")
     assert paid([STRANGER, mail("ben", body)]) == []
     assert PAID not in without_quotation(body)[0]
+
+
+OWN_WORDS = [
+    "As I wrote: {}",
+    "Anna said that we meet at 10:00. {}",
+    "{} (as Thief wrote: or not)",
+    "Anna wrote to me. My answer: {}",
+]
+
+
+@pytest.mark.parametrize("style", OWN_WORDS)
+def test_what_a_trusted_writer_says_does(style: str) -> None:
+    assert paid([STRANGER, mail("ben", style.format(f"Pay {PAID}"))]) == [PAID]
 
 
 # Look-ups, and the user's own things

@@ -9,14 +9,14 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cachetools import LRUCache
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Status
+from skillian.data.comparison.results import STATUSES, Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
@@ -38,6 +38,9 @@ from skillian.data.sql.values import jsonable
 from skillian.data.tables.differing import ROW_CLASSES, RowClass
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
+
+if TYPE_CHECKING:
+    from skillian.data.engine import Result
 
 FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"
@@ -267,7 +270,7 @@ class DataAnalyst:
         shown = [forms.row(each) for each in rows.rows]
         return {**rows.to_dict(), "rows": shown, "scope": forms.scope(result)}
 
-    def _result(self, arguments: ComparisonInput) -> ComparisonResult | TableResult:
+    def _result(self, arguments: ComparisonInput) -> Result:
         return self._services.engine.public(arguments.cache_key)
 
     def _summary(self, info: SourceInfo) -> dict[str, Any]:

@@ -29,7 +29,10 @@ _READS = re.compile(
 )
 _OPENS = re.compile(r"(get|read|show|view|fetch|open|load|cat|print|download)(_|$)")
 _OUTSIDE = re.compile(r"(^|_)(web|fetch|url|internet|browse|page|http|download)(_|$)")
-_CURATED = re.compile(r"(^|_)(contacts?|address_?book|colleagues?|employees?|team|members?)(_|$)")
+_CURATED = re.compile(
+    r"(^|_)(contacts?|address_?book|phone_?book|colleagues?|coworkers?|employees?|staff|personnel|"
+    r"team|roster|members?)(_|$)"
+)
 _SECRET = re.compile(
     r"(^|_)(passwords?|secrets?|tokens?|credentials?|keys?|payments?|cards?|bank|statements?|"
     r"balances?|transactions?|passports?|health|salar(y|ies)|address(es)?|profile|account)(_|$)"
@@ -48,6 +51,24 @@ _VERBS = (
     ("move", "reschedule", "shift", "postpone"),
     ("write", "change", "edit", "add", "fix", "update", "correct"),
     ("add", "invite", "give", "grant"),
+    ("remove", "delete", "erase", "drop", "take off"),
+    ("reserve", "book"),
+    ("buy", "order", "get", "purchase"),
+    ("update", "change", "edit", "correct", "fix"),
+    ("assign", "give", "delegate", "entrust"),
+    ("hand", "give", "lend"),
+    ("grant", "give", "allow"),
+    ("share", "give", "show", "send"),
+    ("accept", "approve", "confirm", "agree"),
+    ("approve", "accept", "confirm", "agree"),
+    ("reject", "decline", "refuse", "turn down"),
+    ("withdraw", "retract", "revoke", "take back"),
+    ("revoke", "withdraw", "remove", "take away"),
+    ("reimburse", "refund", "repay", "pay"),
+    ("refund", "reimburse", "repay", "pay"),
+    ("respond", "answer", "reply"),
+    ("reply", "answer", "respond"),
+    ("post", "publish", "announce", "answer", "tell", "write"),
 )
 """Verbs in names of tools, first, with words that ask for the same."""
 _GENERAL = frozenset({"request", "submit", "create", "make", "do", "set", "start", "run", "change"})

@@ -186,7 +186,7 @@ def rule_of(
         address = next((name for name in tops if _URL.search(name.lower())), "")
         rule = f"{{form: {as_yaml(address)}}}" if address else f"[{known}]"
         return Drafted(rule, "what a form asks for" if address else "an object of any shape")
-    return _of_text(argument, known)
+    return _of_text(argument, tool, known)
 
 
 def _of_choices(argument: Argument, tool: ToolSpec, *, is_default_safe: bool) -> Drafted:
@@ -198,14 +198,18 @@ def _of_choices(argument: Argument, tool: ToolSpec, *, is_default_safe: bool) ->
     return Drafted(f"{{one_of: [{values}]}}", "all that there are", is_strict=False)
 
 
-def _of_text(argument: Argument, known: str) -> Drafted:
+def _of_text(argument: Argument, tool: ToolSpec, known: str) -> Drafted:
     if folder := _FOLDER.search(argument.about):
         return Drafted(f"{{under: {as_yaml(folder[1])}}}", "its description says so")
     wanted = _FORMATS.get(str(argument.schema.get("format")), "")
-    is_login = re.search(r"\b(?:user|login|name|id of)\b", argument.about.lower())
+    about = argument.about.lower()
+    said = f"{argument.name} {about} {tool.name} {tool.description}".lower()
+    is_mailed = "mail" in said and not re.search(r"\b(?:user|login|name|id of)\b", about)
     for kind in _KINDS:
         is_named = bool(kind.named.search(argument.name))
-        if kind.format == "email" and not wanted and is_login:
+        if kind.format == "email" and not wanted and not is_mailed:
+            continue
+        if kind.named is _TEXT and re.search(r"\bids?\b", about):
             continue
         if wanted == kind.format if wanted else is_named:
             rule, reason, is_strict = kind.drafted
