@@ -15,21 +15,19 @@ from typing import Any
 from skillian.chat.check.conditions import (
     admitted,
     condition_words,
-    number_of,
     years_of,
 )
 from skillian.offline.calls import (
     PlannedCall,
     UnclearError,
     as_list,
-    as_mapping,
     check_units,
     order_of,
-    values_of,
     without_empty,
 )
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import as_mapping, number_of, values_of
 from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain

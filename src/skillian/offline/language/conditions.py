@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
+from skillian.offline.language.filters import Operator, Parts, both, filter_of
 from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
-Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
     "to": {"destination", "to", "arrival", "receiver", "end"},
 }
 _PART_OF_YEAR = re.compile(r"[qhm]?0?[1-9]|1[0-2]|" + "|".join(MONTHS))
-ENDS = ({"gte", "gt"}, {"lte", "lt"})
-"""The operators of a bound from below, and from above."""
-
-
 _OF_CONDITIONS = {"value", "period", "name"}
 
 
@@ -83,11 +79,19 @@ class Values:
 
     def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
         """Whether a value belongs to the same dimension as those before it."""
+        possible = (
+            [named]
+            if named
+            else [n for n in self._possible(token) if n in self._possible(tokens[0])]
+        )
         try:
-            dimension = self.dimension_of([*tokens[:1], token], named)
-            return bool(self.of(token, dimension))
+            return bool(possible and self.of(token, possible[0]))
         except NotReadError:
             return False
+
+    def is_open(self, dimension: str) -> bool:
+        """Whether the dimension has unknown values."""
+        return self._vocabulary.is_open(dimension)
 
     def is_timed(self, dimension: str) -> bool:
         """Whether the dimension's values are days or months."""
@@ -169,11 +173,19 @@ class Conditions:
 
     def __init__(self, values: Values) -> None:
         self._values = values
-        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+        self._conditions: dict[str, Parts] = {}
 
     def arguments(self) -> dict[str, Any]:
         """The `filters` argument."""
-        return {name: one_filter(conditions) for name, conditions in self._conditions.items()}
+        return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
+
+    def of_each_year(self) -> Iterator[str]:
+        """Yield the exclusions of quarters or months of no single year."""
+        known = self._conditions
+        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
+            for name, conditions in known.items():
+                if "ne" in conditions and self._values.is_part_of_year(name):
+                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
 
     def add(self, part: Sequence[Token], operator: Operator) -> None:
         """Add the conditions of a clause; raises `NotReadError`."""
@@ -199,7 +211,7 @@ class Conditions:
             is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
             if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
                 operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens):
+            elif len(each) != len(tokens) and self._values.is_open(dimension):
                 raise NotReadError(text)
         else:
             has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
@@ -209,10 +221,13 @@ class Conditions:
                 raise NotReadError(f"{text} (it ends before it starts)")
             ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
             values = ends.get(operator, values[:1])
-        if operator not in {"eq", "between"} and self._values.is_part_of_year(dimension):
+        is_bound = operator not in {"eq", "ne", "between"}
+        if is_bound and self._values.is_part_of_year(dimension):
             raise NotReadError(f"{text} (of each year?)")
-        if not self._put(dimension, operator, values):
+        combined = both(self._conditions.get(dimension, {}), {operator: values})
+        if combined is None:
             raise NotReadError(f"{text} (a second condition on {dimension})")
+        self._conditions[dimension] = combined
 
     def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
         """The values by dimension: named before or after them, or the only one possible."""
@@ -252,40 +267,6 @@ class Conditions:
         """Whether the first values of a clause are days or months."""
         return self._values.is_timed(self.groups(part)[0][0])
 
-    def _put(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
-        """Put a condition; returns False if the dimension already has another one."""
-        known = self._conditions.setdefault(dimension, {})
-        if known.get(operator) == list(values):
-            return True
-        if operator == "ne" and "ne" in known:
-            known["ne"] += [value for value in values if value not in known["ne"]]
-            return True
-        ends = next((ends for ends in ENDS if operator in ends), {operator})
-        is_free = "eq" not in known and not ends & set(known)
-        is_beside = operator == "ne" or not {"between", "eq"} & {operator, *known}
-        if known and not (is_free and is_beside):
-            return False
-        known[operator] = list(values)
-        return True
-
-
-def one_filter(conditions: Mapping[Any, list[str]]) -> Any:
-    """The filter of one dimension with these operators."""
-    if "eq" in conditions:
-        return one_or_all(conditions["eq"])
-    if {"gte", "lte"} <= set(conditions):
-        both = {"between": [conditions["gte"][0], conditions["lte"][0]]}
-        return both | {k: one_or_all(v) for k, v in conditions.items() if k not in {"gte", "lte"}}
-    return {
-        operator: values if operator == "between" else one_or_all(values)
-        for operator, values in conditions.items()
-    }
-
-
-def one_or_all(values: list[str]) -> Any:
-    """The only value, or all."""
-    return values[0] if len(values) == 1 else list(values)
-
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:
     """Whether periods are "December 2023 and 2024", or "December and January 2024"."""
@@ -315,6 +296,9 @@ def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> 
     limits = thresholds.setdefault(status, {})
     numbers = [at for at, token in enumerate(part) if token.kind == "number"]
     named: list[str] = []
+    if not numbers:  # "ignore cents"
+        limits["absolute"] = 1
+        return [token.text for token in of_kinds(part, {"cents"})]
     for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
         amount = part[max(at - 1, 0) : end]
         number, units = as_number(part[at].text), {token.kind for token in amount}
