@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import date, timedelta
-from typing import Any, cast
+from typing import Any
 
-from skillian.offline.language.filters import admits, values_of
+from skillian.offline.language.filters import admits, parts_of, values_of
 from skillian.offline.language.periods import period_of
 
 
 def condition_words(condition: Any) -> str:
     """A condition of the filter language in words."""
-    if isinstance(condition, Mapping):
-        words = {"ne": "not", "gte": "from", "gt": "after", "lte": "up to", "lt": "before"}
-        parts = cast("Mapping[str, Any]", condition).items()
-        return " and ".join(f"{words.get(name, name)} {condition_words(v)}" for name, v in parts)
-    return ", ".join(values_of(condition)) or "empty"
+    words = {
+        "eq": "",
+        "ne": "not ",
+        "gte": "from ",
+        "gt": "after ",
+        "lte": "up to ",
+        "lt": "before ",
+    }
+    parts = [
+        f"{words.get(name, f'{name} ')}{', '.join(values) or 'empty'}"
+        for name, values in parts_of(condition).items()
+    ]
+    return " and ".join(parts) or "empty"
 
 
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:

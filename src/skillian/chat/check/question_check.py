@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from skillian.chat.check.conditions import (
@@ -58,6 +58,11 @@ class Loss:
     is_partial: bool = False
 
 
+@lru_cache(32)
+def _tokens(question: str, vocabulary: Vocabulary) -> tuple[Token, ...]:
+    return tuple(tokens_of(question, vocabulary))
+
+
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     """A call as one object; a look into a comparison also has the arguments of the comparison."""
     compared: Arguments = {}
@@ -83,7 +88,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return tokens_of(self.question, self._vocabulary)
+        return _tokens(self.question, self._vocabulary)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

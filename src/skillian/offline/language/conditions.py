@@ -44,7 +44,7 @@ class Values:
     """
 
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._years = years
 
     def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
@@ -71,7 +71,7 @@ class Values:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
             return [token.values[dimension]]
-        if token.period is not None and self.is_timed(dimension):
+        if token.period is not None and dimension in self.vocabulary.timed:
             return self._in_period(token, token.period, dimension)
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
@@ -89,42 +89,34 @@ class Values:
         except NotReadError:
             return False
 
-    def is_open(self, dimension: str) -> bool:
-        """Whether the dimension has unknown values."""
-        return self._vocabulary.is_open(dimension)
-
-    def is_timed(self, dimension: str) -> bool:
-        """Whether the dimension's values are days or months."""
-        return dimension in self._vocabulary.timed
-
     def is_part_of_year(self, dimension: str) -> bool:
         """Whether the dimension has quarters or months, beside another one for the years."""
-        known = self._vocabulary.values.get(dimension, {})
+        known = self.vocabulary.values.get(dimension, {})
         parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
         return parts and any(
-            are_years(values) for values in self._vocabulary.values.values() if values
+            are_years(values) for values in self.vocabulary.values.values() if values
         )
 
     def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods, in this order."""
-        if not self.is_timed(dimension):
+        if dimension not in self.vocabulary.timed:
             return False
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
             days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
             is_whole = len(days) == len(tokens)
             return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
-        known = sorted(self._vocabulary.values.get(dimension, {}).values())
+        known = sorted(self.vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
 
     def _possible(self, token: Token) -> list[str]:
         if token.period is None:
             return list(token.values)
-        return list(self._vocabulary.timed)
+        return list(self.vocabulary.timed)
 
     def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
-        values = self._vocabulary.values.get(dimension, {}).values()
+        values = self.vocabulary.values.get(dimension, {}).values()
         years = self._years or {
             known.year for value in values if (known := period_of(value)) and known.year
         }
@@ -132,7 +124,7 @@ class Values:
         if known is None:
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
@@ -149,14 +141,14 @@ class Values:
 
     def _is_possible(self, text: str, dimension: str) -> bool:
         """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             return True
-        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        shapes = {_shape(value) for value in self.vocabulary.values.get(dimension, {}).values()}
         return _shape(text) in shapes and any(letter.isdigit() for letter in text)
 
     def _are_one(self, names: Sequence[str]) -> bool:
         """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self._vocabulary.sources.values()
+        sources = self.vocabulary.sources.values()
         return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
 
 
@@ -203,7 +195,7 @@ class Conditions:
     ) -> None:
         each = [value for token in tokens for value in self._values.of(token, dimension)]
         values = list(dict.fromkeys(each))
-        is_timed = self._values.is_timed(dimension)
+        is_timed = dimension in self._values.vocabulary.timed
         if operator in {"eq", "ne"}:
             if _is_unclear(tokens):
                 raise NotReadError(text)
@@ -211,7 +203,7 @@ class Conditions:
             is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
             if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
                 operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens) and self._values.is_open(dimension):
+            elif len(each) != len(tokens) and self._values.vocabulary.is_open(dimension):
                 raise NotReadError(text)
         else:
             has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
@@ -265,7 +257,7 @@ class Conditions:
 
     def is_timed(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are days or months."""
-        return self._values.is_timed(self.groups(part)[0][0])
+        return self.groups(part)[0][0] in self._values.vocabulary.timed
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:

@@ -38,14 +38,16 @@ def read(
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     question = spelt_out(question)
-    tokens = tokens_of(question, vocabulary)
-    named = [token.name for token in tokens if token.kind == "source"]
-    part = vocabulary.within(named or sources)
+    part = vocabulary
 
     def relative(text: str, start: int) -> tuple[int, Period] | None:
         return relative_at(text, start, part.last_day, today or date.today())  # noqa: DTZ011
 
     tokens = tokens_of(question, vocabulary, part, relative)
+    named = [token.name for token in tokens if token.kind == "source"]
+    part = vocabulary.within(named or sources)
+    if part is not vocabulary:
+        tokens = tokens_of(question, vocabulary, part, relative)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
     return _read(tokens, part, years)
