@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -94,22 +94,6 @@ def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
 def without_empty(arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments that say something."""
     return {name: value for name, value in arguments.items() if value}
-
-
-def values_of(argument: object) -> Iterator[str]:
-    """Each value in an argument, at any depth, as text."""
-    if isinstance(argument, Mapping):
-        argument = list(cast("Mapping[str, Any]", argument).values())
-    if isinstance(argument, list | tuple):
-        for each in cast("Sequence[Any]", argument):
-            yield from values_of(each)
-    elif argument is not None and not isinstance(argument, bool):
-        yield str(argument)
-
-
-def as_mapping(value: object) -> Mapping[str, Any]:
-    """A mapping; empty for anything else."""
-    return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
 
 
 def as_list(value: object) -> list[Any]:

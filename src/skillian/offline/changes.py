@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillian.offline.calls import EDITS, UnclearError, as_mapping, check_requests, values_of
+from skillian.offline.calls import EDITS, UnclearError, check_requests
 from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.conditions import ENDS, one_filter, one_or_all
+from skillian.offline.language.filters import BOUNDS, Parts, both, filter_of, parts_of, values_of
 from tinyagent import ToolCall
 
 
@@ -33,6 +33,11 @@ def changed(reading: Reading, last: ToolCall) -> Reading:
     groups: list[str] = arguments.get("align_on") or arguments.get("dimensions") or []
     named, is_added = [*reading.members, *reading.breakdown], "also" in said
     measures = _with_named(arguments.get("measures") or [], reading.measures, is_added=is_added)
+    gone = {*reading.removed}
+    if gone and (not gone <= {*measures, *groups} or gone >= {*measures}):
+        raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
+    measures = [name for name in measures if name not in reading.removed]
+    groups = [name for name in groups if name not in reading.removed]
     whole = Reading(
         sources=_with_named(before, reading.sources, is_added=is_compared),
         measures=measures,
@@ -122,63 +127,41 @@ def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
 
 
 def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
-    """The conditions of the last question, changed as the question says.
-
-    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
-    condition replaces the one on its dimension.
-    """
+    """The conditions of the last question, changed as the question says."""
     filters = {name: value for name, value in before.items() if name not in reading.cleared}
     for name, value in reading.filters.items():
-        old: Any = filters.get(name)
-        bounds = as_mapping(value)
-        before_bounds = as_mapping(old)
-        if "also" in reading.says:
-            filters[name] = _with_more(name, old, value)
-        elif set(bounds) == {"ne"} and old is not None:
-            filters[name] = _without(name, old, list(values_of(bounds["ne"])))
-        elif bounds and before_bounds:
-            filters[name] = _bounded(name, before_bounds, bounds)
-        elif {*values_of(value)} & {*values_of(before_bounds.get("ne"))}:
-            raise UnclearError(f"Also {' and '.join(values_of(value))}, or only?")
-        else:
-            filters[name] = value
+        old, is_added = parts_of(filters.get(name)), "also" in reading.says
+        filters[name] = filter_of(_changed(name, old, parts_of(value), is_added=is_added))
     return {name: value for name, value in filters.items() if value is not None}
 
 
-def _with_more(name: str, old: Any, value: Any) -> Any:
-    """A condition with more values; None if it then has all."""
-    if old is None or as_mapping(value):
-        raise UnclearError(f"The last question has no {name} to add this to.")
-    values, bounds = list(values_of(value)), as_mapping(old)
-    if not bounds:
-        return one_or_all(list(dict.fromkeys((*values_of(old), *values))))
-    excluded = list(values_of(bounds.get("ne")))
-    left = [each for each in excluded if each not in values]
-    if set(bounds) != {"ne"} or len(left) + len(values) > len(excluded):
-        raise UnclearError(f"With {' and '.join(values)}, or also without?")
-    return {"ne": one_or_all(left)} if left else None
+def _changed(name: str, old: Parts, new: Parts, *, is_added: bool) -> Parts:
+    """The condition on one dimension after a change; empty if it then has all values.
 
-
-def _bounded(name: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Any:
-    """The range of two bounds, or of a range and a bound within it; another range replaces it."""
-    sides = [next((i for i, ends in enumerate(ENDS) if {*x} <= ends), None) for x in (old, new)]
-    if None not in sides and sides[0] != sides[1]:
-        return one_filter({k: list(values_of(v)) for k, v in {**old, **new}.items()})
-    if {*old} == {"between"} and sides[1] is not None:
-        first, last = values_of(old["between"])
-        bound = str(next(iter(new.values())))
-        if not first <= bound <= last or {*new} & {"gt", "lt"}:
+    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
+    condition replaces the one before.
+    """
+    values, listed, excluded = [*values_of(new)], old.get("eq", []), old.get("ne", [])
+    said = " and ".join(values)
+    left = [each for each in listed or excluded if each not in values]
+    is_within = len(left) + len(values) == len(listed or excluded)
+    if is_added:
+        if not old or "eq" not in new:
+            raise UnclearError(f"The last question has no {name} to add this to.")
+        if listed:
+            return {"eq": list(dict.fromkeys((*listed, *values)))}
+        if {*old} != {"ne"} or not is_within:
+            raise UnclearError(f"With {said}, or also without?")
+        return {"ne": left} if left else {}
+    if {*new} == {"ne"} and old:
+        if listed and not (left and is_within):
+            raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
+        return {"eq": left} if listed else both(old, new) or new
+    if {*new} <= BOUNDS and {*old} == {"between"}:
+        first, last = old["between"]
+        if not first <= values[0] <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
-        return {"between": [bound, last] if sides[1] == 0 else [first, bound]}
-    return new
-
-
-def _without(name: str, old: Any, values: list[str]) -> Any:
-    bounds, listed = as_mapping(old), list(values_of(old))
-    if bounds:
-        excluded = values_of(bounds.get("ne"))
-        return {**bounds, "ne": one_or_all(list(dict.fromkeys((*excluded, *values))))}
-    left = [value for value in listed if value not in values]
-    if not left or len(left) + len(values) > len(listed):
-        raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
-    return one_or_all(left)
+        return {"between": [values[0], last] if "gte" in new else [first, values[0]]}
+    if "eq" in new and {*values} & {*excluded}:
+        raise UnclearError(f"Also {said}, or only?")
+    return (both(old, new) if {*new} <= BOUNDS else None) or new

@@ -70,7 +70,7 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
     both = [name for name in reading.cleared if name in reading.filters]
     if both:
         raise UnclearError(f"All of {' and '.join(both)}, or only some?")
-    if reading.replaced and reading.sources:
+    if (reading.replaced or reading.removed) and reading.sources:
         raise UnclearError("Instead of what? Only the last question can be changed.")
     if len(reading.sources) > _PAIR:
         raise UnclearError("I compare two sources at a time.")

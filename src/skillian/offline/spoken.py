@@ -11,17 +11,7 @@ from skillian.offline.language.lexicon import ARTICLES, LEXICON
 from skillian.offline.language.vocabulary import ToolWords, Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(
-    (
-        "=",
-        "to",
-        "by",
-        "and",
-        "with",
-        "from",
-        *ARTICLES,
-        *LEXICON["aux"],
-        *LEXICON["prep"],
-    )
+    (*"= to by and with from".split(), *ARTICLES, *LEXICON["aux"], *LEXICON["prep"])  # noqa: SIM905
 )
 _PASSED = frozenset(
     (*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there")

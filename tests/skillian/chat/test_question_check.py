@@ -14,7 +14,6 @@ from tests.skillian.llm.asking import ask
 from tests.skillian.llm.domains import DOMAINS, Asked, expected_call, questions, vocabulary_of
 
 from skillian.chat.agent import Agent, AgentResponse
-from skillian.chat.check.conditions import admits
 from skillian.chat.check.grounded import offers_of
 from skillian.chat.check.question_check import CHECKED, Turn, merged
 from skillian.chat.opening import read_vocabulary
@@ -22,8 +21,8 @@ from skillian.chat.scope import scopes_of
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.calls import values_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, with_result
+from skillian.offline.language.filters import admits, values_of
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD

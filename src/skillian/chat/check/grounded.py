@@ -19,8 +19,8 @@ from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
-from skillian.offline.calls import as_mapping, values_of
 from skillian.offline.earlier import as_object, keys_in, read_earlier
+from skillian.offline.language.filters import as_mapping, values_of
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED

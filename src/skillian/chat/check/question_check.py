@@ -9,27 +9,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from skillian.chat.check.conditions import (
     admitted,
     condition_words,
-    number_of,
     years_of,
 )
 from skillian.offline.calls import (
     PlannedCall,
     UnclearError,
     as_list,
-    as_mapping,
     check_units,
     order_of,
-    values_of,
     without_empty,
 )
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import as_mapping, number_of, values_of
 from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
@@ -60,6 +58,11 @@ class Loss:
     is_partial: bool = False
 
 
+@lru_cache(32)
+def _tokens(question: str, vocabulary: Vocabulary) -> tuple[Token, ...]:
+    return tuple(tokens_of(question, vocabulary))
+
+
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     """A call as one object; a look into a comparison also has the arguments of the comparison."""
     compared: Arguments = {}
@@ -85,7 +88,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return tokens_of(self.question, self._vocabulary)
+        return _tokens(self.question, self._vocabulary)
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

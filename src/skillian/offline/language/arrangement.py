@@ -65,13 +65,16 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
 
 def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bool) -> bool:
     """Whether a small word has the meaning of its kind at this place."""
-    following = [each.kind for each in tokens[at + 1 : at + 3]]
+    after = tokens[at + 1 : at + 3]
+    following = [each.kind for each in after]
     before = {each.kind for each in tokens[:at]}
     if token.kind == "not" and token.text.lower() == "no":
         is_answer = at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark)
-        return not is_answer and "measure" not in following  # "no, Germany", "no web revenue"
+        is_noun = any(each.kind == "measure" and not each.mark for each in after)
+        return not (is_answer or is_noun)  # "no, Germany", "no web revenue"
     if token.kind == "verb":
-        return has_helper or bool(before & {"which", "how_many", "how_much"})
+        is_route = following[:1] in (["from"], ["to"])
+        return has_helper or is_route or bool(before & {"which", "how_many", "how_much"})
     if token.kind == "same":
         return following[:1] not in (["dimension"], ["period"])
     return token.kind != "prep" or _may_connect(token.text.lower(), following)
@@ -104,6 +107,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
         is_both = token.kind == "both" and after.kind in _FAMILIES
         is_open = bool(kept) and kept[-1].kind in _VALUES
         is_open &= after.kind in {"", "by"} or bool(after.mark)
+        is_open &= not token.mark
         if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
             kept.append(replace(token, kind="onwards"))
         elif not (

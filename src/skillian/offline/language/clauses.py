@@ -10,11 +10,11 @@ from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
-    Operator,
     Values,
     add_limits,
     is_plural,
 )
+from skillian.offline.language.filters import Operator
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
@@ -29,10 +29,11 @@ class Reading:
     """What a question says, in the language of the tools.
 
     `members` are dimensions whose members are asked for, `cleared` those with all values, `those`
-    those of the last question; `replaced` has what it had, measures under "". `says` are the kinds
-    of tokens that show what is requested; `ordinal` is the position of a group, from 0. Without
-    what is `unread` a call would answer another question; `instead` has other words for it. `parts`
-    are the clauses that are read, and `refused` those that are in the grammar and mean nothing.
+    those of the last question; `replaced` has what it had, measures under "", and `removed` the
+    groups and measures that go. `says` are the kinds of tokens that show what is requested;
+    `ordinal` is the position of a group, from 0. Without what is `unread` a call would answer
+    another question; `instead` has other words for it. `parts` are the clauses that are read, and
+    `refused` those that are in the grammar and mean nothing.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -52,6 +53,7 @@ class Reading:
     only_in: str = ""
     ordinal: int = 0
     replaced: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    removed: list[str] = field(default_factory=list[str])
     those: list[str] = field(default_factory=list[str])
     unread: list[str] = field(default_factory=list[str])
     instead: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
@@ -64,7 +66,7 @@ class Reading:
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in names if getattr(self, name)}
+        return {name for name in (*names, "removed") if getattr(self, name)}
 
     @property
     def is_comparison(self) -> bool:
@@ -82,12 +84,16 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
-_AFTER_VALUE = {"measure", "and", "or", "only", "also", "instead"}
+_SAYS = {"off": "compare"}
+_AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
 class _Reader:
-    """Reads the clauses of one question: each by the method of its name in the grammar, if any."""
+    """Reads the clauses of one question: each by the method of its name in the grammar, if any.
+
+    Of a clause without a method it is enough which kinds of tokens it has.
+    """
 
     def __init__(
         self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
@@ -116,10 +122,11 @@ class _Reader:
             reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
         is_whole = not reading.unread
         for name, part in clauses:
-            reading.says |= {token.kind: token.text for token in part}
+            reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
+            meant = part[1:] if part[0].kind == "verb" else part  # "went to Nice"
             try:
-                self._check_after(name, part)
-                getattr(self, name, _accept)(part)
+                self._check_after(name, meant)
+                getattr(self, name, bool)(meant)
             except NotReadError as error:
                 reading.refused.append(part)
                 if is_whole:
@@ -140,7 +147,7 @@ class _Reader:
         said = self._reading.says
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
-        is_first = self._before == "first" and part[0].kind == "label"
+        is_first = self._before == "listed" and part[0].kind == "label"
         if (is_asked and is_counted) or is_first:
             raise NotReadError(text_of(part))
 
@@ -153,6 +160,7 @@ class _Reader:
             reading.unread.append(f"{reading.count} (which ones?)")
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
+        reading.unread += self._conditions.of_each_year()
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -185,8 +193,8 @@ class _Reader:
         is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
         if self._before == "order" or (is_pair and part[-1].kind != "level"):
             raise NotReadError(text_of(part))
-        names = dict.fromkeys(token.name for token in of_kinds(part, {"dimension"}))
-        self._reading.breakdown += [n for n in names if n not in self._reading.breakdown]
+        names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
+        self._reading.breakdown = list(dict.fromkeys(names))
 
     def periodic(self, part: Sequence[Token]) -> None:
         name = self._vocabulary.dimensions.get(PERIODIC[part[0].name])
@@ -205,13 +213,13 @@ class _Reader:
         self._counts_rows |= is_which
         self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
         if dimensions:
-            last = dimensions[-1].text
-            self._reading.is_singular |= not is_plural(last)
+            self._reading.is_singular |= not is_plural(dimensions[-1].text)
         self.count(part)
 
     def condition(self, part: Sequence[Token]) -> None:
         is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
-        if self._excludes and not (is_marked or self._conditions.is_timed(part)):
+        is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
+        if self._excludes and not (is_marked or is_timed):
             raise NotReadError(text_of(part))  # "without Germany, bikes", "without private surgery"
         periods = [token for token in part if token.period is not None]
         if self._before == "compared" and len(periods) > 1:  # "compare 2023 and 2024"
@@ -222,9 +230,10 @@ class _Reader:
     def _check_opening(self, part: Sequence[Token]) -> None:
         """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
         at = next(at for at, token in enumerate(self._tokens) if token.at == part[-1].at)
-        after = self._tokens[at + 1] if at + 1 < len(self._tokens) else None
+        after = next((each for each in self._tokens[at + 1 :] if each.kind != "prep"), None)
         is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
-        is_said = after is None or bool(after.mark) or after.kind in _AFTER_VALUE
+        is_said = after is None or bool(after.mark or self._tokens[at + 1].mark)
+        is_said |= after is not None and (after.kind in _AFTER_VALUE or after.text.isdigit())
         if is_bare and not is_said:
             raise NotReadError(part[0].text)
 
@@ -263,6 +272,8 @@ class _Reader:
         self._conditions.add(part, _OPERATORS[part[-1].kind])
 
     def range(self, part: Sequence[Token]) -> None:
+        if part[0].kind == "value" and of_kinds(part, {"to"}):  # "Milan to Nice"
+            part = [Token("from", "", ""), *part]
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
         if not ends or (is_timed and len(self._conditions.groups(part)) == 1):
@@ -295,7 +306,7 @@ class _Reader:
             raise NotReadError(text_of(part))
         self._reading.ordered_by.append(part[-1].name)
 
-    def first(self, part: Sequence[Token]) -> None:
+    def listed(self, part: Sequence[Token]) -> None:
         if of_kinds(part, {"dimension"}):  # "the first 3 months"
             raise NotReadError(text_of(part))
         self._counts_rows = True
@@ -303,13 +314,11 @@ class _Reader:
 
     def count(self, part: Sequence[Token]) -> None:
         numbers = of_kinds(part, {"number"})
-        if not numbers or (numbers[0].text == "one" and not of_kinds(part, {"dimension"})):
-            return
-        number = as_number(numbers[0].text)
-        is_count = number is not None and number == int(number) and 1 <= number <= _MOST_ROWS
-        if self._reading.count is not None or number is None or not is_count:
-            raise NotReadError(text_of(part))
-        self._reading.count = int(number)
+        if numbers and (numbers[0].text != "one" or of_kinds(part, {"dimension"})):
+            number = as_number(numbers[0].text) or 0
+            if self._reading.count is not None or number not in range(1, _MOST_ROWS + 1):
+                raise NotReadError(text_of(part))
+            self._reading.count = int(number)
 
     def order(self, part: Sequence[Token]) -> None:
         sign = "-" if of_kinds(part, {"descending"}) else ""
@@ -317,12 +326,10 @@ class _Reader:
         self._reading.ordered_by += [sign + name for name in names]
 
     def direction(self, part: Sequence[Token]) -> None:
-        sign = "-" if part[0].kind == "descending" else ""
-        is_of_measure = "first" in part[0].text.lower() or "high" in part[0].text.lower()
-        if self._before in {"groups", "members"} and not is_of_measure:  # "by month descending"
-            raise NotReadError(text_of(part))
+        sign, text = "-" if part[0].kind == "descending" else "", part[0].text.lower()
+        is_bare = self._before in {"groups", "members"} and not ("first" in text or "high" in text)
         ordered = self._reading.ordered_by or self._reading.measures
-        if len(ordered) != 1:
+        if is_bare or len(ordered) != 1:  # "by month descending"
             raise NotReadError(text_of(part))
         self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
 
@@ -333,14 +340,16 @@ class _Reader:
 
     def limit(self, part: Sequence[Token]) -> None:
         is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
-        if not is_stated or (self._before == "measures" and not of_kinds(part, {"gap", "within"})):
+        if not is_stated or (
+            self._before == "measures" and not of_kinds(part, {"gap", "within", "cents"})
+        ):
             raise NotReadError(text_of(part))
         if of_kinds(part, {"measure"}):
             self.measures(of_kinds(part, {"measure"}))
         self._reading.units += add_limits(part, self._reading.thresholds)
 
     def over(self, part: Sequence[Token]) -> None:
-        is_gap = "gap" in self._reading.says
+        is_gap = "gap" in self._reading.says or part[-1].kind == "off"
         is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
         if not (is_gap or is_of_gap):
             raise NotReadError(text_of(part))
@@ -366,10 +375,6 @@ class _Reader:
         self._reading.says.setdefault("missing", text_of(part))
         self._reading.only_in = of_kinds(part, {"source"})[0].name
 
-    def status(self, part: Sequence[Token]) -> None:
-        self._counts_rows = True
-        self.count(part)
-
     def place(self, part: Sequence[Token]) -> None:
         self._reading.ordinal = ORDINALS[part[0].name]
         self._reading.says["ordinal"] = text_of(part)
@@ -383,12 +388,11 @@ class _Reader:
         for name, tokens in self._conditions.groups(part):
             self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
 
+    def removed(self, part: Sequence[Token]) -> None:
+        self._reading.removed.append(part[-1].name)
+
     def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
-
-
-def _accept(_: Sequence[Token]) -> None:
-    """Of a clause without a method it is enough which kinds of tokens it has."""
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date, timedelta
 from decimal import Decimal
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any
 
+from skillian.offline.language.filters import Operator, Parts, both, filter_of
 from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
-Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
     "to": {"destination", "to", "arrival", "receiver", "end"},
 }
 _PART_OF_YEAR = re.compile(r"[qhm]?0?[1-9]|1[0-2]|" + "|".join(MONTHS))
-ENDS = ({"gte", "gt"}, {"lte", "lt"})
-"""The operators of a bound from below, and from above."""
-
-
 _OF_CONDITIONS = {"value", "period", "name"}
 
 
@@ -48,7 +44,7 @@ class Values:
     """
 
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self._vocabulary = vocabulary
+        self.vocabulary = vocabulary
         self._years = years
 
     def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
@@ -75,7 +71,7 @@ class Values:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
             return [token.values[dimension]]
-        if token.period is not None and self.is_timed(dimension):
+        if token.period is not None and dimension in self.vocabulary.timed:
             return self._in_period(token, token.period, dimension)
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
@@ -83,44 +79,44 @@ class Values:
 
     def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
         """Whether a value belongs to the same dimension as those before it."""
+        possible = (
+            [named]
+            if named
+            else [n for n in self._possible(token) if n in self._possible(tokens[0])]
+        )
         try:
-            dimension = self.dimension_of([*tokens[:1], token], named)
-            return bool(self.of(token, dimension))
+            return bool(possible and self.of(token, possible[0]))
         except NotReadError:
             return False
 
-    def is_timed(self, dimension: str) -> bool:
-        """Whether the dimension's values are days or months."""
-        return dimension in self._vocabulary.timed
-
     def is_part_of_year(self, dimension: str) -> bool:
         """Whether the dimension has quarters or months, beside another one for the years."""
-        known = self._vocabulary.values.get(dimension, {})
+        known = self.vocabulary.values.get(dimension, {})
         parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
         return parts and any(
-            are_years(values) for values in self._vocabulary.values.values() if values
+            are_years(values) for values in self.vocabulary.values.values() if values
         )
 
     def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods, in this order."""
-        if not self.is_timed(dimension):
+        if dimension not in self.vocabulary.timed:
             return False
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
             days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
             is_whole = len(days) == len(tokens)
             return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
-        known = sorted(self._vocabulary.values.get(dimension, {}).values())
+        known = sorted(self.vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
 
     def _possible(self, token: Token) -> list[str]:
         if token.period is None:
             return list(token.values)
-        return list(self._vocabulary.timed)
+        return list(self.vocabulary.timed)
 
     def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
-        values = self._vocabulary.values.get(dimension, {}).values()
+        values = self.vocabulary.values.get(dimension, {}).values()
         years = self._years or {
             known.year for value in values if (known := period_of(value)) and known.year
         }
@@ -128,7 +124,7 @@ class Values:
         if known is None:
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
@@ -145,14 +141,14 @@ class Values:
 
     def _is_possible(self, text: str, dimension: str) -> bool:
         """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self._vocabulary.is_open(dimension):
+        if self.vocabulary.is_open(dimension):
             return True
-        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        shapes = {_shape(value) for value in self.vocabulary.values.get(dimension, {}).values()}
         return _shape(text) in shapes and any(letter.isdigit() for letter in text)
 
     def _are_one(self, names: Sequence[str]) -> bool:
         """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self._vocabulary.sources.values()
+        sources = self.vocabulary.sources.values()
         return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
 
 
@@ -169,11 +165,19 @@ class Conditions:
 
     def __init__(self, values: Values) -> None:
         self._values = values
-        self._conditions: dict[str, dict[Operator, list[str]]] = {}
+        self._conditions: dict[str, Parts] = {}
 
     def arguments(self) -> dict[str, Any]:
         """The `filters` argument."""
-        return {name: one_filter(conditions) for name, conditions in self._conditions.items()}
+        return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
+
+    def of_each_year(self) -> Iterator[str]:
+        """Yield the exclusions of quarters or months of no single year."""
+        known = self._conditions
+        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
+            for name, conditions in known.items():
+                if "ne" in conditions and self._values.is_part_of_year(name):
+                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
 
     def add(self, part: Sequence[Token], operator: Operator) -> None:
         """Add the conditions of a clause; raises `NotReadError`."""
@@ -191,7 +195,7 @@ class Conditions:
     ) -> None:
         each = [value for token in tokens for value in self._values.of(token, dimension)]
         values = list(dict.fromkeys(each))
-        is_timed = self._values.is_timed(dimension)
+        is_timed = dimension in self._values.vocabulary.timed
         if operator in {"eq", "ne"}:
             if _is_unclear(tokens):
                 raise NotReadError(text)
@@ -199,7 +203,7 @@ class Conditions:
             is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
             if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
                 operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens):
+            elif len(each) != len(tokens) and self._values.vocabulary.is_open(dimension):
                 raise NotReadError(text)
         else:
             has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
@@ -209,10 +213,13 @@ class Conditions:
                 raise NotReadError(f"{text} (it ends before it starts)")
             ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
             values = ends.get(operator, values[:1])
-        if operator not in {"eq", "between"} and self._values.is_part_of_year(dimension):
+        is_bound = operator not in {"eq", "ne", "between"}
+        if is_bound and self._values.is_part_of_year(dimension):
             raise NotReadError(f"{text} (of each year?)")
-        if not self._put(dimension, operator, values):
+        combined = both(self._conditions.get(dimension, {}), {operator: values})
+        if combined is None:
             raise NotReadError(f"{text} (a second condition on {dimension})")
+        self._conditions[dimension] = combined
 
     def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
         """The values by dimension: named before or after them, or the only one possible."""
@@ -250,41 +257,7 @@ class Conditions:
 
     def is_timed(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are days or months."""
-        return self._values.is_timed(self.groups(part)[0][0])
-
-    def _put(self, dimension: str, operator: Operator, values: Sequence[str]) -> bool:
-        """Put a condition; returns False if the dimension already has another one."""
-        known = self._conditions.setdefault(dimension, {})
-        if known.get(operator) == list(values):
-            return True
-        if operator == "ne" and "ne" in known:
-            known["ne"] += [value for value in values if value not in known["ne"]]
-            return True
-        ends = next((ends for ends in ENDS if operator in ends), {operator})
-        is_free = "eq" not in known and not ends & set(known)
-        is_beside = operator == "ne" or not {"between", "eq"} & {operator, *known}
-        if known and not (is_free and is_beside):
-            return False
-        known[operator] = list(values)
-        return True
-
-
-def one_filter(conditions: Mapping[Any, list[str]]) -> Any:
-    """The filter of one dimension with these operators."""
-    if "eq" in conditions:
-        return one_or_all(conditions["eq"])
-    if {"gte", "lte"} <= set(conditions):
-        both = {"between": [conditions["gte"][0], conditions["lte"][0]]}
-        return both | {k: one_or_all(v) for k, v in conditions.items() if k not in {"gte", "lte"}}
-    return {
-        operator: values if operator == "between" else one_or_all(values)
-        for operator, values in conditions.items()
-    }
-
-
-def one_or_all(values: list[str]) -> Any:
-    """The only value, or all."""
-    return values[0] if len(values) == 1 else list(values)
+        return self.groups(part)[0][0] in self._values.vocabulary.timed
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:
@@ -315,6 +288,9 @@ def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> 
     limits = thresholds.setdefault(status, {})
     numbers = [at for at, token in enumerate(part) if token.kind == "number"]
     named: list[str] = []
+    if not numbers:  # "ignore cents"
+        limits["absolute"] = 1
+        return [token.text for token in of_kinds(part, {"cents"})]
     for at, end in zip(numbers, [*numbers[1:], len(part)], strict=True):
         amount = part[max(at - 1, 0) : end]
         number, units = as_number(part[at].text), {token.kind for token in amount}

@@ -17,7 +17,7 @@ from skillian.offline.language.tokens import Token, of_kinds, text_of
 Clause = tuple[str, list[Token]]
 _WORDS = {"unknown", "name", "number", "unit", "currency"}
 _BESIDE = _WORDS | {
-    *("prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent"),
+    *("prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent", "verb"),
 }
 
 

@@ -25,6 +25,7 @@ _FORMS = [
     re.compile(rf"{form}(?![\w-]|/\d|[.,]\d)", re.IGNORECASE)
     for form in (
         rf"{_YEAR}(?P<sign>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=sign){_DAY}",
+        rf"{_DAY}\.(?P<month>0?[1-9]|1[0-2])\.{_YEAR}",
         rf"{_DAY}(?:st|nd|rd|th)?\.?(?:\s+of)?\s+{_NAME}\.?(?:{_IN}{_YEAR})?",
         rf"{_NAME}\s+{_DAY}(?:st|nd|rd|th)?,?\s+{_YEAR}",
         rf"{_NAME}\.?(?:{_IN}{_YEAR})?",
@@ -67,6 +68,7 @@ _RANGES = [
             rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
             r"\g<name>\g<year> - ",
         ),
+        (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
         (r"\b(?P<part>[qh][1-4])[-\u2013](?=[qh][1-4]\b)", r"\g<part> - "),
         (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),
     )

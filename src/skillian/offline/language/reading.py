@@ -38,14 +38,16 @@ def read(
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     question = spelt_out(question)
-    tokens = tokens_of(question, vocabulary)
-    named = [token.name for token in tokens if token.kind == "source"]
-    part = vocabulary.within(named or sources)
+    part = vocabulary
 
     def relative(text: str, start: int) -> tuple[int, Period] | None:
         return relative_at(text, start, part.last_day, today or date.today())  # noqa: DTZ011
 
     tokens = tokens_of(question, vocabulary, part, relative)
+    named = [token.name for token in tokens if token.kind == "source"]
+    part = vocabulary.within(named or sources)
+    if part is not vocabulary:
+        tokens = tokens_of(question, vocabulary, part, relative)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
     return _read(tokens, part, years)
@@ -57,15 +59,16 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     "in" is a preposition although IN is a country, but "us" may be the country US.
     """
     variants = list(islice(_variants(tokens), _MOST_READINGS))
-    first = read_clauses(variants[0], vocabulary, years)
-    others = [token for token in tokens if token.other]
-    doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=not first.unread)]
-    if not (first.unread or doubtful):
-        return first
     readings = [read_clauses(variant, vocabulary, years) for variant in variants]
     found = [each for each in readings if not each.unread]
-    if not found or not (doubtful or len(found) > 1):
-        return found[0] if found else max(readings, key=_extent)
+    others = [token for token in tokens if token.other]
+    if not found:
+        return max(readings, key=_extent)
+    is_read, is_only = found[0] is readings[0], len(found) == 1
+    doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
+    is_empty = is_only and is_read and all(each.kind != "noun" for each in doubtful)
+    if is_empty or ((is_read or is_only) and not doubtful):
+        return found[0]
     doubts = [f"{token.text} (a value, or not?)" for token in others]
     instead = [
         (token.text, words)
@@ -93,7 +96,7 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
         return not is_noun
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
-    return not is_read and not is_exact and len(token.text) <= _LONGEST_CODE
+    return token.kind == "verb" if is_read else not is_exact and len(token.text) <= _LONGEST_CODE
 
 
 def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import pairwise
+from functools import lru_cache
+from itertools import chain, pairwise
 
 from skillian.offline.language.lexicon import (
     ARTICLES,
@@ -116,7 +117,10 @@ class _Place:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
         dated = None if first.is_quoted else self._dated(first.start, relative)
-        for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
+        opens = (
+            dated or first.plain in ARTICLES or first.plain.split(" ")[0] in _openings(self.whole)
+        )
+        for length in range(min(_LONGEST if opens else 1, len(self.words) - self.at), 0, -1):
             end = self.words[self.at + length - 1].end
             is_apart = _is_apart(self.question, self.words[self.at : self.at + length])
             text = first.text if first.is_quoted else self.question[first.start : end]
@@ -222,6 +226,14 @@ class _Place:
         if as_number(text) is None:
             return None
         return Token("unknown" if is_negative else "number", text, phrase)
+
+
+@lru_cache(32)
+def _openings(vocabulary: Vocabulary) -> frozenset[str]:
+    """The first word of each phrase of several words, English or of the catalogue."""
+    names = (vocabulary.measures, vocabulary.dimensions, vocabulary.whole_names, vocabulary.units)
+    phrases = chain(KINDS, vocabulary.plain_values, *names)
+    return frozenset(each.split(" ")[0] for each in phrases if " " in each)
 
 
 def _is_apart(question: str, words: Sequence[Word]) -> bool:

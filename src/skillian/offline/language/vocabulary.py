@@ -18,6 +18,12 @@ _WORD = re.compile(
 )
 _QUOTES = "'\"“”"
 _SHORTEST_PLURAL = 4
+_QUARTERS = {
+    f"q{number}": (f"{word} quarter", f"{order} quarter", f"quarter {number}")
+    for number, (word, order) in enumerate(
+        [("first", "1st"), ("second", "2nd"), ("third", "3rd"), ("fourth", "4th")], 1
+    )
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +176,8 @@ class Vocabulary:
         found: dict[str, dict[str, str]] = {}
         for name, values in self.values.items():
             for value in values.values():
-                found.setdefault(plain(value), {}).setdefault(name, value)
+                for phrase in (plain(value), *_QUARTERS.get(value.lower(), ())):
+                    found.setdefault(phrase, {}).setdefault(name, value)
         return found
 
     @cached_property
