@@ -11,7 +11,7 @@ from typing import Any, cast
 from skillian.chat.sealed.plain import Vouched, is_code, is_number
 from skillian.chat.sealed.printed import printed
 from skillian.chat.sealed.stand_ins import StandIns
-from skillian.offline.calls import as_mapping
+from skillian.offline.language.filters import as_mapping
 
 RUN_PYTHON = "run_python"
 READERS = frozenset(
