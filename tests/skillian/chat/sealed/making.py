@@ -95,4 +95,6 @@ async def answered(
     model = ScriptedModel(reply)
     async with chat(path) as agent:
         response, after = await agent(model).process(question, before)
-    return response, model, after
+    stored = after.to_list()
+    stored[-1]["content"] = response.content  # as a session is stored
+    return response, model, Conversation.from_list(stored)
