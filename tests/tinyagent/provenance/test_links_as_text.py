@@ -119,7 +119,7 @@ def test_a_link_is_shown_as_text(template: str, contents: list[str], shown: str)
     ("template", "content"),
     [
         ("[docs](https://good.example/a) of @, <b>today</b>", "Anna"),
-        ("Mail: anna@@ at 12:30, see //TODO, 3 < 4, a/b, note: [1], and/or f(x)[0]", "x.example"),
+        ("Mail: anna@@ at 12:30, see //LATER, 3 < 4, a/b, note: [1], and/or f(x)[0]", "x.example"),
         (
             "@",
             "Lunch on Friday at 12:30 [maybe]; 1 < 2 & 3 > 2; c:d, report.md (a//b), a@b.example",
