@@ -150,9 +150,10 @@ class SealedReading:
 def columns_of(text: str) -> Iterator[str]:
     """Yield the columns of a comparison of whole rows, as code names them too."""
     value, _ = _parsed(text)
-    if value is not None and value.get("kind") == "rows":
-        columns = cast("Sequence[Mapping[str, Any]]", value.get("columns") or ())
-        names = [each[side] for each in columns for side in "ab" if side in each]
+    columns = (value or {}).get("columns")
+    if value is not None and isinstance(columns, list):
+        pairs = map(as_mapping, cast("list[object]", columns))
+        names = [each[side] for each in pairs for side in "ab" if side in each]
         names += as_mapping(value.get("key")).get("columns", ())
         for name in map(str, names):
             yield from (name, f"{name} a", f"{name} b")
