@@ -63,7 +63,7 @@ _ERRORS = (
     *(AssertionError, AttributeError, ImportError, IndexError, KeyError, LookupError, NameError),
     *(ArithmeticError, RecursionError, RuntimeError, StopIteration, TypeError, ValueError),
 )
-"""The types of errors that are told apart, the narrower ones first."""
+"""The types of errors that are named, the narrower ones first."""
 _ERROR_BITS = 4
 """What a failure tells: one of these types, another one, or a result of another type."""
 _EXTRACT = (
@@ -271,7 +271,7 @@ def _is_literal(node: ast.expr) -> bool:
 
 
 def _kind_of_error(error: str) -> str:
-    """The type of an error, if it is one of those that are told apart."""
+    """The type of an error, if it is one of those that are named."""
     last = error.strip().rpartition("\n")[2]
     kind = getattr(builtins, last.partition(":")[0].strip(), None)
     if isinstance(kind, type):

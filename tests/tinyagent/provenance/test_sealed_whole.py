@@ -252,19 +252,19 @@ def test_no_sequence_of_reveals_tells_more_than_the_budget(
 ) -> None:
     tainted: list[Label] = []
     vault = Vault(budget, tainted.append)
-    told = 0
+    spent = 0
     for value, kind, label in values:
         before = len(tainted)
         shown, bits = vault.reveal(vault.seal(value, kind, label, "tool"))
         if bits is None:
             assert tainted[before:] == [label]
         else:
-            told += bits
+            spent += bits
             assert len(tainted) == before
             assert kind not in (None, str, list, dict)
             assert _is_exactly(shown, kind)
             assert bits == bits_of(kind)
-    assert told <= budget
+    assert spent <= budget
 
 
 def test_what_is_made_of_stand_ins_is_never_narrow() -> None:

@@ -14,7 +14,7 @@ from skillian.chat.sealed.code import closed_code, opened_code
 from skillian.chat.sealed.plain import Vouched, names_of
 from skillian.chat.sealed.printed import PYTHON
 from skillian.chat.sealed.results import READERS, RUN_PYTHON, SealedReading, columns_of
-from skillian.chat.sealed.stand_ins import HELD, NAME, StandIns
+from skillian.chat.sealed.stand_ins import NAME, StandIns, settled
 from skillian.errors import InvalidInputError
 from skillian.offline.earlier import as_object
 from skillian.offline.language.vocabulary import Vocabulary
@@ -216,8 +216,7 @@ async def opened_events(
                 held = None
             if isinstance(event, TextDelta) and event.kind != "restart":
                 text = (held.text if held else "") + event.text
-                end = None if stand_ins.is_empty else HELD.search(text)
-                at = len(text) if end is None else end.start()
+                at = len(text) if stand_ins.is_empty else settled(text)
                 held = replace(event, text=text[at:]) if text[at:] else None
                 if text[:at]:
                     yield replace(event, text=stand_ins.opened(text[:at]))

@@ -13,8 +13,8 @@ _LONGEST_NUMBER = 64
 _LONGEST_CODE = 24
 _LONGEST_WORD = 16
 _SHORT_RUN = 2
-_NUMBER = re.compile(r"[+\-\u2212]?\w+(?:(?:[-,:+/_ ]|(?<=\d)\.(?=\d))\w+)*(?: ?%)?")
-_CODE = re.compile(r"\w+(?:[-&+_]\w+)*")
+_NUMBER = re.compile(r"[+\-\u2212]?\w+(?:(?:[-,:+/ ]|(?<=\d)\.(?=\d))\w+)*(?: ?%)?")
+_CODE = re.compile(r"\w+(?:[-&+]\w+)*")
 _WORD = re.compile(r"\w+")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _NUMBERS_OF_MEASURES = ("a", "b", "gap", "absolute_diff", "percentage_diff")

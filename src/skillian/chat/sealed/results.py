@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -37,9 +37,9 @@ _OF_CELLS = frozenset(
 )
 """Parts of results below which every text may be of a source; `key` and `rows` depend on it."""
 _OF_CODE = {"output", "value", "code_error", "name"}
-_QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""")
 _HOLDS = " holds "
 _MARK = re.compile("['\"]")
+_INSIDE = {mark: re.compile(rf"(?:[^{mark}\\]|\\.)*+", re.DOTALL) for mark in "'\""}
 _CACHE_KEY = re.compile(r'(?<!\\)"cache_key": ?("[0-9a-f]{16,64}")')
 _LOST = "the result was too long to be kept; call the tool again, and ask for less"
 
@@ -122,15 +122,14 @@ class SealedReading:
     def _message(self, error: Mapping[str, Any]) -> str:
         """The message of an error; of a database, from its first quotation mark to its last."""
         message = self._held(self.stand_ins.closed(str(error.get("message"))))
-        quotations = [match[0][1:-1] for match in _QUOTED.finditer(message)]
-        is_clear = all(map(self._is_plain, quotations)) and not _MARK.search(
-            _QUOTED.sub("", message)
-        )
+        quotations = list(_quotations(message))
+        is_clear = all(self._is_plain(message[start + 1 : end - 1]) for start, end in quotations)
+        is_clear &= not _MARK.search(_replaced(message, quotations, lambda _: ""))
         if error.get("type") == "query_error" and not is_clear:
             marks = [match.start() for match in _MARK.finditer(message)]
             inside = message[marks[0] + 1 : marks[-1]]
             return f"{message[: marks[0]]}'{self.stand_ins.name(inside)}'{message[marks[-1] + 1 :]}"
-        return _QUOTED.sub(lambda match: self._quotation(match[0]), message)
+        return _replaced(message, quotations, self._quotation)
 
     def _held(self, reason: str) -> str:
         """A reason that may end with values: those that a column holds."""
@@ -145,6 +144,31 @@ class SealedReading:
 
     def _is_plain(self, text: str) -> bool:
         return is_code(text) or text in self.vouched or self.stand_ins.text(text) is not None
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where a text quotes another: start and end, with the marks."""
+    at, endless = 0, ""
+    while found := _MARK.search(text, at):
+        mark, at = found[0], found.end()
+        inside = None if mark in endless else _INSIDE[mark].match(text, at)
+        if inside is None:
+            continue
+        if text.startswith(mark, inside.end()):
+            at = inside.end() + 1
+            yield found.start(), at
+        else:
+            endless += mark  # no later one is closed either
+
+
+def _replaced(text: str, spans: Iterable[tuple[int, int]], change: Callable[[str], str]) -> str:
+    """A text with some of its parts changed."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (text[done:start], change(text[start:end]))
+        done = end
+    return "".join((*pieces, text[done:]))
 
 
 def columns_of(text: str) -> Iterator[str]:

@@ -14,9 +14,9 @@ _LETTERS = "bcdfghjkmnpqrstvwxz"  # no word consists of these
 _LENGTH = 10
 _NAME = rf"(?<!\w)text_[{_LETTERS}]{{{_LENGTH}}}(?!\w)"
 NAME = re.compile(_NAME)
-HELD = re.compile(r"\S{1,300}\Z")
-"""The end of a text that is still written, of which more must be known to open it."""
-_RUN = re.compile(rf"\S*{_NAME}\S*")
+_RUN = re.compile(r"\S+")
+_HELD = 300
+"""Characters at the end of a text that is still written, at most, for which more must be known."""
 _IN_LINK = re.compile(r"//|\]\(|\]:|<|=")
 _LIKE_LINK = re.compile(r"@|\w\.[^\W\d]")
 _TOKEN = re.compile(r"\w+|[^\w\s]")
@@ -98,6 +98,8 @@ class StandIns:
 
     def _opened(self, run: str) -> str:
         bare = NAME.sub("", run)
+        if bare == run:
+            return run
         texts = [self.text(name) for name in NAME.findall(run)]
         if _IN_LINK.search(bare) or ("`" in bare and any(map(_is_active, texts))):
             return _as_code(NAME.sub(self._plainly, run))
@@ -105,6 +107,12 @@ class StandIns:
 
     def _plainly(self, match: re.Match[str]) -> str:
         return self.text(match[0]) or match[0]
+
+
+def settled(text: str) -> int:
+    """How much of a text that is still written can be opened: all but its last, unfinished word."""
+    end = text[-_HELD:]
+    return len(text) if end[-1:].isspace() else len(text) - len((end.split() or [""])[-1])
 
 
 class _Quotations:

@@ -126,5 +126,5 @@ class Why(Record):
 
     def answer(self) -> dict[str, object]:
         """The explanation for JSON, with its comparison and a sentence in any case."""
-        told = [*self.sentences] or [self.nothing]
-        return {"cache_key": self.cache_key, **self.to_dict(), "sentences": told}
+        sentences = [*self.sentences] or [self.nothing]
+        return {"cache_key": self.cache_key, **self.to_dict(), "sentences": sentences}
