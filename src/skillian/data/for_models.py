@@ -355,7 +355,7 @@ def _sentence(measure: MeasureExplanation, breakdown: Breakdown) -> str:
 
 
 class ForModels(NamedTuple):
-    """What a model reads of one kind of comparison; the counts are all of what is hidden."""
+    """What a model reads of one kind of comparison; of hidden values, only counts."""
 
     scope: Callable[[Any], list[str]]
     brief: Callable[[Any], dict[str, Any]]

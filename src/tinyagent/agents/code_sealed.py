@@ -236,7 +236,7 @@ def _item_type(text: str, nodes: Iterable[ast.stmt]) -> Any:
 
 
 def _members(node: ast.ClassDef) -> list[Any] | None:
-    """The values of the members of an enum; None if it is none, or they are not literals."""
+    """The values of the members of an enum; None of another class, or if one is not a literal."""
     if not any(ast.unparse(base).endswith("Enum") for base in node.bases):
         return None
     members = [each for each in node.body if isinstance(each, ast.Assign | ast.AnnAssign)]

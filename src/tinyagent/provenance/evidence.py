@@ -355,7 +355,7 @@ class Evidence:
 
     def _untrusted_texts(self, *, is_strict: bool = False) -> Iterator[tuple[str, str]]:
         """The texts of untrusted people; strictly, also of items that the request is not about."""
-        words = words_of(self._words)
+        words = words_of(self._words) if is_strict else frozenset[str]()
 
         def is_others(record: Record, row: ResultRow) -> bool:
             is_beside = strict and not record.shares(row, words)

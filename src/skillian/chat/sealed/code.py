@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from itertools import accumulate
 
 from skillian.chat.sealed.stand_ins import NAME, StandIns
 
@@ -26,11 +27,8 @@ def closed_code(code: str, stand_ins: StandIns) -> str:
 
 def _changed(code: str, change: Callable[[str], str | None]) -> str:
     """Code with some literals changed; code that is not valid stays as it is."""
-    lines = code.encode().splitlines(keepends=True)
-    starts = [0]
-    for line in lines:
-        starts.append(starts[-1] + len(line))
     encoded = code.encode()
+    starts = [0, *accumulate(map(len, encoded.splitlines(keepends=True)))]
     for node in sorted(_literals(code), key=lambda each: (-each.lineno, -each.col_offset)):
         text = change(str(node.value))
         if text is not None and node.end_lineno is not None and node.end_col_offset is not None:

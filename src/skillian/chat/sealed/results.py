@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
 from skillian.chat.sealed.plain import Vouched, is_code, is_number
 from skillian.chat.sealed.printed import printed
-from skillian.chat.sealed.stand_ins import StandIns
+from skillian.chat.sealed.stand_ins import StandIns, spliced
 from skillian.offline.language.filters import as_mapping
 
 RUN_PYTHON = "run_python"
@@ -46,10 +46,10 @@ _LOST = "the result was too long to be kept; call the tool again, and ask for le
 
 @dataclass(frozen=True, slots=True)
 class SealedReading:
-    """What of a result a language model reads as it is, and what stands for the rest.
+    """Decides which texts of a result a language model reads, and seals the others.
 
     Attributes:
-        stand_ins: Names the rest.
+        stand_ins: Names the others.
         vouched: What the user and the catalogue vouch for.
         by_code: What the code of the model vouches for in addition.
     """
@@ -124,12 +124,12 @@ class SealedReading:
         message = self._held(self.stand_ins.closed(str(error.get("message"))))
         quotations = list(_quotations(message))
         is_clear = all(self._is_plain(message[start + 1 : end - 1]) for start, end in quotations)
-        is_clear &= not _MARK.search(_replaced(message, quotations, lambda _: ""))
+        is_clear &= not _MARK.search(spliced(message, ((*each, "") for each in quotations)))
         if error.get("type") == "query_error" and not is_clear:
             marks = [match.start() for match in _MARK.finditer(message)]
             inside = message[marks[0] + 1 : marks[-1]]
             return f"{message[: marks[0]]}'{self.stand_ins.name(inside)}'{message[marks[-1] + 1 :]}"
-        return _replaced(message, quotations, self._quotation)
+        return spliced(message, ((s, e, self._quotation(message[s:e])) for s, e in quotations))
 
     def _held(self, reason: str) -> str:
         """A reason that may end with values: those that a column holds."""
@@ -159,16 +159,6 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
             yield found.start(), at
         else:
             endless += mark  # no later one is closed either
-
-
-def _replaced(text: str, spans: Iterable[tuple[int, int]], change: Callable[[str], str]) -> str:
-    """A text with some of its parts changed."""
-    pieces: list[str] = []
-    done = 0
-    for start, end in spans:
-        pieces += (text[done:start], change(text[start:end]))
-        done = end
-    return "".join((*pieces, text[done:]))
 
 
 def columns_of(text: str) -> Iterator[str]:

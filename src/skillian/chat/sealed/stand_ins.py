@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from skillian.offline.wording import literal
@@ -115,6 +115,16 @@ def settled(text: str) -> int:
     return len(text) if end[-1:].isspace() else len(text) - len((end.split() or [""])[-1])
 
 
+def spliced(text: str, parts: Iterable[tuple[int, int, str]]) -> str:
+    """A text with other texts in place of its parts: start, end and text, in their order."""
+    pieces: list[str] = []
+    done = 0
+    for start, end, part in parts:
+        pieces += (text[done:start], part)
+        done = end
+    return "".join((*pieces, text[done:]))
+
+
 class _Quotations:
     """Finds texts with a name in other texts."""
 
@@ -156,12 +166,7 @@ class _Quotations:
 
     def replaced(self, text: str) -> str:
         """A text with names in place of the texts that have one."""
-        parts: list[str] = []
-        done = 0
-        for start, end, name in self.places(text, cut=True):
-            parts += (text[done:start], name)
-            done = end
-        return "".join((*parts, text[done:]))
+        return spliced(text, self.places(text, cut=True))
 
 
 def _forms(text: str) -> set[str]:
