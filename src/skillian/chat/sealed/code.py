@@ -27,9 +27,12 @@ def closed_code(code: str, stand_ins: StandIns) -> str:
 
 def _changed(code: str, change: Callable[[str], str | None]) -> str:
     """Code with some literals changed; code that is not valid stays as it is."""
+    literals = sorted(_literals(code), key=lambda each: (-each.lineno, -each.col_offset))
+    if not literals:
+        return code
     encoded = code.encode()
     starts = [0, *accumulate(map(len, encoded.splitlines(keepends=True)))]
-    for node in sorted(_literals(code), key=lambda each: (-each.lineno, -each.col_offset)):
+    for node in literals:
         text = change(str(node.value))
         if text is not None and node.end_lineno is not None and node.end_col_offset is not None:
             start = starts[node.lineno - 1] + node.col_offset

@@ -135,6 +135,12 @@ def test_a_text_in_code_is_a_literal_and_nothing_else() -> None:
         assert opened_code(elsewhere, stand_ins) is None
 
 
+def test_code_that_is_not_unicode_stays_as_it_is() -> None:
+    code = 'x = "\ud800"'
+    assert opened_code(code, StandIns()) == code
+    assert closed_code(code, StandIns()) == code
+
+
 @given(st.text(alphabet="abzé忽 \n'\",.:/[](){}-_!\\0", max_size=80))
 def test_nothing_of_a_text_but_numbers_and_signs_is_read_of_what_code_prints(text: str) -> None:
     stand_ins, vouched = StandIns(), Vouched(PYTHON)
