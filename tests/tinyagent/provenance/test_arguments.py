@@ -263,8 +263,9 @@ def test_many_values_are_looked_up_in_a_large_result() -> None:
     evidence = Evidence("Go")
     evidence.add(ToolCall("1", "rows", {}), Record("rows", rows), "", PAGE)
     values = [f"p{at}@d.example" for at in range(0, 20_000, 4)]
+    others = [f"x{at}@d.example" for at in range(5_000)]
     verdict = judge(
-        Opened({"to": values, "cc": values[:10], "bcc": [f"x{at}@d.example" for at in range(5_000)]}),
+        Opened({"to": values, "cc": values[:10], "bcc": others}),
         (sink,), evidence, PAGE, {}, is_trusted=lambda _: False,
     )  # fmt: skip
     assert len(verdict.vouched) == 5_010
