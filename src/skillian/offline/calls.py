@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 _REQUESTS = {
-    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe"),
+    *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe", "list"),
     *("also", "instead", "those"),
 }
 _UNITS = {

@@ -63,7 +63,9 @@ def _nearby(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator
             corrected = _replaced(corrected, words, near_name(words, vocabulary) or "")
         yield corrected
         yield replace(reading, unread=[])
-    measures, sources = reading.measures, reading.sources
+        yield replace(reading, unread=[], says={})
+    refused = [t.name for part in reading.refused for t in part if t.kind == "measure"]
+    measures, sources = reading.measures or refused[:1], reading.sources
     if not sources:
         sources = [n for n, of in vocabulary.sources.items() if {*measures} <= of.measures.keys()]
         yield from (f"{question} in {source}" for source in sources)

@@ -1,4 +1,4 @@
-"""The columns of four more domains: codes that are English words, and periods of four kinds."""
+"""The columns of six more domains: codes that are English words, and periods of four kinds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
-MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions")
+MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions", "clinic", "wind")
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 # Every second day, since 420 rows do not hold all 547 days; the first and the last day are in it.
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(0, 547, 2)]
@@ -69,5 +69,29 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "credits": [Decimal("5.00")],
         "minutes": range(1, 99),
         "data_volume": [Decimal("2.5")],
+    },
+    "clinic": {
+        "country": ("US", "IT", "IN", "NO", "ME", "DE"),
+        "unit": ("OR", "ER", "ICU", "Maternity"),
+        "insurer": ("AOK", "Blue Cross", "Self-pay"),
+        "urgency": ("elective", "urgent", "emergency"),
+        "physician": [f"D{number:03d}" for number in range(1, 81)],
+        "discharged": [date(2024, 1, 1) + timedelta(days=day) for day in range(366)],
+        "stay_number": range(1, 300),
+        "nights": range(1, 9),
+        "billed": [Decimal("120.00"), Decimal("80.00")],
+        "copay": [Decimal("10.00")],
+    },
+    "wind": {
+        "farm": ("Nordsee", "Baltic", "Hill Top", "Old Moor"),
+        "turbine": [f"T{number:02d}" for number in range(1, 61)],
+        "vendor": ("Vestas", "Siemens", "GE"),
+        "country": ("NO", "DE", "IT"),
+        "state": ("running", "stopped", "no signal"),
+        "month": _MONTHS,
+        "energy": [Decimal("12.345")],
+        "run_time": [Decimal("2.5")],
+        "stops": range(5),
+        "fee": [Decimal("310.75")],
     },
 }

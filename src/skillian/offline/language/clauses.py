@@ -382,7 +382,7 @@ class _Reader:
     def replaced(self, part: Sequence[Token]) -> None:
         """Note what a follow-up question replaces: "rail instead of road"."""
         measures = [token.name for token in of_kinds(part, {"measure"})]
-        if measures or of_kinds(part, {"dimension"}) == list(part[1:]):
+        if measures or not of_kinds(part, {"value", "period", "name"}):
             self._reading.replaced[""] = measures or [part[-1].name]
             return
         for name, tokens in self._conditions.groups(part):

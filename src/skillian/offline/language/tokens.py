@@ -167,7 +167,10 @@ class _Place:
             return Token("dimension", text, dimension)
         named = Token("measure", text, measure) if measure else None
         english = named or period or self._other_name(phrase, text)
-        if value is None or (previous == "dimension" and self.before[-1].name in values):
+        is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
+        is_labelled = previous == "dimension" and self.before[-1].name in values
+        is_labelled &= not is_small or text in values.values()  # "no country in erp"
+        if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
 
