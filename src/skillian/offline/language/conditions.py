@@ -225,7 +225,7 @@ class Conditions:
         """The values by dimension: named before or after them, or the only one possible."""
         groups: list[tuple[str | None, list[Token]]] = []
         labels: list[Token] = []
-        for token in part:
+        for before, token in zip([None, *part], part, strict=False):
             if token.kind == "label":
                 groups.append((token.name, []))
                 labels.append(token)
@@ -236,6 +236,8 @@ class Conditions:
                 name, tokens = groups[-1] if groups else (None, [])
                 if tokens and _is_one_name(tokens[-1], token):
                     tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
+                elif before is not None and before.kind == token.kind == "name":
+                    raise NotReadError(text_of(part))
                 elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
                     tokens.append(token)
                 else:
@@ -276,7 +278,8 @@ def is_plural(text: str) -> bool:
 def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
-    return is_next and before.kind == token.kind == "name"
+    is_code = any(letter.isdigit() for letter in token.text)  # "customers C12 C13"
+    return is_next and not is_code and before.kind == token.kind == "name"
 
 
 def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> list[str]:
