@@ -129,6 +129,7 @@ FOLLOW_UPS: Mapping[str, tuple[str, dict[str, Any]]] = {
         {"align_on": ["country"], "filters": {"country": {"ne": "Italy"}}},
     ),
     "for all countries": ("for Germany", {}),
+    "by month rather than by channel": ("by channel", {"align_on": ["month"]}),
     "drop the channel": ("by country and channel", {"align_on": ["country"]}),
     "until June 2024": (
         "since March 2024",
