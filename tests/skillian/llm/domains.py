@@ -178,8 +178,10 @@ def _fill(domain: str, folder: Path) -> None:
     declared = ", ".join(f"{name} {kind}" for name, kind in zip(columns, types, strict=True))
     with duckdb.connect(folder / f"{domain}.duckdb") as database:
         database.execute(f"CREATE TABLE {domain} ({declared})")
-        marks = ", ".join("?" for _ in columns)
-        database.executemany(f"INSERT INTO {domain} VALUES ({marks})", rows)  # noqa: S608
+        row = f"({', '.join('?' for _ in columns)})"
+        values = ", ".join([row] * _ROWS)
+        cells = [cell for each in rows for cell in each]
+        database.execute(f"INSERT INTO {domain} VALUES {values}", cells)  # noqa: S608
 
 
 def _type(value: object) -> str:
