@@ -78,7 +78,7 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "physician": [f"D{number:03d}" for number in range(1, 81)],
         "discharged": [date(2024, 1, 1) + timedelta(days=day) for day in range(366)],
         "stay_number": range(1, 300),
-        "nights": range(1, 9),
+        "meals": range(1, 9),
         "billed": [Decimal("120.00"), Decimal("80.00")],
         "copay": [Decimal("10.00")],
     },
