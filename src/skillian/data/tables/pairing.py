@@ -29,6 +29,8 @@ from skillian.data.tables.place import SideRows, null_of
 from skillian.data.tables.results import TableKey
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
+_REASONS = 3
+
 
 async def paired_sides(
     question: SavedComparison, sources: Sequence[BoundSource]
@@ -169,8 +171,7 @@ async def keys_of(
     if not pairing.pairs:
         raise InvalidInputError(
             f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
-            " map one to the other"
+            f" {_why_none(pairing, sides)}"
         )
     if question.multiset:
         if question.key:
@@ -185,6 +186,17 @@ async def keys_of(
     if catalogued:
         return (catalogued,)
     return await proposed_keys(pairing, sides)
+
+
+def _why_none(pairing: Pairing, sides: Sequence[SideRows]) -> str:
+    """Why no columns are paired: types that have no common form, or else the names."""
+    reasons = [f"{each.column}: {each.reason}" for each in pairing.not_compared[:_REASONS]]
+    if reasons:
+        return "; ".join(reasons)
+    return (
+        f"columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+        " map one to the other"
+    )
 
 
 def _listed(side: SideRows) -> str:
