@@ -202,10 +202,8 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
 
 
 def _have_thousands(numbers: Sequence[str]) -> bool:
-    """Whether commas are all that keeps texts from being numbers: too many digits are not."""
-    return bool(numbers) and all(
-        "," in each and _THOUSANDS.fullmatch(each) is not None for each in numbers
-    )
+    """Whether commas keep texts from being numbers; too many digits do, too, without any."""
+    return any("," in each for each in numbers) and all(map(_THOUSANDS.fullmatch, numbers))
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:
