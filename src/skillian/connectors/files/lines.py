@@ -19,10 +19,8 @@ _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
-_UNEVEN = (
-    "correct the line or remove it, put quotes around a value with a delimiter in it, or, if the"
-    " names are further down, state their line, such as header=2"
-)
+_UNEVEN = "correct the line or put quotes around a value with a delimiter in it"
+_FURTHER = ", or state the line of the names, such as header=2"
 _UNCLOSED = "close it, or, if it is part of a value, put the value in quotes and write it twice"
 _VALUE = re.compile(r"|[+-]?(?:[0-9]++(?:[.,][0-9]++)?|[.,][0-9]++)|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _DEFAULT = FileOptions()
@@ -140,7 +138,8 @@ def find_fault(path: Path, form: CsvFormat) -> str:
             if row and len(row) != len(form.names):
                 values = "1 value" if len(row) == 1 else f"{len(row)} values"
                 names = "1 column" if len(form.names) == 1 else f"{len(form.names)} columns"
-                return f"{place}: it has {values}, but the {form.header} names {names}; {_UNEVEN}"
+                fix = _UNEVEN + (_FURTHER if form.options.header == 1 else "")
+                return f"{place}: it has {values}, but the {form.header} names {names}; {fix}"
 
 
 def _reason(error: csv.Error) -> str:
