@@ -61,6 +61,12 @@ def _of_pandas(frame: Any, name: str) -> Frame:
     _check_names([*map(str, levels), *columns], name)
     is_guessed = any(str(kind) == "object" for kind in frame.dtypes)
     whole = frame.reset_index(level=levels) if levels else frame
+    for column, kind in whole.dtypes.items():
+        if str(kind).startswith(("period[", "interval[")):
+            raise InvalidInputError(
+                f"{name}: column {str(column)!r} is {kind}, whose unit or closed side would be"
+                " lost; convert it to text or times first"
+            )
     rows = _arrow.Table.from_pandas(whole, preserve_index=False)
     return _readable(rows, name, is_guessed=is_guessed)
 
@@ -68,6 +74,8 @@ def _of_pandas(frame: Any, name: str) -> Frame:
 def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
     """The rows in types that DuckDB reads; a column without any value has the type of text."""
     _check_names(rows.column_names, name)
+    if not rows.column_names:
+        raise InvalidInputError(f"{name}: it has no columns; compare a data frame that has some")
     schema = _arrow.schema([field.with_type(_type_read(field.type)) for field in rows.schema])
     has_untyped = any(_arrow.types.is_null(field.type) for field in rows.schema)
     read = rows if schema.equals(rows.schema) else rows.cast(schema)

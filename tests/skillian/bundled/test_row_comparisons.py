@@ -112,15 +112,17 @@ async def test_of_hidden_values_a_model_gets_counts_only(hidden: Call) -> None:
     assert not [secret for secret in SECRETS if secret in text]
 
 
-@pytest.mark.parametrize("key", [None, ["id"], ["age"]])
+@pytest.mark.parametrize(
+    "options", [{}, {"key": ["id"]}, {"key": ["age"]}, {"ignore": ["age"]}], ids=str
+)
 async def test_of_hidden_values_no_refusal_names_one(
-    folder: Path, hidden: Call, key: list[str] | None
+    folder: Path, hidden: Call, options: dict[str, Any]
 ) -> None:
     with duckdb.connect(str(folder / "books.duckdb")) as connection:
         table = "CREATE OR REPLACE TABLE {} AS SELECT {} AS id, 40 AS age FROM range(2)"
         connection.execute(table.format("staff", "777"))
         connection.execute(table.format("copy", "'0777'"))
-    result = await hidden(**BOTH, key=key)
+    result = await hidden(**BOTH, **options)
     assert "id" in json.dumps(result)
     assert "777" not in json.dumps(result)
 

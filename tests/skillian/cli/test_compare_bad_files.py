@@ -20,9 +20,34 @@ LONG = "x" * 300
 # The file compared with, its text, the exit code, and a part of the output.
 CASES = {
     "ragged": ("id,v\n1,a\n2\n", GOOD, 2, "line 3: it has 1 value"),
-    "unclosed quote": ('id,v\n1,"a\n2,b\n', GOOD, 2, "line 2: unexpected end of data"),
+    "unclosed quote": ('id,v\n1,"a\n2,b\n', GOOD, 2, "line 2: a quote is opened and not closed"),
     "no names": ("1,2\n3,4\n", GOOD, 2, "it has no column names"),
     "empty": ("", GOOD, 2, "it has no column names"),
+    "a name further down": ("# export\nid,v\n1,a\n", GOOD, 2, "the first line names 1 column;"),
+    "names twice": (
+        "id,v\n1,2.5\nid,v\n",
+        "id,v\n1,2.5\n",
+        2,
+        "id: VARCHAR and BIGINT have no common form; bad.csv holds 'id' (line 3)",
+    ),
+    "signs": (
+        "id,v\n1,+5.5\n2,3\n",
+        "id,v\n1,5.5\n2,3\n",
+        1,
+        "bad.csv holds '+5.5' (line 2) as text.",
+    ),
+    "dates among times": (
+        "id,v\n1,2024-01-01 10:00\n2,2024-01-02\n",
+        "id,v\n1,2024-01-01 10:00\n2,2024-01-02 00:00\n",
+        1,
+        "bad.csv holds '2024-01-01 10:00' (line 2), '2024-01-02' as text.",
+    ),
+    "more digits than a decimal": (
+        f"id,v\n1,{'1' * 39}\n2,3\n",
+        "id,v\n1,1\n2,3\n",
+        1,
+        f"bad.csv holds '{'1' * 39}' (line 2).",
+    ),
     "title line": ("Report,\nid,v\n1,a\n", GOOD, 2, "have no column in common"),
     "byte order mark": (f"\ufeff{GOOD}", GOOD, 0, "all 2 rows"),
     "only a header": ("id,v\n", GOOD, 1, "2 rows are only in good.csv"),
@@ -65,6 +90,17 @@ def test_a_file(skillian: Run, tmp_path: Path, name: str) -> None:
     assert done.returncode == code, (done.stdout, done.stderr)
     assert text in (done.stderr if code == 2 else done.stdout)
     assert "Traceback" not in done.stderr
+
+
+def test_half_of_a_character_is_named_by_its_line(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "good.csv").write_text(GOOD, encoding="utf-8")
+    (tmp_path / "bad.jsonl").write_text('{"id": 1, "v": "a"}\n{"id": 2, "v": "\\ud83d"}\n')
+    done = skillian("compare", "bad.jsonl", "good.csv")
+    assert done.returncode == 2
+    assert "bad.jsonl, line 2: \\ud83d is only half of a character" in done.stderr
+    (tmp_path / "bad.jsonl").write_text('{"id": 1, "v": "\\ud83d\\ude00"}\n')
+    done = skillian("compare", "bad.jsonl", "good.csv")
+    assert done.returncode == 1, done.stderr
 
 
 def test_values_of_several_types_in_a_column_of_sqlite(skillian: Run, tmp_path: Path) -> None:

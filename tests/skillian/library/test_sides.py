@@ -122,6 +122,15 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
             pd.DataFrame({"id": [1]}, index=pd.Index([1], name="id")),
             "columns 'id' and 'id' have the same name",
         ),
+        (
+            pd.DataFrame({"v": pd.period_range("2024-01", periods=1, freq="M")}),
+            r"'v' is period\[M\]",
+        ),
+        (
+            pd.DataFrame({"v": pd.arrays.IntervalArray.from_breaks([0, 1])}),
+            r"'v' is interval\[int64, right\]",
+        ),
+        (pd.DataFrame(), "it has no columns"),
         ([1, 2], "cannot be compared; compare a path"),
     ],
 )

@@ -159,4 +159,7 @@ def _text(value: Cell) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return format(Decimal(repr(value)).normalize(), "f")
+    if isinstance(value, timedelta):
+        hours, rest = divmod(abs(value), timedelta(hours=1))
+        return f"{'-' if value < timedelta() else ''}{hours}:{str(rest).partition(':')[2]}"
     return value.isoformat(" ") if isinstance(value, datetime) else str(value)

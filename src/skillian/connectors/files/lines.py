@@ -19,6 +19,9 @@ _DELIMITERS = "\t;|,"
 _MAX_HEADER = 1_000_000
 _MAX_RECORDS = 1_000_000
 _NOT_UTF8 = "it is not UTF-8 text; save it as UTF-8, or name its encoding, such as encoding=latin-1"
+_UNEVEN = "correct the line or put quotes around a value with a delimiter in it"
+_FURTHER = ", or state the line of the names, such as header=2"
+_UNCLOSED = "close it, or, if it is part of a value, put the value in quotes and write it twice"
 _VALUE = re.compile(r"|[+-]?(?:[0-9]++(?:[.,][0-9]++)?|[.,][0-9]++)|[0-9]{4}-[0-9]{2}-[0-9]{2}.*")
 _DEFAULT = FileOptions()
 
@@ -72,7 +75,8 @@ def read_format(
         raise QueryError(f"{line}: its column names are longer than {_MAX_HEADER} characters")
     if not _is_utf8(header):
         raise QueryError(f"{line}: {_NOT_UTF8}")
-    delimiters = own.delimiter or _DELIMITERS
+    known = own.delimiter or file.delimiter
+    delimiters = known or _DELIMITERS
     split = {delimiter: _cells(header, delimiter, own.quote) for delimiter in delimiters}
     # A quote inside an unquoted cell shows that the delimiter was part of a name.
     best = max(
@@ -84,7 +88,7 @@ def read_format(
         fix = ", or state header=0" if any(cells) else ""
         raise QueryError(f"{line}: it has no column names; write them into the first line{fix}")
     # With a single column, a line with commas below it is a fault and not a value.
-    delimiter = best if len(cells) > 1 or own.delimiter else ","
+    delimiter = best if len(cells) > 1 or known else ","
     names = column_names(cells)
     return CsvFormat(delimiter, names, own, path.name, file.offset, file.texts)
 
@@ -125,8 +129,7 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 name = form.name or path.name
                 return f"{name}: it is not CSV as RFC 4180 defines it; are line endings mixed?"
             except csv.Error as error:
-                reason = TOO_LONG if "field limit" in str(error) else str(error)
-                return f"{place}: {reason}"
+                return f"{place}: {_reason(error)}"
             text = form.delimiter.join(row)
             if not _is_utf8(text):
                 return f"{place}: {_NOT_UTF8}"
@@ -134,10 +137,17 @@ def find_fault(path: Path, form: CsvFormat) -> str:
                 return f"{place}: {TOO_LONG}"
             if row and len(row) != len(form.names):
                 values = "1 value" if len(row) == 1 else f"{len(row)} values"
-                return (
-                    f"{place}: it has {values}, but the {form.header} names"
-                    f" {len(form.names)} columns"
-                )
+                names = "1 column" if len(form.names) == 1 else f"{len(form.names)} columns"
+                fix = _UNEVEN + (_FURTHER if form.options.header == 1 else "")
+                return f"{place}: it has {values}, but the {form.header} names {names}; {fix}"
+
+
+def _reason(error: csv.Error) -> str:
+    """Why Python's reader refuses a record, and what to do."""
+    text = str(error)
+    if "field limit" in text:
+        return TOO_LONG
+    return f"a quote is opened and not closed; {_UNCLOSED}" if "end of data" in text else text
 
 
 def check_last_line(path: Path, form: CsvFormat) -> None:

@@ -4,9 +4,12 @@ import codecs
 import csv
 import gzip
 import json
+import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from io import BufferedIOBase, TextIOWrapper
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple, TextIO, cast
 from zlib import error as zlib_error
@@ -26,6 +29,8 @@ TOO_LONG = f"it is longer than {MAX_LINE} bytes, the most that a line may have"
 _MAX_UNPACKED = 100 * 2**20
 _MAX_RATIO = 200
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
+# Excel reads this line, and programs write it for Excel.
+_SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 _UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
 
 
@@ -37,12 +42,14 @@ class Prepared(NamedTuple):
         offset: How many lines fewer it has before its first record than the file.
         texts: The columns whose values are texts, even those that look like numbers.
         is_canonical: Whether it is written as CSV is, whatever the options say about the file.
+        delimiter: What separates its cells, if a line `sep=;` of a spreadsheet says it.
     """
 
     path: Path
     offset: int = 0
     texts: frozenset[str] = frozenset()
     is_canonical: bool = False
+    delimiter: str = ""
 
 
 class _Packed(gzip.GzipFile):
@@ -79,7 +86,8 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
     encoding = options.encoding or _encoding(path)
     is_json = suffix_of(path) in JSON
     is_plain = path.suffix.lower() != PACKED and encoding in _UTF8
-    if is_plain and not is_json and options.header == 1:
+    before, delimiter = _before_header(path, options, encoding)
+    if is_plain and not is_json and options.header == 1 and not before:
         return Prepared(path)
     copy = folder / f"{len(list(folder.iterdir()))}.csv"
     try:
@@ -90,7 +98,8 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
                 if is_json:
                     texts = _write_json(path, text, target, options.null)
                     return Prepared(copy, 0, texts, is_canonical=True)
-                return Prepared(copy, _write_lines(path, text, target, options))
+                left_out = _write_lines(path, text, target, options, before)
+                return Prepared(copy, left_out, delimiter=delimiter)
     except UnicodeDecodeError as error:
         raise QueryError(
             f"{path.name}: byte {error.start} is not {error.encoding}; name its encoding, such as"
@@ -114,8 +123,32 @@ def _opened(path: Path) -> BufferedIOBase:
     return cast("BufferedIOBase", _Packed(path) if is_packed else path.open("rb"))
 
 
-def _write_lines(path: Path, text: TextIO, target: TextIO, options: FileOptions) -> int:
+def _before_header(path: Path, options: FileOptions, encoding: str) -> tuple[int, str]:
+    """How many empty lines and lines `sep=;` are above the names, and what the latter says."""
+    if suffix_of(path) in JSON or options.header != 1:
+        return 0, ""
+    delimiter = ""
+    with (
+        suppress(UnicodeDecodeError, EOFError, gzip.BadGzipFile, zlib_error),
+        _opened(path) as binary,
+        TextIOWrapper(cast("Any", binary), encoding or "utf-8-sig", errors="replace") as text,
+    ):
+        for number in count():
+            line = text.readline(MAX_LINE)
+            says = _SEPARATOR.fullmatch(line)
+            if says and not delimiter:
+                delimiter = says[1]
+            elif not line or not line.isspace():
+                return (number if line else 0), delimiter
+    return 0, ""
+
+
+def _write_lines(
+    path: Path, text: TextIO, target: TextIO, options: FileOptions, before: int
+) -> int:
     """Copy the lines from the header on; without one, write one. Returns the lines left out."""
+    for _ in range(before):
+        text.readline()
     for number in range(1, options.header):
         if not text.readline():
             raise QueryError(f"{path.name}: header={options.header}, but it has {number - 1} lines")
@@ -129,7 +162,7 @@ def _write_lines(path: Path, text: TextIO, target: TextIO, options: FileOptions)
         target.write(delimiter.join(names) + "\n" + first)
     while chunk := text.read(_CHUNK):
         target.write(chunk)
-    return options.header - 1
+    return options.header - 1 + before
 
 
 def _most_frequent(line: str) -> str:
@@ -160,15 +193,25 @@ def _write_json(path: Path, text: TextIO, target: TextIO, null: tuple[str, ...])
     if not columns:
         raise QueryError(f"{path.name}: it has no objects, whose keys are the columns")
     text.seek(0)
-    target.write(",".join(_quoted(name) for name in columns) + "\n")
+    _write_line(path, "its keys", target, ",".join(_quoted(name) for name in columns))
     for place, record in _records(path, text):
         cells = [_cell(record.get(name), null) for name in columns]
         # A line without any sign would be no record.
         line = ",".join(cells) if len(cells) > 1 or cells[0] else '""'
         if len(line) > MAX_LINE // 4 and len(line.encode(errors="replace")) >= MAX_LINE:
             raise QueryError(f"{path.name}, {place}: {TOO_LONG}")
-        target.write(line + "\n")
+        _write_line(path, place, target, line)
     return frozenset(texts)
+
+
+def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:
+    try:
+        target.write(line + "\n")
+    except UnicodeEncodeError as error:
+        half = f"\\u{ord(error.object[error.start]):x}"
+        raise QueryError(
+            f"{path.name}, {place}: {half} is only half of a character; write both halves"
+        ) from None
 
 
 def _records(path: Path, text: TextIO) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -14,7 +14,7 @@ from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.infer import is_whole, usable_columns
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
-from skillian.errors import InvalidInputError, UnknownNameError
+from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
 
 class _NamedFile(NamedTuple):
@@ -52,7 +52,7 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
     """The table of each of these files, and the connectors that read them, by their titles.
 
     A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file or
-    a sheet that does not exist, and `UnknownNameError` for an empty sheet.
+    a sheet or rows that do not exist, and `UnknownNameError` for an empty one of several sheets.
     """
     by_name: dict[str, Table] = {}
     titles = titles_of(names)
@@ -61,6 +61,8 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
         for name, title in titles.items():
             tables = {table.name: table for table in await opened.get(title).catalog()}
             wanted = _named(name).path.name
+            if not tables:
+                raise QueryError(f"{title}: its sheets are empty; write names and rows into one")
             if wanted not in tables:
                 raise UnknownNameError("sheet", name, tables)
             by_name[name] = tables[wanted]

@@ -118,7 +118,23 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
         return f"{await described(source, value, values)}{advice}"
     if kind in {"integer", "decimal"} and (values := await _padded(source, value)):
         return f"{await described(source, value, values)}, whose zeros a number does not keep"
-    return ""
+    values = await _unusual(source, value, _READ[kind])
+    return f"{await described(source, value, values)} as text" if values else ""
+
+
+async def _unusual(source: BoundSource, value: exp.Expr, kind: str) -> list[str]:
+    """The first texts that a type does not write so, such as +1; without any, the first texts."""
+    text, goal = sql.bare("value"), exp.DataType.build(kind, dialect="duckdb")
+    if kind.startswith(("DECIMAL", "DOUBLE")):
+        usual: exp.Expr = exp.RegexpLike(this=text, expression=exp.Literal.string(_PLAIN))
+    else:
+        usual = exp.EQ(
+            this=exp.cast(exp.TryCast(this=text.copy(), to=goal), "TEXT"), expression=text
+        )
+    present = sql.negated(sql.is_null(text.copy()))
+    return await _tried_values(
+        source, value, sql.all_of([present, sql.negated(usual)])
+    ) or await _tried_values(source, value, present)
 
 
 async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
@@ -171,7 +187,7 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
     options: list[str] = []
     if numbers and all(_COMMA.fullmatch(each) for each in numbers):
         options = ["decimal=,", *(["thousands=."] if any("." in each for each in numbers) else [])]
-    elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
+    elif _have_thousands(numbers):
         options = ["thousands=,"]
     elif numbers:
         return ""
@@ -183,6 +199,11 @@ def file_options(source: BoundSource, values: Sequence[str]) -> str:
     if not options or any(option.partition("=")[0] not in taken for option in options):
         return ""
     return f"{shlex.quote('?' + '&'.join(options))} to the name or URL of the file"
+
+
+def _have_thousands(numbers: Sequence[str]) -> bool:
+    """Whether commas keep texts from being numbers; too many digits do, too, without any."""
+    return any("," in each for each in numbers) and all(map(_THOUSANDS.fullmatch, numbers))
 
 
 def _suggestion(column: str, values: Sequence[str]) -> str:
@@ -198,7 +219,7 @@ def _suggestion(column: str, values: Sequence[str]) -> str:
     if numbers and all(_COMMA.fullmatch(each) for each in numbers):
         expression = f"REPLACE(REPLACE({expression}, '.', ''), ',', '.')"
         effect += " and reads commas, not points, as decimal signs"
-    elif numbers and all(_THOUSANDS.fullmatch(each) for each in numbers):
+    elif _have_thousands(numbers):
         expression = f"REPLACE({expression}, ',', '')"
         effect += " and removes commas"
     for sign in sorted({sign for each in values for sign in each if sign in _SIGNS}):

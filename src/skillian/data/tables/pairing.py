@@ -27,7 +27,9 @@ from skillian.data.tables.columns import (
 from skillian.data.tables.keys import primary_key, proposed_keys
 from skillian.data.tables.place import SideRows, null_of
 from skillian.data.tables.results import TableKey
-from skillian.errors import InvalidInputError, UnreadableColumnError
+from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
+
+_REASONS = 3
 
 
 async def paired_sides(
@@ -167,11 +169,7 @@ async def keys_of(
 ) -> tuple[TableKey, ...]:
     """The key, or the keys that are proposed, the best first."""
     if not pairing.pairs:
-        raise InvalidInputError(
-            f"{sides[0].name} and {sides[1].name} have no column in common that can be compared;"
-            f" columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
-            " map one to the other"
-        )
+        raise _no_pairs(pairing, sides)
     if question.multiset:
         if question.key:
             raise InvalidInputError("a comparison without a key takes no key columns")
@@ -185,6 +183,24 @@ async def keys_of(
     if catalogued:
         return (catalogued,)
     return await proposed_keys(pairing, sides)
+
+
+def _no_pairs(pairing: Pairing, sides: Sequence[SideRows]) -> NamesValuesError:
+    """The error for tables without a pair: types that have no common form, or else the names."""
+    names = f"{sides[0].name} and {sides[1].name}"
+    refused = pairing.not_compared[:_REASONS]
+    listed = (
+        f"columns: {_listed(sides[0])}, and {_listed(sides[1])}; if two belong together,"
+        " map one to the other"
+    )
+    whole, brief = (
+        f"{names} have no column in common that can be compared; {'; '.join(reasons) or listed}"
+        for reasons in (
+            [f"{each.column}: {each.reason}" for each in refused],
+            [f"{each.column}: {each.without_values}" for each in refused],
+        )
+    )
+    return NamesValuesError(whole, brief)
 
 
 def _listed(side: SideRows) -> str:

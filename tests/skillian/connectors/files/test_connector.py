@@ -122,7 +122,8 @@ async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
         "latin.csv": "connection 'extracts': latin.csv, line 2: it is not UTF-8 text; save it as"
         " UTF-8, or name its encoding, such as encoding=latin-1",
         "ragged.csv": "connection 'extracts': ragged.csv, line 5: it has 1 value, but the first"
-        " line names 2 columns",
+        " line names 2 columns; correct the line or put quotes around a value with a delimiter in"
+        " it, or state the line of the names, such as header=2",
     }
     assert await rows(files, "good.csv") == [(1, 2)]
 

@@ -22,6 +22,8 @@ from skillian.connectors.files.lines import (
     line_of,
     read_format,
 )
+from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.prepared import prepared
 from skillian.errors import QueryError
 
 whole = st.integers(-(10**20), 10**20)
@@ -182,11 +184,37 @@ def test_a_first_line_of_values_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "names", "line"),
+    [
+        ("\n \r\nid,v\n1,n/a\n", ("id", "v"), 4),
+        ("sep=;\nid, x;v\n1;n/a\n", ("id, x", "v"), 3),
+        ('\ufeff"sep=,"\r\n\r\nid,v;w\r\n1,n/a\r\n', ("id", "v;w"), 4),
+        ("sep=|\nid\n\n1\n", ("id",), None),
+        ("sep,id\n1,n/a\n", ("sep", "id"), 2),
+    ],
+)
+def test_empty_lines_and_what_is_written_for_excel_are_above_the_names(
+    tmp_path: Path, content: str, names: tuple[str, ...], line: int | None
+) -> None:
+    path = file_of(tmp_path, content)
+    copies = tmp_path / "copies"
+    copies.mkdir()
+    file = prepared(path, FileOptions(), copies)
+    form = read_format(path, file)
+    assert form.names == names
+    assert line_of(path, names[-1], "n/a", file) == line
+    assert csv_types(database(), file.path, form)[names[0]].kind in {"integer", "text"}
+
+
+@pytest.mark.parametrize(
     ("content", "fault"),
     [
-        ("a,b\n1,2\n3\n", "a.csv, line 3: it has 1 value, but the first line names 2 columns"),
+        (
+            "a,b\n1,2\n3\n",
+            "a.csv, line 3: it has 1 value, but the first line names 2 columns; correct",
+        ),
         ('a,b\n"x\ny",2\n\n1,2,3\n', "a.csv, line 5: it has 3 values"),
-        ('a,b\n1,"open\n', "a.csv, line 2: unexpected end of data"),
+        ('a,b\n1,"open\n', "a.csv, line 2: a quote is opened and not closed; close it"),
         (
             b"a,b\n1,2\n3,\xff\n",
             "a.csv, line 3: it is not UTF-8 text; save it as UTF-8, or name its encoding",

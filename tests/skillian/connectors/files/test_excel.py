@@ -86,6 +86,17 @@ def test_sheets_are_tables_and_empty_rows_no_rows(tmp_path: Path) -> None:
     assert tables["book.xlsx#Two"].to_pylist() == []
 
 
+def test_a_duration_is_written_in_hours_as_excel_shows_it(tmp_path: Path) -> None:
+    path = tmp_path / "a.xlsx"
+    with xlsxwriter.Workbook(path) as book:
+        sheet = book.add_worksheet()
+        sheet.write(0, 0, "a")
+        shown = book.add_format({"num_format": "[h]:mm:ss"})
+        sheet.write_column(1, 0, (1.5, 0.25, 100 + 1 / 86400), shown)
+    ((_, table),) = read_workbook(path)
+    assert table.column("a").to_pylist() == ["36:00:00", "6:00:00", "2400:00:01"]
+
+
 def test_an_error_in_a_cell_is_null(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     with xlsxwriter.Workbook(path) as book:

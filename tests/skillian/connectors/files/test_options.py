@@ -113,7 +113,8 @@ async def test_an_encoding_is_stated_or_marked(tmp_path: Path) -> None:
 async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("Report\n\na,b\n1,2\n3\n", encoding="utf-8")
     assert await refusal(tmp_path, "x.csv", "?header=3") == (
-        "x.csv, line 5: it has 1 value, but the header names 2 columns"
+        "x.csv, line 5: it has 1 value, but the header names 2 columns; correct the line or put"
+        " quotes around a value with a delimiter in it"
     )
     assert "it has 5 lines" in await refusal(tmp_path, "x.csv", "?header=9")
     (tmp_path / "y.csv").write_text("1,2\n3\n", encoding="utf-8")
