@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from skillian.data.comparison.results import MeasureSummary
@@ -41,6 +41,14 @@ _NUMBER_TESTS = [
     "blank",
     "notBlank",
 ]
+_LETTER, _LONGEST = 8, 24
+"""How wide a letter of a heading is at most, in pixels, and how many are shown in full."""
+
+
+def _width(names: Iterable[str], room: int, least: int) -> int:
+    """The pixels that show names in full, with room for what is beside them."""
+    longest = max((len(name) for name in names), default=0)
+    return max(least, room + _LETTER * min(longest, _LONGEST))
 
 
 def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
@@ -72,7 +80,7 @@ def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
         "headerName": "Class",
         "field": "status",
         "sortable": True,
-        "width": 180,
+        "width": _width(labels.values(), 36, 120),
         ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
         ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
         ":cellClass": "p => 'status-' + p.value",
@@ -89,7 +97,7 @@ def key_column(index: int, name: str) -> dict[str, Any]:
         "filterParams": _filter_options(_TEXT_TESTS),
         "sortable": True,
         "flex": 1,
-        "minWidth": 110,
+        "minWidth": _width((name,), 64, 110),
     }
 
 
@@ -152,7 +160,7 @@ def value_columns(
             "filterParams": _filter_options(tests),
             "sortable": True,
             "flex": 1,
-            "minWidth": 120,
+            "minWidth": _width(sides, 64, 120),
         }
         for part, side in zip("ab", sides, strict=True)
     ]
