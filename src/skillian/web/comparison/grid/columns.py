@@ -41,14 +41,13 @@ _NUMBER_TESTS = [
     "blank",
     "notBlank",
 ]
-_LETTER, _LONGEST = 8, 24
-"""How wide a letter of a heading is at most, in pixels, and how many are shown in full."""
+_LETTER, _LONGEST, _PHONE = 8, 24, 600
 
 
-def _width(names: Iterable[str], room: int, least: int) -> int:
-    """The pixels that show names in full, with room for what is beside them."""
-    longest = max((len(name) for name in names), default=0)
-    return max(least, room + _LETTER * min(longest, _LONGEST))
+def _width(names: Iterable[str], room: int, least: int) -> str:
+    """The pixels that show names and what is beside them; the least ones on a phone."""
+    letters = min(max(map(len, names), default=0), _LONGEST)
+    return f"innerWidth < {_PHONE} ? {least} : {max(least, room + _LETTER * letters)}"
 
 
 def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
@@ -80,7 +79,7 @@ def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
         "headerName": "Class",
         "field": "status",
         "sortable": True,
-        "width": _width(labels.values(), 36, 120),
+        ":width": _width(labels.values(), 36, 130),
         ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
         ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
         ":cellClass": "p => 'status-' + p.value",
@@ -97,7 +96,7 @@ def key_column(index: int, name: str) -> dict[str, Any]:
         "filterParams": _filter_options(_TEXT_TESTS),
         "sortable": True,
         "flex": 1,
-        "minWidth": _width((name,), 64, 110),
+        ":minWidth": _width((name,), 64, 110),
     }
 
 
@@ -160,7 +159,7 @@ def value_columns(
             "filterParams": _filter_options(tests),
             "sortable": True,
             "flex": 1,
-            "minWidth": _width(sides, 64, 120),
+            ":minWidth": _width(sides, 64, 120),
         }
         for part, side in zip("ab", sides, strict=True)
     ]
