@@ -86,7 +86,7 @@ check-docs:
 docs: $(VENV)/.dev ## Build the documentation site, which opens offline: .cache/site/html/index.html
 	@$(BIN)/python tests/support/documentation.py
 
-pictures: $(VENV)/.dev $(VENV)/.programs ## Make the pictures of the documentation again: of the page, a report and the terminal (2 minutes)
+pictures: $(VENV)/.dev $(VENV)/.programs ## Make the pictures of the documentation again, and of every view in .cache/pictures/ (10 minutes)
 	@$(BIN)/python tests/e2e/browser/pictures.py
 
 walks: $(VENV)/.dev ## Print the files that each of four journeys enters, in order

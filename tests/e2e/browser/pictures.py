@@ -1,10 +1,11 @@
 """Makes the pictures of README.md and docs/: `make pictures`.
 
 Pictures of the page and of a report are taken in Chromium; recordings of the terminal show what
-commands wrote. Which of them are made is read from the documentation, where a picture of a view is
-called images/page/VIEW-SIZE-THEME.png. To look at all views in all sizes and both themes:
+commands wrote. Every view is taken in all sizes and both themes into .cache/pictures/, with a sheet
+of all views for each size and theme; those that the documentation shows, as
+images/page/VIEW-SIZE-THEME.png, are copied from there. To take some views:
 
-    python tests/e2e/browser/pictures.py --views FOLDER [VIEW ...]
+    python tests/e2e/browser/pictures.py --views FOLDER VIEW ...
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Generator, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from math import ceil
 from pathlib import Path
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from PIL import Image
+from PIL import Image, ImageDraw
 from playwright.sync_api import Browser
 
 ROOT = Path(__file__).parents[3]
@@ -37,10 +40,13 @@ from tests.support.terminal import record  # noqa: E402
 from skillian.demo.ledger import write_demo  # noqa: E402
 
 IMAGES = ROOT / "docs" / "images"
+ALL = ROOT / ".cache" / "pictures"
 SHOWN = re.compile(r"\]\((?:docs/|\.\./)*images/(?P<name>[\w/-]+\.(?:png|svg))\)")
 SIZES = {"laptop": (1440, 900), "wide": (1280, 800), "narrow": (390, 780)}
-THEMES = ("light", "dark")
-COLOURS = 128
+THEMES: Sequence[Literal["light", "dark"]] = ("light", "dark")
+COLOURS = 256
+SHEET_COLUMNS, SHEET_PIXELS, CAPTION_PIXELS = 6, 480, 16
+"""How many pictures a sheet has side by side, how wide each is at most, and the room above it."""
 TO_TAB = """() => {
   const tab = document.querySelector("[role=tab][aria-selected=true]");
   const top = tab?.getBoundingClientRect().top;
@@ -129,25 +135,25 @@ def servers(folder: Path, names: set[str]) -> Generator[dict[str, Seed]]:
         yield {name: start() for name, start in starts.items() if name in names}
 
 
-def take(browser: Browser, seeds: dict[str, Seed], picture: Picture, folder: Path) -> None:
-    """Take a picture of a view."""
-    shown = VIEWS[picture.view]
-    width, height = SIZES[picture.size]
+def take(browser: Browser, seeds: dict[str, Seed], view: str, size: str, folder: Path) -> None:
+    """Take a picture of a view in each theme."""
+    shown = VIEWS[view]
+    width, height = SIZES[size]
     context = browser.new_context(
-        viewport={"width": width, "height": height},
-        color_scheme="dark" if picture.theme == "dark" else "light",
-        reduced_motion="reduce",
-        locale="en-GB",
+        viewport={"width": width, "height": height}, reduced_motion="reduce", locale="en-GB"
     )
     page = context.new_page()
     page.goto(shown.address(seeds[shown.at]))
     shown.come(page)
     page.mouse.move(0, 0)
     page.evaluate(TO_TAB)
-    page.wait_for_timeout(500)  # until animations end
-    page.screenshot(path=folder / picture.name)
+    for theme in THEMES:
+        page.emulate_media(color_scheme=theme, reduced_motion="reduce")
+        page.wait_for_timeout(500)  # until animations end
+        file = folder / Picture(view, size, theme).name
+        page.screenshot(path=file)
+        make_small(file)
     context.close()
-    make_small(folder / picture.name)
 
 
 def make_small(file: Path) -> None:
@@ -157,17 +163,41 @@ def make_small(file: Path) -> None:
     small.save(file, optimize=True)
 
 
-def take_views(pictures: Iterable[Picture], folder: Path) -> None:
-    """Take pictures of views, into a folder."""
+def take_views(views: Iterable[str], folder: Path) -> None:
+    """Take pictures of views in all sizes and themes, into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    wanted = sorted(pictures)
+    wanted = sorted(views)
     with (
         tempfile.TemporaryDirectory() as scratch,
-        servers(Path(scratch), {VIEWS[picture.view].at for picture in wanted}) as seeds,
+        servers(Path(scratch), {VIEWS[view].at for view in wanted}) as seeds,
         chromium() as browser,
     ):
-        for picture in wanted:
-            take(browser, seeds, picture, folder)
+        for view in wanted:
+            for size in SIZES:
+                take(browser, seeds, view, size, folder)
+
+
+def make_sheets(folder: Path) -> None:
+    """Put the pictures of each size and theme side by side, in sheet-SIZE-THEME.png."""
+    for size, pixels in SIZES.items():
+        for theme in THEMES:
+            end = f"-{size}-{theme}.png"
+            files = [file for file in sorted(folder.glob(f"*{end}")) if file.name != f"sheet{end}"]
+            _sheet(files, pixels, end).save(folder / f"sheet{end}", optimize=True)
+
+
+def _sheet(files: Sequence[Path], pixels: tuple[int, int], end: str) -> Image.Image:
+    width = min(SHEET_PIXELS, pixels[0])
+    height = pixels[1] * width // pixels[0]
+    rows = ceil(len(files) / SHEET_COLUMNS)
+    sheet = Image.new("RGB", (SHEET_COLUMNS * width, rows * (height + CAPTION_PIXELS)), "gray")
+    draw = ImageDraw.Draw(sheet)
+    for number, file in enumerate(files):
+        x, y = number % SHEET_COLUMNS * width, number // SHEET_COLUMNS * (height + CAPTION_PIXELS)
+        draw.text((x + 4, y + 2), file.name.removesuffix(end), fill="white")
+        with Image.open(file) as picture:
+            sheet.paste(picture.convert("RGB").resize((width, height)), (x, y + CAPTION_PIXELS))
+    return sheet
 
 
 def take_report(file: Path) -> None:
@@ -213,11 +243,14 @@ def small_model() -> Generator[str]:
 
 
 def main() -> None:
-    """Make all pictures of the documentation."""
+    """Make all pictures of the documentation, and of the views that it does not show."""
     shown = {Path(name) for name in documented()}
-    take_views(
-        (picture_of(path.name) for path in shown if path.parent.name == "page"), IMAGES / "page"
-    )
+    shutil.rmtree(ALL, ignore_errors=True)
+    take_views(VIEWS, ALL)
+    make_sheets(ALL)
+    for path in shown:
+        if path.parent.name == "page":
+            shutil.copy(ALL / path.name, IMAGES / "page" / picture_of(path.name).name)
     take_report(IMAGES / "report.png")
     record_commands(
         (path.stem for path in shown if path.parent.name == "terminal"), IMAGES / "terminal"
@@ -234,6 +267,4 @@ if __name__ == "__main__":
     if arguments.views is None:
         main()
     else:
-        names = arguments.names or list(VIEWS)
-        every = (Picture(name, size, theme) for name in names for size in SIZES for theme in THEMES)
-        take_views(every, arguments.views)
+        take_views(arguments.names or VIEWS, arguments.views)

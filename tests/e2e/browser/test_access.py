@@ -40,6 +40,8 @@ FOCUS = """() => {
         frame: at.closest(".q-layout__section--marginal, .q-drawer") !== null,
     };
 }"""
+ON_ITS_OWN = "window.socket?.off()"
+"""While axe-core works, the page stands still; on a busy machine it would be loaded again then."""
 MOVING = """() => {
     const seconds = style => `${style.transitionDuration},${style.animationDuration}`.split(",");
     const moves = style => seconds(style).some(each => parseFloat(each) > 0.001)
@@ -60,6 +62,7 @@ def test_a_view_is_accessible(
     address = shown.address(request.getfixturevalue(f"{shown.at}_seed"))
     page = visit(address, width=widths[0], excuse=EXCUSED.get(view, ""))
     shown.come(page)
+    page.evaluate(ON_ITS_OWN)
     for width, theme in product(widths, THEMES):
         page.set_viewport_size({"width": width, "height": HEIGHT})
         page.emulate_media(color_scheme=theme, reduced_motion="reduce")

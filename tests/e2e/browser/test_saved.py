@@ -27,7 +27,7 @@ def test_a_result_is_saved_and_followed(demo_seed: Seed, visit: Visit) -> None:
     )
     page.get_by_role("button", name="Run again").click()
     expect(page.get_by_text("0 new · 5 open · 0 known · 0 fixed")).to_be_visible()
-    expect(page.get_by_text("Nothing new since the run before, of")).to_be_visible()
+    expect(page.get_by_text("Nothing new since the run of")).to_be_visible()
     findings.first.get_by_role("button", name=re.compile("^Note on: ")).click()
     page.get_by_role("textbox", name="What is known about it").fill("Booked in March")
     page.get_by_role("button", name="Save").click()

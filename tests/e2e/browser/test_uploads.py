@@ -81,6 +81,19 @@ def test_a_dropped_pair_gives_a_result_in_four_clicks_without_typing(
     assert_fits(page)
 
 
+def test_the_first_of_two_files_is_the_baseline(server: Serving, visit: Visit) -> None:
+    page = visit(f"{server.url}/ui/start")
+    events: list[str] = []
+    page.on("request", lambda sent: events.append(sent.method))
+    page.on("response", lambda came: events.append(str(came.status)))
+    long = "".join(f"{number},{number}\n" for number in range(50_000))
+    drop(page, [("z.csv", f"id,v\n{long}".encode()), ("a.csv", b"id,v\n1,2\n")])
+    match = page.get_by_role("region", name="Match")
+    expect(match.get_by_role("combobox", name="File A")).to_have_value("z.csv")
+    expect(match.get_by_role("combobox", name="File B")).to_have_value("a.csv")
+    assert [each for each in events if each in {"POST", "201"}] == ["POST", "201"] * 2
+
+
 def test_files_are_chosen_and_swapped_and_deleted_with_their_result(
     server: Serving, visit: Visit, folder: Path, tmp_path: Path
 ) -> None:
@@ -182,6 +195,17 @@ def test_an_upload_shows_its_progress_and_is_cancelled(
     page.get_by_role("button", name="Cancel long.csv").click()
     expect(bar).to_have_count(0)
     until(lambda: stored(folder) == [])
+
+
+def test_a_text_of_an_older_program_is_read_with_one_click(server: Serving, visit: Visit) -> None:
+    page = visit(f"{server.url}/ui/start", excuse="422")
+    drop(page, [("old.csv", "Nr;Ort\n1;Köln\n2;Bonn\n".encode("cp1252"))])
+    expect(page.locator(".drop-zone").get_by_role("alert")).to_contain_text("not UTF-8")
+    assert faults(page) == []
+    page.get_by_role("button", name="Read old.csv as Windows-1252").click()
+    expect(page.get_by_role("list", name="Uploaded files")).to_contain_text("2 rows")
+    drop(page, [("new.csv", "Nr;Ort\n1;Köln\n2;Bonn\n".encode())])
+    expect(page.get_by_role("region", name="Match")).to_contain_text("2 rows meet.")
 
 
 def test_a_file_is_read_as_chosen_instead_of_as_recognised(server: Serving, visit: Visit) -> None:

@@ -20,6 +20,7 @@ from skillian.web.shell.elements import Heading
 from skillian.web.shell.rows_table import rows_table
 
 NO_PARTNER = ""
+_NOT_GIVEN = "No key was given; "
 _COLUMN = "application/x-column"
 """The type of what is dragged: other texts and files are not taken."""
 _OVER = f"""e => {{
@@ -120,7 +121,8 @@ class MatchLines:
         elif matching.key is not None:
             reason = "These columns identify a row." if matching.key else "Choose the key columns."
         else:
-            reason = preview.key.reason if preview.key else preview.no_key
+            reason = f"Key: {preview.key.reason}" if preview.key else preview.no_key
+            reason = reason.replace(_NOT_GIVEN, "")  # a reader has not been asked for one
         ui.label(printable(reason)).classes("soft small").props["data-testid"] = "key-reason"
         without = ui.checkbox(
             "Rows have no key: count how often each occurs", value=matching.multiset

@@ -31,9 +31,9 @@ def command_panel(name: str, question: SavedComparison, sources: str) -> None:
         if upload_ids((question.a, question.b)):
             ui.label(
                 "A comparison of uploaded files cannot run in CI, which does not have them. Put the"
-                " files into the repository, and save their comparison with: skillian compare"
-                " a.csv b.csv --save NAME"
+                " files into the repository, and save their comparison there:"
             )
+            _copied("skillian compare a.csv b.csv --save NAME", "text", "Copy the command")
             return
         file = f"{_file_name(name)}.yaml"
         content = saved_text(sources, [question.model_copy(update={"name": name})])

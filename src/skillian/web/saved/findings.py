@@ -83,7 +83,7 @@ def _news(runs: Sequence[Json]) -> None:
             return
         new = done[0]["new"]
         count = f"{new:,} new" if new else "Nothing new"
-        ui.label(f"{count} since the run before, of")
+        ui.label(f"{count} since the run of")
         Time(done[1]["at"])
 
 

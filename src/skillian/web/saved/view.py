@@ -71,7 +71,7 @@ class SavedView:
     def _sharing(self, *, is_shared: bool) -> None:
         path = self._visit.address(f"/saved/{self._id}")
         with ui.element("div").classes("line"):
-            switch = ui.switch("Shared with everyone who has a key", value=is_shared)
+            switch = ui.switch("Shared with everyone who has a key", value=is_shared).props("dense")
             link = ui.input("Link", value=path)
             link.props("readonly").classes("share-link").set_visibility(is_shared)
 

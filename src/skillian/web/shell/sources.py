@@ -56,13 +56,13 @@ async def _source(service: Service, name: str, source: Source) -> None:
 
 
 def _extent(info: SourceInfo, source: Source) -> None:
-    with ui.element("div").classes("line soft"):
-        sentence(amount(info.row_count), " row" if info.row_count == 1 else " rows")
-        if info.freshness is not None:
-            ui.label(f"· {source.freshness} up to {text(info.freshness)}")
-        ui.label(f"· connection {source.connection}")
-        if source.values == "hidden":
-            ui.label("· values hidden from language models")
+    more = [f"connection {source.connection}"]
+    if info.freshness is not None:
+        more.insert(0, f"{source.freshness} up to {text(info.freshness)}")
+    if source.values == "hidden":
+        more.append("values hidden from language models")
+    rows = " row" if info.row_count == 1 else " rows"
+    sentence(amount(info.row_count), rows, *(f" · {each}" for each in more)).classes("soft")
 
 
 def _dimensions(info: SourceInfo) -> None:

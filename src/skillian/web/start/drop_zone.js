@@ -1,4 +1,6 @@
 // Sends files to the service, each with its progress and a button that cancels it.
+const NOT_UTF8 = /it is not UTF-8 text/;
+
 export default {
   template: `
     <div class="drop-zone" :class="{ over }" @dragover.prevent="over = true" @dragleave="over = false" @drop.prevent="drop">
@@ -10,6 +12,7 @@ export default {
         <li v-for="each in items" :key="each.number">
           <span class="sending-name">{{ each.name }}</span>
           <button type="button" class="plain-button" :aria-label="(each.fault ? 'Remove ' : 'Cancel ') + each.name" @click="cancel(each)">{{ each.fault ? "Remove" : "Cancel" }}</button>
+          <button v-if="each.isForeign" type="button" class="plain-button sending-way" :aria-label="'Read ' + each.name + ' as Windows-1252'" @click="asWindows(each)">Read as Windows-1252</button>
           <progress v-if="!each.fault" :max="each.size || 1" :value="each.sent" :aria-label="'Progress of ' + each.name"></progress>
           <span class="sending-state small" :class="each.fault ? 'fault' : 'soft'" :role="each.fault ? 'alert' : 'status'">{{ state(each) }}</span>
         </li>
@@ -55,7 +58,14 @@ export default {
       this.items.push({ ...item, file, options: options.toString(), isWaiting: true, replaces: id });
       this.next();
     },
-    // One file is sent after the other, so that the first of a pair stays the first.
+    // Sends a refused text again, which is as most programs without UTF-8 write.
+    asWindows(item) {
+      const options = new URLSearchParams(item.options);
+      options.set("encoding", "cp1252");
+      Object.assign(item, { fault: "", sent: 0, isForeign: false, isWaiting: true, options: options.toString() });
+      this.next();
+    },
+    // A file is sent when the one before it is stored, so that the first of a pair stays the first.
     next() {
       const item = this.items.find((each) => each.isWaiting);
       if (!item || this.items.some((each) => each.isSending)) return;
@@ -71,10 +81,7 @@ export default {
       const request = new XMLHttpRequest();
       item.request = Vue.markRaw(request);
       request.upload.onprogress = (event) => (item.sent = event.loaded);
-      request.upload.onload = () => {
-        item.sent = item.size;
-        this.release(item);
-      };
+      request.upload.onload = () => (item.sent = item.size);
       request.onloadend = () => this.release(item);
       request.onload = () => {
         if (request.status === 201 || request.status === 200) {
@@ -84,6 +91,8 @@ export default {
           this.$emit("stored", { id });
         } else {
           item.fault = this.reason(request);
+          item.isForeign = NOT_UTF8.test(item.fault);
+          if (item.isForeign) item.fault = `${item.fault.split(";")[0]}. Many files that Excel or older programs write are Windows-1252.`;
         }
       };
       request.onerror = () => (item.fault = "The connection failed. Choose the file again.");

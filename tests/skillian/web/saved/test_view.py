@@ -70,7 +70,7 @@ async def test_findings_show_what_differs_by_how_much_and_which_are_new(
         ledgers.write(tmp_path, actual="1,15,Ulm\n2,21,Bonn\n")
         await ledgers.run(service, saved)
         async with viewed(SavedView(visit(service), saved).build) as user:
-            await sees(user, "1 new since the run before, of")
+            await sees(user, "1 new since the run of")
             states = [each.text for each in found(user, ui.label) if each.text[:1] in {"●", "◐"}]
             assert states == ["● new", "● open"]
             assert written(user).index("10 → 15") < written(user).index("20 → 21")

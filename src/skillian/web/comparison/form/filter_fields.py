@@ -186,7 +186,7 @@ class _FilterLine:
         self._known = known
         self._typed = ""
         with ui.element("div").classes("filter-line") as self.row:
-            self.dimension = ui.select(list(dimensions), value=dimensions[0], label="Dimension")
+            self.dimension = ui.select(list(dimensions), value=dimensions[0], label="Column")
             self.operator = ui.select(_OPERATORS, value="in", label="Condition")
             with ui.element("div").classes("filter-values"):
                 self._several = ui.select(

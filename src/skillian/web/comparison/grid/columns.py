@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from skillian.data.comparison.results import MeasureSummary
@@ -41,6 +41,13 @@ _NUMBER_TESTS = [
     "blank",
     "notBlank",
 ]
+_LETTER, _LONGEST, _PHONE = 8, 24, 600
+
+
+def _width(names: Iterable[str], room: int, least: int) -> str:
+    """The pixels that show names and what is beside them; the least ones on a phone."""
+    letters = min(max(map(len, names), default=0), _LONGEST)
+    return f"innerWidth < {_PHONE} ? {least} : {max(least, room + _LETTER * letters)}"
 
 
 def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
@@ -72,7 +79,7 @@ def status_column(styles: Mapping[Any, StatusStyle]) -> dict[str, Any]:
         "headerName": "Class",
         "field": "status",
         "sortable": True,
-        "width": 180,
+        ":width": _width(labels.values(), 36, 130),
         ":valueFormatter": f"p => ({json.dumps(labels)})[p.value] ?? ''",
         ":tooltipValueGetter": f"p => ({json.dumps(labels)})[p.value]",
         ":cellClass": "p => 'status-' + p.value",
@@ -89,7 +96,7 @@ def key_column(index: int, name: str) -> dict[str, Any]:
         "filterParams": _filter_options(_TEXT_TESTS),
         "sortable": True,
         "flex": 1,
-        "minWidth": 110,
+        ":minWidth": _width((name,), 64, 110),
     }
 
 
@@ -152,7 +159,7 @@ def value_columns(
             "filterParams": _filter_options(tests),
             "sortable": True,
             "flex": 1,
-            "minWidth": 120,
+            ":minWidth": _width(sides, 64, 120),
         }
         for part, side in zip("ab", sides, strict=True)
     ]

@@ -77,7 +77,7 @@ async def test_the_form_offers_what_both_sources_have(service: Service) -> None:
         user.find("Add a filter").click()
         user.find("Add a filter").click()
         with user:
-            field(user, "Dimension", 1).value = "period"
+            field(user, "Column", 1).value = "period"
             field(user, "Condition", 1).value = "between"
             field(user, "from").value = "2024001"
             field(user, "to").value = "2024003"
@@ -105,7 +105,7 @@ async def test_without_a_measure_whole_rows_are_compared(customers: Service) -> 
         with user:
             field(user, "Key columns").value = ["id"]
             field(user, "Ignored columns").value = ["segment", "grade", "country"]
-            field(user, "Dimension").value = "country"
+            field(user, "Column").value = "country"
         await soon(lambda: "Spain" in field(user, "Values").options)
         with user:
             field(user, "Values").value = ["Spain"]
@@ -211,7 +211,7 @@ async def test_an_error_of_the_engine_is_shown_at_the_filter(service: Service) -
     async with form(service) as user:
         user.find("Add a filter").click()
         with user:
-            field(user, "Dimension").value = "period"
+            field(user, "Column").value = "period"
             field(user, "Condition").value = "between"
             field(user, "from").value = "2024009"
             field(user, "to").value = "2024001"
