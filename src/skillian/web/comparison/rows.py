@@ -41,7 +41,7 @@ from skillian.web.shell import text
 from skillian.web.shell.frame import Visit
 
 RowsResult = Mapping[str, Any]
-"""A `TableResult` as JSON."""
+"""A `ComparisonResult` as JSON."""
 
 Panel = Callable[[RowsResult], object]
 

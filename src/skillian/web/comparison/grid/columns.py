@@ -47,7 +47,7 @@ def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
     """The columns of groups."""
     result, names = comparison.result, [printable(name) for name in comparison.names]
     columns = [status_column(styles_of(comparison.names))]
-    columns += [key_column(index, name) for index, name in enumerate(result.proof.align_on)]
+    columns += [key_column(index, name) for index, name in enumerate(result.key_columns)]
     columns += [
         _measure_columns(index, measure, names)
         for index, measure in enumerate(result.summary.measures)
