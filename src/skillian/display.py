@@ -130,7 +130,7 @@ def _title(console: Console, text: str) -> None:
 
 
 def _show_columns(console: Console, columns: Sequence[Mapping[str, Any]]) -> None:
-    from skillian.data.tables.results import percent  # noqa: PLC0415 - slow to load
+    from skillian.data.results.rows import percent  # noqa: PLC0415 - slow to load
 
     has_gaps = any(column["largest_gap"] is not None for column in columns)
     table = _table(("column",))

@@ -8,7 +8,7 @@ from typing import Any
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, Order, Page
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 
 
 def measures_asked(

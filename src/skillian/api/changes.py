@@ -7,7 +7,7 @@ from typing import Any
 
 from skillian.data.comparison.page import Page, PageRow
 from skillian.data.engine import ComparisonEngine
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import jsonable
 from skillian.errors import InvalidInputError
 from skillian.history.findings import MAX_FINDINGS

@@ -15,7 +15,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
 from skillian.data.phases import Progress
 from skillian.data.query.catalogue import Sample
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.why.results import Report, Why
@@ -29,7 +29,7 @@ from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
 
 if TYPE_CHECKING:
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 
 PREVIEW_ROWS = 5

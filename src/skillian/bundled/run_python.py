@@ -17,7 +17,7 @@ from skillian.data.comparison.page import Page
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.for_models import refuse_hidden
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.errors import UnavailableError, missing_extra
 from skillian.skills.skill import SkillTool, session_id

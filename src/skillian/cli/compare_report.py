@@ -24,8 +24,8 @@ from rich.console import Console
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
 from skillian.data.declare.saved import Saved
-from skillian.data.results import ComparisonResult
-from skillian.data.tables.results import map_options
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import map_options
 from skillian.display import printable, show_differences
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.every_row import write_rows
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from skillian.data.engine import ComparisonEngine
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 _LISTED = 5
 INTERRUPTED = "Interrupted. The statement was stopped."

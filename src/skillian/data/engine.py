@@ -15,7 +15,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.tables.engine import TableEngine, TablePreview
 from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError

@@ -21,11 +21,11 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import Samples
 from skillian.data.sql.values import jsonable
 from skillian.data.subjects import words_for
 from skillian.data.tables.differing import DifferingRow
-from skillian.data.tables.results import Samples
 from skillian.data.tables.sentences import findings as findings_in_rows
 from skillian.data.tables.sentences import in_words
 from skillian.data.tables.why.results import Why

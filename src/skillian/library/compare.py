@@ -24,7 +24,7 @@ from skillian.reports.outcome import Compared
 from skillian.reports.running import OnResult, open_engine, run_one
 
 if TYPE_CHECKING:
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 
 _NAMES = ("a", "b")

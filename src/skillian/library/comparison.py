@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from skillian.data.comparison.results import MeasureSummary
+from skillian.data.results.groups import MeasureSummary
+from skillian.data.results.rows import ColumnResult
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import jsonable, python_rows
-from skillian.data.tables.results import ColumnResult
 from skillian.display import show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run

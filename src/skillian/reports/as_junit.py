@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
 from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
 from skillian.reports.words import counted, key_words, number

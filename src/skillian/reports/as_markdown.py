@@ -3,10 +3,10 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from skillian.data.comparison.results import Difference
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import Difference
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import ColumnResult, RowSample
 from skillian.data.subjects import STATUS
-from skillian.data.tables.results import ColumnResult, RowSample
 from skillian.reports.outcome import Compared, Outcome, Verdict
 from skillian.reports.words import number, text
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # what only one kind of comparison loads
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
     from skillian.data.declare.saved import SavedComparison
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
     from skillian.data.schema.diff import SchemaDifference
     from skillian.data.tables.why.results import Why
     from skillian.history.findings import Standing

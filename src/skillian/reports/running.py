@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what only a comparison of measures loads
     from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 AT_ONCE = 4
 DRILLED_ROWS = 50

@@ -16,7 +16,7 @@ from skillian.connectors.scratch import scratch
 from skillian.data.sql.values import jsonable
 
 if TYPE_CHECKING:
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 
 SHEET_ROWS = 1_000_000

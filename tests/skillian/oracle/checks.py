@@ -12,8 +12,8 @@ from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, O
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.values import capitals
 
-from skillian.data.comparison.results import Difference, MeasureSummary
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.results.result import ComparisonResult
 
 TOP = 10
 

@@ -14,7 +14,7 @@ from tests.support.asking import measures_asked
 
 from skillian.data.declare.definitions import SourcesFile
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
 T = TypeVar("T")

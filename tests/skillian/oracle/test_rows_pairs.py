@@ -20,7 +20,7 @@ from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
 

@@ -11,9 +11,9 @@ from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
 from skillian.connectors.base import ColumnType
+from skillian.data.comparison.group_files import Columns, GroupTypes, group_batches, headings
 from skillian.data.comparison.rows import GroupRow
-from skillian.data.group_files import Columns, GroupTypes, group_batches, headings
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
 from skillian.reports.every_row import write_all
 from skillian.reports.formats import Format

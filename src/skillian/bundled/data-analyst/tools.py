@@ -40,7 +40,7 @@ from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 if TYPE_CHECKING:
-    from skillian.data.results import ComparisonResult
+    from skillian.data.results.result import ComparisonResult
 
 FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"

@@ -17,9 +17,8 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data.comparison.page import Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.page_order import PageOrders
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import Subject
-from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -58,9 +57,6 @@ class Kept:
         differing: What differs; None if that is not kept.
         table_bytes: What its tables take.
         private: Whether only those who may read its sources may know it.
-
-    Attributes:
-        why: What explains the rows that differ, once that was asked.
     """
 
     def __init__(
@@ -78,7 +74,6 @@ class Kept:
         self.tables = [] if differing is None else [*differing.tables]
         self.orders = PageOrders(self.tables)
         self.private = private
-        self.why: Why | None = None
         own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
         self.size = own + min(table_bytes, MAX_BYTES // 2)

@@ -20,7 +20,6 @@ from skillian.data.comparison.plan import (
     Planner,
     unused_dimensions,
 )
-from skillian.data.comparison.results import Summary
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
 from skillian.data.comparison.rows import DifferingGroups, DrillDown, GroupRow, drill_down
 from skillian.data.comparison.summary import read_summary
@@ -29,11 +28,12 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
 from skillian.data.query.shared import unchanged
-from skillian.data.results import ComparisonResult, Proof
+from skillian.data.results.groups import Summary
+from skillian.data.results.result import ComparisonResult, Proof
+from skillian.data.results.rows import RowCounts, TableKey
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.data.subjects import MEASURES
-from skillian.data.tables.results import RowCounts, TableKey
 from skillian.errors import InvalidInputError
 
 MAX_DRILLED = 1000

@@ -15,17 +15,17 @@ from sqlglot import exp
 from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import ValueChange, Page, PageColumns, PageValue
+from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.results import Difference
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import Difference
+from skillian.data.results.result import ComparisonResult
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.rows import StatementEngine, fetch
@@ -222,7 +222,7 @@ class DifferingGroups:
 
     async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups of a page as rows of a file; raises as `page`."""
-        from skillian.data.group_files import (  # noqa: PLC0415 - only files need it
+        from skillian.data.comparison.group_files import (  # noqa: PLC0415 - only files need it
             GroupTypes,
             group_batches,
             group_columns,

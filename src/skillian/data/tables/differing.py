@@ -15,7 +15,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import ValueChange, Page, PageColumns, PageValue
+from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.values import Record
@@ -25,6 +25,7 @@ from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
+from skillian.data.tables.why.results import Why
 
 _arrow: Any = pa  # pyarrow carries no types
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
@@ -110,6 +111,9 @@ class DifferingRows:
         table: The table in it, with all cells of the rows.
         plan: What was compared.
         lone: The columns that only one side has.
+
+    Attributes:
+        why: What explains them, once that was asked.
     """
 
     subject: ClassVar = ROWS
@@ -120,6 +124,7 @@ class DifferingRows:
         self.table = table
         self.workspace = workspace
         self.plan = plan
+        self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
             (pair.a, _Cells(f"{prefix}{index}", _type(pair.cells.a, pair.cells.b)))

@@ -15,12 +15,11 @@ from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
 from skillian.data.single_flight import SingleFlight, together
 from skillian.data.tables.columns import (
-    ColumnCoverage,
     ColumnPair,
-    NotCompared,
     Pairing,
     key_pairs,
     left_out,
@@ -31,7 +30,6 @@ from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import Proposal, TableKey
 from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
 from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError, UnreadableColumnError
@@ -139,10 +137,10 @@ class TableEngine:
         """
         kept = self._memory.cache.get(cache_key)
         rows = kept.of(DifferingRows)
-        if kept.why is None:
+        if rows.why is None:
             work = partial(self._why, cache_key, kept, rows, report)
-            kept.why = await self._explaining.run(cache_key, work)
-        return kept.why
+            rows.why = await self._explaining.run(cache_key, work)
+        return rows.why
 
     async def _why(
         self, cache_key: str, kept: Kept, rows: DifferingRows, report: Report | None

@@ -19,7 +19,7 @@ from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, shared_engine
-from skillian.data.results import Proof
+from skillian.data.results.result import Proof
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.rows import StatementEngine, fetch, fetch_tree

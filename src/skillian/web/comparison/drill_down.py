@@ -10,7 +10,7 @@ from nicegui import ui
 
 from skillian.api.service import Service
 from skillian.data.comparison.row_pairs import PairedRow, PairedRows
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.sql.values import jsonable
 from skillian.data.subjects import Status

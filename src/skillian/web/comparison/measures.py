@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillian.data.comparison.results import MeasureSummary
 from skillian.data.declare.definitions import Limits, Thresholds
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import MeasureSummary
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.subjects import STATUSES
 from skillian.web.comparison.context import ComparisonContext

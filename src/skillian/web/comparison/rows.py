@@ -9,10 +9,9 @@ from typing import Any
 
 from nicegui import ui
 
+from skillian.data.results.rows import ColumnCoverage, percent
 from skillian.data.schema.diff import distinct_names
 from skillian.data.services import MOST_ROWS
-from skillian.data.tables.columns import ColumnCoverage
-from skillian.data.tables.results import percent
 from skillian.display import printable
 from skillian.web.comparison.change import change_panel
 from skillian.web.comparison.grid.columns import (

@@ -9,7 +9,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.data.query.catalogue import Sample
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.engine import TablePreview

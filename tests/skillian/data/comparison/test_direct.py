@@ -11,7 +11,7 @@ from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison import differences, place
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
 MEASURES = ("total", "lowest", "highest", "average", "number", "texts", "float")

@@ -11,7 +11,7 @@ from skillian.data.comparison.cache import Memory
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.tables.engine import TableEngine
 
 

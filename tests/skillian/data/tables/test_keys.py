@@ -12,7 +12,7 @@ from tests.skillian.data.tables.conftest import Store
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.snapshots import StateConnector
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.tables import keys
 from skillian.errors import InvalidInputError
 

@@ -13,7 +13,7 @@ from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 
 # The types, each with the nanoseconds of its unit.
 UNITS = {

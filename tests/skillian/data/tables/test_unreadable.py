@@ -8,7 +8,7 @@ import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
 
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.errors import QueryError
 
 

@@ -13,13 +13,13 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import map_options
 from skillian.data.sql import Statement
 from skillian.data.sql.rows import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.results import map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
 from skillian.data.tables.why.rates import Rates

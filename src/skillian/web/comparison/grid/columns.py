@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from skillian.data.comparison.results import MeasureSummary
+from skillian.data.results.groups import MeasureSummary
 from skillian.display import printable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import StatusStyle, styles_of

@@ -11,7 +11,7 @@ from tests.skillian.data.tables.conftest import Store
 
 from skillian.data.comparison.page import Page
 from skillian.data.page_order import PageOrders
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import python_rows
 from skillian.data.subjects import ROW_CLASSES
 from skillian.data.tables.across import segments

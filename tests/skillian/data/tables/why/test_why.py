@@ -8,7 +8,7 @@ from tests.skillian.data.tables.why.pairs import with_cause, without_cause
 from tests.skillian.data.tables.why.running import database_of, engine_over, explained, is_found
 
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 
 CAUSES = {pair.name: pair for pair in with_cause()}
 OTHERS = {pair.name: pair for pair in without_cause()}

@@ -11,9 +11,9 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison.results import gap_of, percentage_of
 from skillian.data.query.measures import number_of
-from skillian.data.results import ComparisonResult
+from skillian.data.results.groups import gap_of, percentage_of
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import jsonable, python_columns, python_value
 from skillian.data.subjects import STATUS
 

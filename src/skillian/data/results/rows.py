@@ -10,6 +10,7 @@ from typing import Literal
 
 from skillian.data.sql.values import Record
 
+Side = Literal["a", "b", "both"]
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 
@@ -196,3 +197,65 @@ class Proposal(Record):
 def map_options(pairs: Iterable[tuple[str, str]]) -> str:
     """The options of the command line that pair columns with different names."""
     return " ".join(f"--map {shlex.quote(f'{a}={b}')}" for a, b in pairs)
+
+
+@dataclass(frozen=True, slots=True)
+class NotCompared(Record):
+    """A column that is not compared.
+
+    Attributes:
+        column: Its name.
+        side: The side that has it.
+        reason: Why; it may name values.
+        brief: The reason without values, where it names some.
+    """
+
+    json_names = "column side reason"
+
+    column: str
+    side: Side
+    reason: str
+    brief: str = ""
+
+    @property
+    def without_values(self) -> str:
+        """The reason for those who may not see values."""
+        return self.brief or self.reason
+
+
+_NAMED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnCoverage(Record):
+    """How many columns a comparison is about.
+
+    Attributes:
+        compared: The columns that were compared, those of the key among them.
+        left_out: The names of all others of both sides, whatever the reason.
+    """
+
+    json_names = "compared columns not_compared=left_out"
+
+    compared: int
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def columns(self) -> int:
+        """How many columns both sides have; a pair is one."""
+        return self.compared + len(self.left_out)
+
+    @property
+    def words(self) -> str:
+        """Such as ` in 9 of 11 columns`; empty if all were compared."""
+        return f" in {self.compared:,} of {self.columns:,} columns" if self.left_out else ""
+
+    @property
+    def rest(self) -> str:
+        """Such as `; amount and date were not compared`; empty if all were."""
+        if not self.left_out:
+            return ""
+        names, more = self.left_out[:_NAMED], len(self.left_out) - _NAMED
+        *others, last = (*names, f"{more:,} more") if more > 0 else names
+        listed = f"{', '.join(others)} and {last}" if others else last
+        return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"

@@ -5,7 +5,6 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
-from skillian.data.comparison.near_misses import NearMisses
 from skillian.data.sql.values import Record
 from skillian.data.subjects import STATUS, STATUSES, Status
 
@@ -109,6 +108,20 @@ class MeasureSummary(Record):
     not_finite_in_a: int = 0
     not_finite_in_b: int = 0
     note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NearMisses(Record):
+    """The number of keys that are missing on each side only because they are written differently.
+
+    Each counts the keys of both sides that become one when leading and trailing spaces, case,
+    leading zeros, or the Unicode form (NFC) of their text is ignored.
+    """
+
+    spaces: int = 0
+    case: int = 0
+    zeros: int = 0
+    unicode: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,15 +7,22 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Literal
 
-from skillian.data.comparison.results import Difference, MeasureSummary, Summary
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.query.filters import Condition
+from skillian.data.results.groups import Difference, MeasureSummary, Summary
+from skillian.data.results.rows import (
+    ColumnCoverage,
+    ColumnResult,
+    NotCompared,
+    Proposal,
+    RowCounts,
+    Samples,
+    TableKey,
+)
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql import Statement
 from skillian.data.sql.values import Record, named, plain
 from skillian.data.subjects import Subject, subject_of
-from skillian.data.tables.columns import ColumnCoverage, NotCompared
-from skillian.data.tables.results import ColumnResult, Proposal, RowCounts, Samples, TableKey
 
 
 @dataclass(frozen=True, slots=True)
