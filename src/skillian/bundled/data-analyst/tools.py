@@ -234,6 +234,8 @@ class DataAnalyst:
         result = self._result(arguments)
         hidden = hidden_among(self._services.registry, (result.source_a, result.source_b))
         with _without_values(hidden):
+            if arguments.dimensions:
+                _require_groups(result, "`dimensions` are for measures")
             found = await self._services.engine.explain(arguments.cache_key, arguments.dimensions)
         forms = for_models(result)
         brief = forms.why_counts(found) if hidden else forms.brief_why(found)
@@ -243,6 +245,7 @@ class DataAnalyst:
         """The rows behind one group, both sides."""
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
+        _require_groups(result, "drill_down needs groups of measures")
         rows = await self._services.comparison.drill_down(
             arguments.cache_key, arguments.key, arguments.limit
         )
@@ -307,6 +310,13 @@ def _without_values(hidden: Sequence[str]) -> Generator[None]:
                 " so ask a person to run `skillian compare`, which gives the reason"
             ) from None
         raise
+
+
+def _require_groups(result: ComparisonResult, why: str) -> None:
+    if not result.measures:
+        raise InvalidInputError(
+            f"{why}; this comparison is of whole rows, whose cells get_comparison_rows gives"
+        )
 
 
 def _question(arguments: CompareSourcesInput) -> SavedComparison:
