@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from skillian.chat.agent import Agent, Conversation
+from skillian.chat.check.grounded import Grounded
 from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
@@ -17,8 +18,9 @@ from skillian.demo.ledger import write_demo
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, Usage, scripted_call
-from tinyagent.core import ModelResponse, RawToolCall
+from tinyagent import Message, RunContext, ScriptedModel, ToolCall, Usage, scripted_call
+from tinyagent.core import ModelRequest, ModelResponse, RawToolCall
+from tinyagent.core.context import RunControl
 
 Opened = tuple[SkillRegistry, Vocabulary]
 BOTH: dict[str, Any] = {
@@ -119,3 +121,40 @@ async def test_an_answer_that_was_cut_off_is_not_shown(opened: Opened) -> None:
     response, _ = await agent.process(ASK)
     assert "2,172" not in response.content
     assert "cut off" in response.content
+
+
+async def test_figures_of_any_tool_of_the_turn_are_not_invented(opened: Opened) -> None:
+    question = "How many amounts?"
+    invented, _ = await Agent(ScriptedModel(["There are 4,711."]), *opened).process(question)
+    assert "no tool was called" in invented.content
+    said = "There are 1,440 rows."
+    described = scripted_call("describe_source", source="fi_reporting")
+    response, _ = await Agent(ScriptedModel([described, said]), *opened).process(question)
+    assert response.content == said
+
+
+@pytest.mark.parametrize(
+    ("result", "expected"),
+    [
+        ({"total_in_a": 4711}, "It is 4,711."),
+        ({"error": True, "type": "validation_error"}, "- for company 1001"),
+    ],
+)
+async def test_a_turn_that_another_process_began_knows_its_calls(
+    opened: Opened, result: dict[str, Any], expected: str
+) -> None:
+    question = f"{ASK} for company 1001"
+    filters = {} if "error" in result else {"filters": {"company": "1001"}}
+    call = ToolCall("a", "compare_sources", {**BOTH, **filters})
+    before = (
+        Message("user", question),
+        Message("assistant", "", (call,)),
+        Message("tool", json.dumps(result), tool_call_id="a"),
+    )
+
+    async def ask(_: ModelRequest) -> ModelResponse:
+        return ModelResponse("It is 4,711.")
+
+    run = RunContext[Any](RunControl(question, 1, {}, started=0))
+    response = await Grounded(opened[1]).bind(run).model_call(ModelRequest(before), ask)
+    assert expected in (response.content or "")

@@ -1,9 +1,8 @@
 """Which items run: by what they cost, not by how many there are.
 
 `make test` runs every item of a function whose items take up to `CHEAP` seconds (`CHEAP_IF_EXACT`
-for what must be exact), one item of each function up to `MODERATE`, and of the others as many in
-turn as fit. The turn is the number of commits, so that each landing tries another share. What no
-time is known of runs whole.
+for what must be exact), and of the others one item of as many in turn as fit. The turn is the
+number of commits, so that each landing tries another share. What no time is known of runs whole.
 """
 
 from __future__ import annotations
@@ -21,8 +20,6 @@ CHEAP = 0.2
 """The most seconds of an item, in the mean, where all items of a function run."""
 CHEAP_IF_EXACT = 0.5
 """The same for the files of `EXACT`."""
-MODERATE = 1.5
-"""The most seconds of an item where one of them always runs."""
 UNIT = 0.08
 """The most seconds of an item of `make test-unit`."""
 UNKNOWN = 5.0
@@ -66,7 +63,7 @@ class Selection(NamedTuple):
             return list(items) if cost.is_own and cost.seconds <= UNIT else []
         if cost.seconds <= (CHEAP_IF_EXACT if is_in(path, EXACT) else CHEAP):
             return list(items[self.turn % cost.parts :: cost.parts])
-        if cost.seconds <= MODERATE or f"{path}::{name}" in self.rest:
+        if f"{path}::{name}" in self.rest:
             return [items[self.turn % len(items)]]
         return []
 
@@ -91,8 +88,7 @@ def select(mode: Mode, times: Times, *, turn: int = 0, budget: float = 0.0) -> S
         mode: the mode.
         times: the recorded costs of the files that are run.
         turn: see `Selection`.
-        budget: the seconds that all together should take at most; what is cheap or moderate runs
-            in any case.
+        budget: the seconds that all together should take at most; what is cheap runs in any case.
     """
     selection = Selection(mode, times, turn)
     if mode is not Mode.GATE:
@@ -102,7 +98,7 @@ def select(mode: Mode, times: Times, *, turn: int = 0, budget: float = 0.0) -> S
         (f"{path}::{name}", cost)
         for path, functions in sorted(times.items())
         for name, cost in sorted(functions.items())
-        if cost.seconds > MODERATE
+        if not selection.chosen(path, name, range(cost.items))
     ]
     random.Random(turn).shuffle(rest)  # noqa: S311 - a share, not a secret
     return selection._replace(rest=frozenset(_fitting(rest, left)))

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -144,6 +143,5 @@ def test_no_depth_breaks_it(depth: int, comma: str) -> None:
     ids=lambda text: repr(text[:12]),
 )
 def test_a_model_that_repeats_itself_costs_no_time(text: str) -> None:
-    started = time.process_time()
+    """What is quadratic meets the timeout."""
     assert find_object(text) is None
-    assert time.process_time() - started < 2

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import time
 
 import pytest
 from hypothesis import given
@@ -183,10 +182,9 @@ def test_an_object_nested_too_deeply_is_not_a_call() -> None:
     ids=["spaces", "lines", "tags", "fences"],
 )
 def test_a_model_that_repeats_itself_costs_no_time(text: str) -> None:
-    started = time.process_time()
+    """What is quadratic meets the timeout."""
     is_only_calls(text, NAMES)
     try:
         assert find_text_calls(text, NAMES) == ()
     except MalformedReply:
         assert text.startswith("<tool_call>")
-    assert time.process_time() - started < 1

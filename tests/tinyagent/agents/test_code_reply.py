@@ -3,7 +3,6 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
-import time
 import tomllib
 import warnings
 from collections.abc import Callable
@@ -94,10 +93,8 @@ def test_a_message_can_be_sent_on() -> None:
     ids=lambda code: code[:12],
 )
 def test_what_is_nested_or_chained_too_deep_is_not_parsed(code: str) -> None:
-    started = time.process_time()
     with pytest.raises(MalformedReply, match="too deep"):
         read_code_reply(f"```python\n{code}\n```")
-    assert time.process_time() - started < 5
 
 
 def test_depth_that_people_write_is_parsed() -> None:
@@ -174,21 +171,17 @@ REPEATED = [
 ]
 
 
+@pytest.mark.share(4)
 @pytest.mark.parametrize("unit", REPEATED)
 @pytest.mark.parametrize("frame", ["{}", "```python\n{}", "<code>\n{}\n</code>", "```\n{}\n```"])
 def test_a_hostile_text_takes_linear_time(unit: str, frame: str) -> None:
-    text = frame.format(unit * (100_000 // len(unit)))
-    started = time.process_time()
-    _read(text)
-    # Seconds of a busy machine; what is quadratic takes minutes.
-    assert time.process_time() - started < 60
+    """What is quadratic meets the timeout."""
+    _read(frame.format(unit * (100_000 // len(unit))))
 
 
 def test_fences_of_every_length_take_linear_time() -> None:
     falling = "\n".join("`" * length for length in range(400, 2, -1))
-    started = time.process_time()
     _read(falling + "\n```json" * 14_000)
-    assert time.process_time() - started < 60
 
 
 # Any text, any code

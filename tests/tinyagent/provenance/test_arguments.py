@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -255,24 +254,22 @@ def test_the_readers_of_a_policy_file_may_be_a_list() -> None:
 
 
 def test_many_values_are_looked_up_in_a_large_result() -> None:
-    """5,000 rows and 50 values: sets, not searches; by comparing rows it was seconds."""
+    """Sets, not searches: what compares values with rows meets the timeout."""
     rows = [
         {"id": at, "name": f"person {at}", "email": f"p{at}@d.example", "city": f"town {at}"}
-        for at in range(5_000)
+        for at in range(20_000)
     ]
     sink = Sink(to=["rows.email"], cc=["in:rows"], bcc="own_words")
     evidence = Evidence("Go")
     evidence.add(ToolCall("1", "rows", {}), Record("rows", rows), "", PAGE)
-    values = [f"p{at}@d.example" for at in range(0, 5_000, 100)]
-    started = time.thread_time()
+    values = [f"p{at}@d.example" for at in range(0, 20_000, 4)]
+    others = [f"x{at}@d.example" for at in range(5_000)]
     verdict = judge(
-        Opened({"to": values, "cc": values[:10], "bcc": [f"x{at}@d.example" for at in range(50)]}),
+        Opened({"to": values, "cc": values[:10], "bcc": others}),
         (sink,), evidence, PAGE, {}, is_trusted=lambda _: False,
     )  # fmt: skip
-    spent = time.thread_time() - started
-    assert len(verdict.vouched) == 60
+    assert len(verdict.vouched) == 5_010
     assert not verdict.can_be_asked
-    assert spent < 0.5, spent
 
 
 def test_sources_of_labels_are_trusted_by_their_whole_name() -> None:

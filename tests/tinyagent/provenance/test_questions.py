@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from typing import Any
 
 import pytest
@@ -264,14 +263,12 @@ def test_marks_go_on_in_the_next_run_and_in_code(office: Office) -> None:
     assert (mark.start, mark.sources) == (3, frozenset({"read_mail"}))
 
 
-def test_marks_of_long_texts_take_little() -> None:
-    """Both have 200,000 words, which differ."""
+def test_marks_of_long_texts_take_linear_time() -> None:
+    """Both have 200,000 words, which differ: what is quadratic meets the timeout."""
     office = Office(mails=[{"sender": "a", "body": " ".join(f"a{at}" for at in range(200_000))}])
     answer = " ".join(f"b{at}" for at in range(200_000))
-    started = time.thread_time()
     result, spans = _said(office, answer)
     assert spans == []
-    assert time.thread_time() - started < 5
     assert result.output == answer
 
 

@@ -54,6 +54,7 @@ class _GroundedTurn(Middleware):
         self._messages: Sequence[Message] = ()
         self._made: list[Arguments] = []
         self._lost: list[Loss] = []
+        self._begin = 0
 
     async def model_call(
         self,
@@ -62,9 +63,11 @@ class _GroundedTurn(Middleware):
     ) -> ModelResponse:
         if not self._messages:
             asked = [at for at, each in enumerate(request.messages) if each.role == "user"]
-            earlier = read_earlier(request.messages[: asked[-1]] if asked else ())
+            self._begin = asked[-1] if asked else 0
+            earlier = read_earlier(request.messages[: self._begin])
             spoken = "\n".join(request.messages[at].text for at in asked[:-1]).lower()
             self._turn = replace(self._turn, earlier=earlier, spoken=spoken)
+            self._recall(request.messages[self._begin :])
         self._messages = request.messages
         response = await call_next(request)
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
@@ -88,8 +91,7 @@ class _GroundedTurn(Middleware):
         is_unknown = any(name and name not in self._turn.whole.sources for name in names)
         if call.name not in CHECKED or is_unknown or not self._messages:
             return await call_next(call)
-        made = merged(call.name, call.arguments, self._turn.earlier)
-        losses = replace(self._turn, calls=(*self._made, made)).losses()
+        made, losses = self._read(call)
         lost = [loss for loss in losses if loss.readings]
         if not all(loss.is_partial for loss in lost):
             self._lost = self._lost if self._made else lost
@@ -108,11 +110,32 @@ class _GroundedTurn(Middleware):
         content = json.dumps({**value, "scope": [*value["scope"], *marks]}, ensure_ascii=False)
         return replace(result, content=content)
 
+    def _read(self, call: ToolCall) -> tuple[Arguments, list[Loss]]:
+        """What a call asks for, and what it and the calls before it leave out of the question."""
+        made = merged(call.name, call.arguments, self._turn.earlier)
+        return made, list(replace(self._turn, calls=(*self._made, made)).losses())
+
+    def _recall(self, messages: Sequence[Message]) -> None:
+        """Read the calls of a turn that another process began."""
+        calls = {call.id: call for message in messages for call in message.tool_calls}
+        for message in messages:
+            call = calls.get(message.tool_call_id or "")
+            if call is None or call.name not in CHECKED:
+                continue
+            made, losses = self._read(call)
+            lost = [loss for loss in losses if loss.readings]
+            if not as_object(message.text).get("error"):
+                self._made.append(made)
+                self._lost = lost
+            elif not self._made and not all(loss.is_partial for loss in lost):
+                self._lost = lost
+
     def _has_invented(self, answer: str) -> bool:
-        """Whether an answer without a call has figures that no result of the conversation has."""
-        results = [as_object(each.text) for each in self._messages if each.role == "tool"]
+        """Whether figures of an answer are in no result: of the turn, if it asks for data."""
         asks = any(token.kind in DATA for token in self._turn.tokens)
-        return bool(check_answer(answer, () if asks else results, self._turn.question).unverified)
+        messages = self._messages[self._begin if asks else 0 :]
+        results = [as_object(each.text) for each in messages if each.role == "tool"]
+        return bool(check_answer(answer, results, self._turn.question).unverified)
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):

@@ -74,6 +74,7 @@ def name_of(attack: Attack) -> str:
     return attack.id
 
 
+@pytest.mark.share(3)
 @pytest.mark.parametrize("attack", ALL, ids=name_of)
 async def test_isolated(attack: Attack, make_executor: MakeExecutor, canaries: Canaries) -> None:
     await run_confined(attack, make_executor(attack, TrustLevel.ISOLATED), canaries)

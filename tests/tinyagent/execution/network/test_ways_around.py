@@ -81,6 +81,7 @@ def test_each_way_is_a_program() -> None:
             compile(step, way.id, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
+@pytest.mark.share(2)
 @pytest.mark.parametrize("how", ["isolated"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
 def test_nothing_gets_through(
