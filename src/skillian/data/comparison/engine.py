@@ -237,7 +237,7 @@ class MeasureEngine:
             ),
             schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
-        groups = DifferingGroups(result, place, self._workspace, differences.different)
+        groups = DifferingGroups(result, plan, place, self._workspace, differences.different)
         size = self._workspace.size(*groups.tables)
         await self._memory.store(key, Kept(question, result, groups, size))
         return groups

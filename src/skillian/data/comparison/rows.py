@@ -174,6 +174,7 @@ class DifferingGroups:
 
     Args:
         result: The result.
+        plan: What was compared, by the names that each source has by itself.
         place: Where all groups are.
         workspace: The workspace.
         differences: Its table of the groups that differ.
@@ -182,11 +183,16 @@ class DifferingGroups:
     subject: ClassVar = MEASURES
 
     def __init__(
-        self, result: ComparisonResult, place: Place, workspace: Workspace, differences: str
+        self,
+        result: ComparisonResult,
+        plan: ComparisonPlan,
+        place: Place,
+        workspace: Workspace,
+        differences: str,
     ) -> None:
         self.result = result
+        self.plan = plan
         self.place = place
-        self.plan = place.plan
         self.table = differences
         self._workspace = workspace
 
