@@ -12,11 +12,10 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import by_side, filtered_side
 from skillian.data.query.unfit import what_text_holds
-from skillian.data.results.rows import TableKey
+from skillian.data.results.rows import NotCompared, TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
     ColumnPair,
-    NotCompared,
     Pairing,
     check_countable,
     key_pairs,
