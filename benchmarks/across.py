@@ -146,7 +146,7 @@ def run(a: str, b: str, key: str, processes: str, way: str) -> None:
             # A UUID is a text in CSV, of which no checksums can be alike.
             ignore = ("uid",) if b.endswith(".csv") else ()
             question = SavedComparison(name="rows", a=one, b=other, key=(key,), ignore=ignore)
-            result = await engine.compare(question)
+            result = await engine.compute(question)
             after = time.monotonic(), time.process_time(), _seconds(processes)
             await memory.aclose()
         wall, client, server = (end - start for start, end in zip(before, after, strict=True))

@@ -105,7 +105,7 @@ def by_skillian_rows(folder: Path) -> Found:
         async with Connections(registry) as connections:
             memory = Memory()
             engine = TableEngine(Binder(registry, connections), memory)
-            result = await engine.compare(
+            result = await engine.compute(
                 SavedComparison(name="rows", a=names[0], b=names[1], key=KEYS)
             )
             await memory.aclose()

@@ -9,10 +9,10 @@ from typing import Any
 
 from skillian.data.comparison import MAX_PAGE
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
 Found = dict[str, object]

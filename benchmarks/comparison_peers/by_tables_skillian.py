@@ -15,8 +15,8 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections
 from skillian.data.query.binding import Binder
 from skillian.data.query.relation import bare_tables
+from skillian.data.results.result import ComparisonResult
 from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.results import TableResult
 
 Found = dict[str, Any]
 Go = Callable[[], Callable[[], Found]]
@@ -62,18 +62,18 @@ def _case(a: str, b: str) -> Callable[[str, str], Go]:
     return prepare
 
 
-async def _compared(names: list[str]) -> TableResult:
+async def _compared(names: list[str]) -> ComparisonResult:
     registry, (a, b) = await bare_tables(names)
     async with Connections(registry) as connections:
         memory = Memory()
         engine = TableEngine(Binder(registry, connections), memory)
         try:
-            return await engine.compare(SavedComparison(name="rows", a=a, b=b, key=("id",)))
+            return await engine.compute(SavedComparison(name="rows", a=a, b=b, key=("id",)))
         finally:
             await memory.aclose()
 
 
-def _found(result: TableResult) -> Found:
+def _found(result: ComparisonResult) -> Found:
     rows = result.rows
     return {
         "differing": rows.differing,

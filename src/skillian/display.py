@@ -87,24 +87,28 @@ def show_mark(console: Console, agrees: bool | None) -> None:  # noqa: FBT001 - 
 
 
 def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
-    """Show the largest differences of a comparison.
+    """Show the largest differences of a comparison, or the columns and rows that differ.
 
     Args:
         console: Where they are shown.
         comparison: A `ComparisonResult` as JSON.
     """
-    differences: Sequence[Mapping[str, Any]] = comparison["top_differences"]
-    if not differences:
-        summary = comparison["summary"]
-        if 0 < summary["matched"] == summary["groups"]:
-            schema: Mapping[str, Any] = comparison.get("schema") or {}
-            _print_match(console, summary.get("uneven_matches", 0), schema.get("findings", 0))
-        return
-    console.print(
-        f"\nLargest differences (a: {comparison['source_a']}, b: {comparison['source_b']})",
-        style="bold",
-        markup=False,
-    )
+    a, b = comparison["source_a"], comparison["source_b"]
+    differences: Sequence[Mapping[str, Any]] = comparison.get("top_differences", ())
+    if differences:
+        _title(console, f"Largest differences (a: {a}, b: {b})")
+        _show_largest(console, differences)
+    elif "summary" in comparison:
+        _print_match(console, comparison["summary"], comparison.get("schema") or {})
+    columns = [column for column in comparison.get("columns", ()) if column["mismatches"]]
+    if columns:
+        _title(console, f"Columns that differ (a: {a}, b: {b})")
+        _show_columns(console, columns)
+    if "samples" in comparison:
+        _show_row_samples(console, comparison)
+
+
+def _show_largest(console: Console, differences: Sequence[Mapping[str, Any]]) -> None:
     keys = list(differences[0]["key"])
     several = len({entry["measure"] for entry in differences}) > 1
     table = _table((*keys, *(["measure"] if several else []), "status"))
@@ -121,32 +125,12 @@ def show_differences(console: Console, comparison: Mapping[str, Any]) -> None:
     _print_whole(console, table)
 
 
-def show_row_differences(console: Console, result: Mapping[str, Any]) -> None:
-    """Show what a row comparison found.
-
-    Args:
-        console: Where it is shown.
-        result: A `TableResult` as JSON.
-    """
-    from skillian.data.schema.diff import distinct_names  # noqa: PLC0415 - slow to load
-
-    names = distinct_names((result["source_a"], result["source_b"]))
-    columns = [column for column in result["columns"] if column["mismatches"]]
-    if columns:
-        _title(console, f"Columns that differ (a: {result['source_a']}, b: {result['source_b']})")
-        _show_columns(console, columns)
-    _show_row_samples(console, result, names)
-    for sentence in result["sentences"]:
-        style = "green" if result["equal"] else None
-        console.print(printable(sentence), markup=False, soft_wrap=True, style=style)
-
-
 def _title(console: Console, text: str) -> None:
     console.print(f"\n{printable(text)}", style="bold", markup=False, soft_wrap=True)
 
 
 def _show_columns(console: Console, columns: Sequence[Mapping[str, Any]]) -> None:
-    from skillian.data.tables.results import percent  # noqa: PLC0415 - slow to load
+    from skillian.data.results.rows import percent  # noqa: PLC0415 - slow to load
 
     has_gaps = any(column["largest_gap"] is not None for column in columns)
     table = _table(("column",))
@@ -165,7 +149,10 @@ def _show_columns(console: Console, columns: Sequence[Mapping[str, Any]]) -> Non
     _print_whole(console, table)
 
 
-def _show_row_samples(console: Console, result: Mapping[str, Any], names: tuple[str, str]) -> None:
+def _show_row_samples(console: Console, result: Mapping[str, Any]) -> None:
+    from skillian.data.schema.diff import distinct_names  # noqa: PLC0415 - slow to load
+
+    names = distinct_names((result["source_a"], result["source_b"]))
     samples, counts = result["samples"], result["rows"]
     rows = samples["differing"]
     if rows:
@@ -212,9 +199,12 @@ def _short(value: str | None) -> str:
     return value if len(value) <= _LONGEST_CELL else f"{value[:_LONGEST_CELL]}…"
 
 
-def _print_match(console: Console, uneven: int, schema: int) -> None:
-    """All measures match; groups may still hold other numbers of rows, or the columns differ."""
-    if schema:
+def _print_match(console: Console, summary: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """If all measures match; groups may still hold other numbers of rows, or the columns differ."""
+    uneven = summary.get("uneven_matches", 0)
+    if not 0 < summary["matched"] == summary["groups"]:
+        return
+    if schema.get("findings", 0):
         console.print("No measure differs beyond the limits, but the columns do.", style="yellow")
         return
     if not uneven:

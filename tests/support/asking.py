@@ -7,8 +7,8 @@ from typing import Any
 
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.results.result import ComparisonResult
 
 
 def measures_asked(

@@ -50,7 +50,8 @@ PLANNERS = ("skillian/data/engine.py", "skillian/offline/")
 """Where a kind is chosen: by the engine, and from the words of a question."""
 
 _OF_ONE_KIND = re.compile(
-    "TableResult|ComparisonResult|KeptRows|CachedComparison|DifferingRow|GroupRow|Why|Explanation"
+    "TableResult|ComparisonResult|KeptRows|CachedComparison|DifferingRows?|DifferingGroups|GroupRow"
+    "|Why|Explanation"
 )
 _ASKS = frozenset({"is_of_rows", "is_of_measures", "has_measures"})
 _KINDS = frozenset({"rows", "measures"})

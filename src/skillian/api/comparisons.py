@@ -15,11 +15,10 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
 from skillian.data.phases import Progress
 from skillian.data.query.catalogue import Sample
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
-from skillian.data.tables.results import TableResult
-from skillian.data.tables.why.causes import Report
-from skillian.data.tables.why.results import Why
+from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError
 from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome
@@ -30,7 +29,7 @@ from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
 
 if TYPE_CHECKING:
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
 
 
 PREVIEW_ROWS = 5
@@ -192,7 +191,7 @@ class Comparisons:
         except InvalidInputError:
             return ""
 
-    async def recall(self, key: str, owner: str = "") -> Result:
+    async def recall(self, key: str, owner: str = "") -> ComparisonResult:
         """The result, whose groups or rows the engine of this process then knows.
 
         The comparison of another process is made again. Raises as `find` and `compare` do.
@@ -243,10 +242,10 @@ class Comparisons:
             ]
             return await data.engine.preview(named), samples
 
-    async def tried(self, question: SavedComparison, owner: str) -> TableResult:
+    async def tried(self, question: SavedComparison, owner: str) -> ComparisonResult:
         """What whole rows give if they are compared so; nothing of it is kept."""
         async with self._opened(question, owner) as (data, named):
-            return await data.tables.compare(named)
+            return await data.tables.compute(named)
 
     async def forget_upload(self, owner: str, upload_id: str) -> None:
         """Delete a file of the owner, and all results about it; raises `UploadNotFound`."""

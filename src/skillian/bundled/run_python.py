@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from decimal import Decimal
 from importlib.util import find_spec
@@ -13,14 +13,12 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from skillian.bundled.code_results import ArtifactCache, read_result
 from skillian.bundled.sandboxes import Sandboxes, SessionSandbox
-from skillian.data.comparison.engine import DIFFERENT, MeasureEngine
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.for_models import refuse_hidden
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
-from skillian.data.tables.results import TableResult
 from skillian.errors import UnavailableError, missing_extra
 from skillian.skills.skill import SkillTool, session_id
 from tinyagent import Artifact, SandboxUnavailable
@@ -98,7 +96,8 @@ class RunPython:
             return
         result = self._services.engine.public(key)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        frame, summary = await _INJECTED[result.kind](self._services.engine, result)
+        inject = _groups_injected if result.measures else _rows_injected
+        frame, summary = await inject(self._services.engine, result)
         sandbox.executor.inject("comparison", frame)
         sandbox.executor.inject("summary", summary)
         sandbox.comparison = key
@@ -108,28 +107,22 @@ async def _groups_injected(
     engine: ComparisonEngine, result: ComparisonResult
 ) -> tuple[Any, dict[str, Any]]:
     """The frame and the summary of a comparison of measures."""
-    measures = [measure.name for measure in result.summary.measures]
-    rows, total = await read_groups(engine.measures, result.cache_key)
-    frame = make_frame(result.proof.align_on, measures, rows)
-    return frame, make_summary(result, len(rows), total)
+    measures, key = [measure.name for measure in result.measures], result.cache_key
+    rows: list[GroupRow] = []
+    async for batch in engine.measures.all_rows(key, Page((), limit=MOST_GROUPS)):
+        rows += batch
+    frame = make_frame(result.key_columns, measures, rows)
+    return frame, make_summary(result, len(rows), result.unmatched(minor=True))
 
 
 async def _rows_injected(
-    engine: ComparisonEngine, result: TableResult
+    engine: ComparisonEngine, result: ComparisonResult
 ) -> tuple[Any, dict[str, Any]]:
     """The frame and the summary of a comparison of whole rows."""
     async with aclosing(engine.batches(result.cache_key, Page((), limit=MOST_GROUPS))) as batches:
         frame = make_row_frame([batch async for batch in batches])
     total = (await engine.rows(result.cache_key, Page((), limit=1))).total
     return frame, make_row_summary(result, len(frame), total)
-
-
-_INJECTED: Mapping[
-    str, Callable[[ComparisonEngine, Any], Awaitable[tuple[Any, dict[str, Any]]]]
-] = {
-    "rows": _rows_injected,
-    "measures": _groups_injected,
-}
 
 
 def python_tool(services: DataServices, last_comparison: Callable[[], str | None]) -> SkillTool:
@@ -149,15 +142,6 @@ def python_tool(services: DataServices, last_comparison: Callable[[], str | None
 def _require_pandas() -> None:
     if find_spec("pandas") is None:
         raise UnavailableError(missing_extra("run_python", "python"))
-
-
-async def read_groups(engine: MeasureEngine, cache_key: str) -> tuple[list[GroupRow], int]:
-    """The groups that differ, the largest first, at most `MOST_GROUPS`; and how many there are."""
-    rows: list[GroupRow] = []
-    async for batch in engine.all_rows(cache_key, Page(DIFFERENT, limit=MOST_GROUPS)):
-        rows += batch
-    classes = engine.remembered(cache_key).summary.classes
-    return rows, classes.groups - classes.match
 
 
 def make_frame(align_on: Sequence[str], measures: Sequence[str], rows: Sequence[GroupRow]) -> Any:
@@ -201,13 +185,13 @@ def make_row_frame(batches: Sequence[Any]) -> Any:
     return pa.table(columns, names=table.column_names)
 
 
-def make_row_summary(result: TableResult, count: int, total: int) -> dict[str, Any]:
+def make_row_summary(result: ComparisonResult, count: int, total: int) -> dict[str, Any]:
     """The summary of the result, and how many rows the frame holds."""
     return {
         "source_a": result.source_a,
         "source_b": result.source_b,
         "cache_key": result.cache_key,
-        "key": list(result.key.columns),
+        "key": list(result.key_columns),
         "rows": result.rows.to_dict(),
         "mismatches": {each.a: each.mismatches for each in result.columns if each.mismatches},
         "rows_that_differ": total,

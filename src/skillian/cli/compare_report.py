@@ -11,7 +11,6 @@ from collections.abc import (
     Generator,
     Iterable,
     Iterator,
-    Mapping,
     Sequence,
 )
 from contextlib import contextmanager
@@ -24,10 +23,10 @@ import typer
 from rich.console import Console
 
 from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.saved import Saved
-from skillian.data.tables.results import TableResult, map_options
-from skillian.display import printable, show_differences, show_row_differences
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import map_options
+from skillian.display import printable, show_differences
 from skillian.errors import InvalidInputError, ToolError
 from skillian.reports.every_row import write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
@@ -39,7 +38,8 @@ from skillian.reports.spreadsheets import summary_of
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
-    from skillian.data.engine import ComparisonEngine, Result
+    from skillian.data.engine import ComparisonEngine
+    from skillian.data.results.result import ComparisonResult
 
 _LISTED = 5
 INTERRUPTED = "Interrupted. The statement was stopped."
@@ -61,7 +61,7 @@ class _Written:
         self._written: list[Path] = []
         self._faults: list[str] = []
 
-    async def write(self, engine: ComparisonEngine, result: Result) -> None:
+    async def write(self, engine: ComparisonEngine, result: ComparisonResult) -> None:
         """Write all that differs in a comparison."""
         summary = [*summary_of(result)]
         for path, form in self._files:
@@ -222,30 +222,17 @@ def show_table(
             console.print()
             console.rule(printable(outcome.comparison.name), align="left")
         if isinstance(outcome, Compared) and not (outcome.reason and outcome.result.is_empty):
-            shown = _SHOWN[outcome.result.kind](console, outcome, outcome.result)
-            for sentence in (*shown, *_standing(outcome), *_why(outcome)):
+            result = outcome.result
+            show_differences(console, result.to_dict())
+            style = "green" if result.equal else None
+            for sentence in outcome.sentences:
+                console.print(printable(sentence), markup=False, soft_wrap=True, style=style)
+            advice = mapping_advice([(each.a, each.b) for each in result.proposals])
+            for sentence in (*advice, *_standing(outcome), *_why(outcome)):
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
             text = printable(f"error: {outcome.reason}")
             (errors or console).print(text, style="red", markup=False, soft_wrap=True)
-
-
-def _of_rows(console: Console, _: Compared, result: TableResult) -> Iterator[str]:
-    """Print the tables of a result, and yield the sentences that follow."""
-    show_row_differences(console, result.to_dict())
-    yield from mapping_advice([(each.a, each.b) for each in result.proposals])
-
-
-def _of_groups(console: Console, outcome: Compared, result: ComparisonResult) -> Iterator[str]:
-    """As `_of_rows`."""
-    show_differences(console, result.to_dict())
-    yield from outcome.sentences
-
-
-_SHOWN: Mapping[str, Callable[[Console, Compared, Any], Iterator[str]]] = {
-    "rows": _of_rows,
-    "measures": _of_groups,
-}
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -3,35 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, cast
-from uuid import uuid4
+from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.data.comparison.cache import Kept, Memory, unknown
+from skillian.data.comparison.cache import Memory, unknown
 from skillian.data.comparison.page import ComparisonRows, Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
-from skillian.data.single_flight import SingleFlight
-from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
-from skillian.data.tables.engine import KeptRows, TableEngine, TablePreview
-from skillian.data.tables.results import TableResult
-from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
+from skillian.data.results.result import ComparisonResult
+from skillian.data.tables.engine import TableEngine, TablePreview
+from skillian.data.tables.why.results import Report, Why
+from skillian.errors import InvalidInputError
 
-# What only one kind of comparison needs is loaded when it is used: a command compares one kind.
+# What only measures need is loaded when it is used: a command compares one kind.
 if TYPE_CHECKING:
-    from skillian.data.comparison.engine import CachedComparison, MeasureEngine
+    from skillian.data.comparison.engine import MeasureEngine
     from skillian.data.comparison.explain.explanation import Explanation
-    from skillian.data.comparison.results import ComparisonResult
-    from skillian.data.tables.why.causes import Report
-    from skillian.data.tables.why.results import Why
-
-    Result = ComparisonResult | TableResult
 
 
 class ComparisonEngine:
@@ -58,7 +50,6 @@ class ComparisonEngine:
         self._sources = registry, binder
         self._top = top
         self.tables = TableEngine(binder, memory, top, private=private)
-        self._explaining: SingleFlight[Why] = SingleFlight()
 
     @cached_property
     def measures(self) -> MeasureEngine:
@@ -67,13 +58,16 @@ class ComparisonEngine:
 
         return MeasureEngine(*self._sources, self._memory, self._top)
 
+    def _of(self, question: SavedComparison) -> TableEngine | MeasureEngine:
+        return self.tables if question.is_of_rows else self.measures
+
     async def compare(
         self,
         question: SavedComparison,
         progress: Progress | None = None,
         *,
         key: str = "",
-    ) -> Result:
+    ) -> ComparisonResult:
         """Compare, and keep the result under its cache key.
 
         Args:
@@ -84,26 +78,16 @@ class ComparisonEngine:
         Raises:
             ToolError: A name is wrong, or a database refuses.
         """
-        if question.is_of_rows:
-            return await self.tables.remember(question, progress, key)
-        return await self.measures.compare(question, progress)
+        return await self._of(question).compare(question, progress, key)
 
-    @asynccontextmanager
-    async def kept(
+    def kept(
         self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
-    ) -> AsyncGenerator[Result]:
+    ) -> AbstractAsyncContextManager[ComparisonResult]:
         """Compare as `compare` does; what differs stays until the context ends.
 
         With `again`, the databases are read even if the same question was answered lately.
         """
-        if not question.is_of_rows:
-            async with self.measures.kept(question, progress, again=again) as result:
-                yield result
-            return
-        key = uuid4().hex
-        with self._memory.cache.holding(key):
-            yield await self.tables.remember(question, progress, key)
-        await self._memory.drop_evicted()
+        return self._of(question).kept(question, progress, again=again)
 
     @contextmanager
     def holding(self, cache_key: str) -> Generator[None]:
@@ -113,21 +97,17 @@ class ComparisonEngine:
 
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""
-        if question.is_of_rows:
-            await self.tables.check(question)
-        else:
-            await self.measures.check(question)
+        await self._of(question).check(question)
 
     async def preview(self, question: SavedComparison) -> TablePreview:
         """How rows would be compared; raises as `compare` does."""
         return await self.tables.preview(question)
 
-    def remembered(self, cache_key: str) -> Result:
+    def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that is kept; raises `InvalidInputError`."""
-        kept = self._memory.cache.get(cache_key, Kept)
-        return cast("CachedComparison | KeptRows", kept).result
+        return self._memory.cache.get(cache_key).result
 
-    def public(self, cache_key: str) -> Result:
+    def public(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that anybody may know; raises `InvalidInputError`."""
         result = self.remembered(cache_key)
         if not self.is_public(cache_key):
@@ -136,12 +116,12 @@ class ComparisonEngine:
 
     def is_public(self, cache_key: str) -> bool:
         """Whether a comparison is kept that anybody may know."""
-        kept = self._memory.cache.find(cache_key, Kept)
+        kept = self._memory.cache.find(cache_key)
         return kept is not None and not kept.private
 
     def question(self, cache_key: str) -> SavedComparison:
         """The question of a comparison that is kept; raises `InvalidInputError`."""
-        return self._memory.cache.get(cache_key, Kept).question
+        return self._memory.cache.get(cache_key).question
 
     async def rows(self, cache_key: str, page: Page) -> ComparisonRows[PageRow]:
         """A page of the groups or rows of a comparison.
@@ -155,12 +135,10 @@ class ComparisonEngine:
         """
         if page.offset < 0 or not 1 <= (page.limit or 0) <= MAX_PAGE:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
-        kept = self._memory.cache.get(cache_key, Kept)
-        if not isinstance(kept, KeptRows):
-            return await self.measures.rows(cache_key, page)
-        rows, page = _rows_of(kept), page.of_classes(tuple(ROW_CLASSES))
-        total, found = await rows.page(page, kept.orders)
-        return ComparisonRows(cache_key, page.statuses, page.offset, total, found)
+        kept = self._memory.cache.get(cache_key)
+        page = page.of_subject(kept.result.subject)
+        total, rows = await kept.differing.page(page, kept.orders)
+        return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
 
     async def explain(
         self,
@@ -168,66 +146,16 @@ class ComparisonEngine:
         dimensions: Sequence[str] | None = None,
         report: Report | None = None,
     ) -> Why | Explanation:
-        """What `why` finds of rows; of measures, who carries the gap, by these dimensions."""
-        kept = self._memory.cache.get(cache_key, Kept)
-        if isinstance(kept, KeptRows):
-            return await self.why(cache_key, report)
-        return await self.measures.explain(cache_key, dimensions)
-
-    async def why(self, cache_key: str, report: Report | None = None) -> Why:
-        """What explains the rows that differ, each rule proved by another comparison.
-
-        It is kept with the comparison; simultaneous requests share the work.
-
-        Args:
-            cache_key: The comparison.
-            report: Gets what is tried.
-
-        Raises:
-            ToolError: The comparison has expired or is one of measures, or a database refuses.
-        """
-        kept = self._memory.cache.get(cache_key, KeptRows)
-        if kept.why is None:
-            work = partial(self._why, cache_key, kept, report)
-            kept.why = await self._explaining.run(cache_key, work)
-        return kept.why
-
-    async def _why(self, cache_key: str, kept: KeptRows, report: Report | None) -> Why:
-        from skillian.data.tables.why.causes import why  # noqa: PLC0415 - see above
-
-        with self._memory.cache.holding(cache_key):
-            found = await why(self.tables, kept.question, kept.result, _rows_of(kept), report)
-        await self._memory.drop_evicted()
-        return replace(found, cache_key=cache_key)
+        """What explains the rows that differ; of measures, who carries the gap, by dimensions."""
+        return await self._of(self.question(cache_key)).explain(cache_key, dimensions, report)
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.
 
         The first batch may be empty, and has the columns.
         """
-        page = page or Page(())
-        kept = self._memory.cache.get(cache_key, Kept)
-        if isinstance(kept, KeptRows):
-            found = _rows_of(kept).batches(page.of_classes(tuple(ROW_CLASSES)))
-        else:
-            from skillian.data.group_files import (  # noqa: PLC0415 - see above
-                GroupTypes,
-                group_batches,
-                group_columns,
-            )
-
-            measured = cast("CachedComparison", kept)
-            columns = group_columns(self.measures.tables(cache_key, page), measured.plan)
-            found = group_batches(measured.result, columns, GroupTypes.of(measured.plan))
-        async with aclosing(found):
-            async for batch in found:
+        kept = self._memory.cache.get(cache_key)
+        page = (page or Page(())).of_subject(kept.result.subject)
+        async with aclosing(kept.differing.batches(page)) as batches:
+            async for batch in batches:
                 yield batch
-
-
-def _rows_of(kept: KeptRows) -> DifferingRows:
-    if kept.rows is None:
-        raise RowsNotKeptError(
-            "more rows differ than are kept; get all of them with `skillian compare`"
-            f" {quoted(kept.question.a)} {quoted(kept.question.b)} and --output diff.parquet"
-        )
-    return kept.rows

@@ -16,15 +16,16 @@ from skillian.data.comparison.explain.explanation import (
     share,
 )
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import Samples
 from skillian.data.sql.values import jsonable
+from skillian.data.subjects import words_for
 from skillian.data.tables.differing import DifferingRow
-from skillian.data.tables.results import Samples, TableResult
 from skillian.data.tables.sentences import findings as findings_in_rows
 from skillian.data.tables.sentences import in_words
 from skillian.data.tables.why.results import Why
@@ -50,9 +51,8 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
 
 
 def comparison_scope(result: ComparisonResult) -> list[str]:
-    """What a comparison covers, in parts: sources, measures, rows, groups, limits, time."""
-    proof, measures = result.proof, [measure.name for measure in result.summary.measures]
-    units = {measure.name: measure.unit for measure in result.summary.measures}
+    """What a comparison covers, in parts: sources, measures, rows, key, limits, time."""
+    proof, units = result.proof, {measure.name: measure.unit for measure in result.measures}
     limits = {
         f"match within {limits.match.words(units.get(name))}"
         + (f" ({name})" if len(proof.thresholds) > 1 else "")
@@ -60,23 +60,12 @@ def comparison_scope(result: ComparisonResult) -> list[str]:
     }
     return [
         f"{result.source_a} and {result.source_b}",
-        ", ".join(measures),
-        *_rows_covered(proof.filters, proof.align_on),
-        f"by {', '.join(proof.align_on)}",
+        words_for(measure.name for measure in result.measures),
+        *(_rows_covered(result.filters, proof.align_on) or ["all of the rows"]),
+        *([f"by {', '.join(result.key_columns)}"] if result.key_columns else []),
         *sorted(limits),
-        f"as of {proof.snapshot}",
-    ]
-
-
-def rows_scope(result: TableResult) -> list[str]:
-    """What a comparison of whole rows covers, in parts: as `comparison_scope`."""
-    return [
-        f"{result.source_a} and {result.source_b}",
-        "whole rows",
-        *(map(_condition, result.filters) if result.filters else ["all of the rows"]),
-        *([f"by {', '.join(result.key.columns)}"] if result.key.columns else []),
         *(f"compared as {each.rule} ({each.a})" for each in result.columns if each.rule != "exact"),
-        f"as of {result.proof.started}",
+        f"as of {result.started}",
     ]
 
 
@@ -111,7 +100,7 @@ def _condition(condition: Condition) -> str:
     return f"{condition.dimension}: {words.get(condition.operator, 'before ')}{values}"
 
 
-def brief_row_comparison(result: TableResult) -> dict[str, Any]:
+def brief_row_comparison(result: ComparisonResult) -> dict[str, Any]:
     """The comparison of whole rows without its proof, and with the columns that differ."""
     whole = result.to_dict()
     columns = [column for column in result.columns if column.mismatches]
@@ -123,7 +112,7 @@ def brief_row_comparison(result: TableResult) -> dict[str, Any]:
         **{name: whole[name] for name in ("not_compared", "proposals")},
         "samples": _cut(whole["samples"]),
         "interpretation": [brief_value(sentence) for sentence in result.sentences],
-        "findings": [brief_value(sentence) for sentence in findings_in_rows(result)],
+        "findings": [brief_value(sentence) for sentence in result.findings],
         "cache_key": result.cache_key,
     }
 
@@ -267,7 +256,7 @@ def comparison_counts(result: ComparisonResult) -> dict[str, object]:
     }
 
 
-def rows_counts(result: TableResult) -> dict[str, object]:
+def rows_counts(result: ComparisonResult) -> dict[str, object]:
     """The counts of a comparison of whole rows, and sentences with no more than these."""
     columns = tuple(replace(each, largest_gap=None, pairs=()) for each in result.columns)
     refused = tuple(replace(each, reason=each.without_values) for each in result.not_compared)
@@ -278,7 +267,7 @@ def rows_counts(result: TableResult) -> dict[str, object]:
     return {
         "kind": "rows",
         **{name: bare.to_dict()[name] for name in ("source_a", "source_b", "equal", "rows")},
-        "key": list(result.key.columns),
+        "key": list(result.key_columns),
         "columns": [
             {name: column.to_dict()[name] for name in names}
             for column in columns
@@ -357,7 +346,6 @@ def _sentence(measure: MeasureExplanation, breakdown: Breakdown) -> str:
 class ForModels(NamedTuple):
     """What a model reads of one kind of comparison; of hidden values, only counts."""
 
-    scope: Callable[[Any], list[str]]
     brief: Callable[[Any], dict[str, Any]]
     counts: Callable[[Any], dict[str, object]]
     brief_why: Callable[[Any], dict[str, Any]]
@@ -365,13 +353,16 @@ class ForModels(NamedTuple):
     row: Callable[[Any], dict[str, Any]]
 
 
-FOR_MODELS = {
-    "rows": ForModels(
-        *(rows_scope, brief_row_comparison, rows_counts),
-        *(brief_why, why_counts, brief_row),
-    ),
-    "measures": ForModels(
-        *(comparison_scope, brief_comparison, comparison_counts),
-        *(brief_explanation, explanation_shares, GroupRow.to_dict),
-    ),
-}
+_OF_ROWS = ForModels(
+    *(brief_row_comparison, rows_counts),
+    *(brief_why, why_counts, brief_row),
+)
+_OF_GROUPS = ForModels(
+    *(brief_comparison, comparison_counts),
+    *(brief_explanation, explanation_shares, GroupRow.to_dict),
+)
+
+
+def for_models(result: ComparisonResult) -> ForModels:
+    """What a model reads of a comparison."""
+    return _OF_GROUPS if result.measures else _OF_ROWS

@@ -24,7 +24,7 @@ from skillian.reports.outcome import Compared
 from skillian.reports.running import OnResult, open_engine, run_one
 
 if TYPE_CHECKING:
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
 
 
 _NAMES = ("a", "b")
@@ -106,7 +106,7 @@ async def compare_async(a: object, b: object, **options: Unpack[Options]) -> Com
     """
     kept = RowsFile()
 
-    async def keep(engine: ComparisonEngine, result: Result) -> None:
+    async def keep(engine: ComparisonEngine, result: ComparisonResult) -> None:
         await kept.write(engine.batches(result.cache_key))
 
     async def why() -> Why:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
-from skillian.data.comparison.results import MeasureSummary
-from skillian.data.comparison.rows import STATUS
+from skillian.data.results.groups import MeasureSummary
+from skillian.data.results.rows import ColumnResult
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import jsonable, python_rows
-from skillian.data.tables.differing import ROW_CLASSES
-from skillian.data.tables.results import ColumnResult
 from skillian.display import show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
@@ -156,7 +154,7 @@ class Comparison:
         if classes is None:
             return Rows(self._kept.table())
         wanted = (classes,) if isinstance(classes, str) else tuple(classes)
-        known = [*(STATUS if self.measures else ROW_CLASSES).values()]
+        known = [*self._outcome.result.subject.classes.values()]
         for each in wanted:
             if each not in known:
                 listed = ", ".join(known)
@@ -233,7 +231,7 @@ class Comparison:
         table = self._kept.table()
         rows = python_rows(table.slice(0, _SHOWN))
         keys = len(self._outcome.result.key_columns)
-        if self.measures or not keys:
+        if not self.columns or not keys:
             names = list(table.column_names)
             return names, [[_text(row[name]) for name in names] for row in rows]
         pairs = [(each.a, *names) for each, names in self._pairs(table.column_names, keys)]

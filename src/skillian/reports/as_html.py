@@ -15,15 +15,10 @@ from importlib.resources import files
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from skillian.data.comparison.explain.explanation import Breakdown, MeasureExplanation, share
-from skillian.data.comparison.results import (
-    STATUSES,
-    ComparisonResult,
-    Difference,
-    MeasureSummary,
-    Status,
-)
-from skillian.data.comparison.rows import STATUS
+from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import jsonable
+from skillian.data.subjects import STATUS, STATUSES, Status
 from skillian.display import printable
 from skillian.reports.charts import Bar, from_zero, stacked
 from skillian.reports.outcome import Compared, Outcome, worst

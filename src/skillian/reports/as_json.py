@@ -32,7 +32,7 @@ def _comparison(outcome: Outcome) -> dict[str, object]:
         return {**common, "source_a": comparison.a, "source_b": comparison.b}
     today = datetime.now(UTC).date()
     history = outcome.standing.to_dict(today) if outcome.standing else None
-    parts = {name: getattr(outcome, name) for name in outcome.result.details}
+    parts = {name: getattr(outcome, name) for name in outcome.result.subject.details}
     return {
         **common,
         "findings": outcome.findings,

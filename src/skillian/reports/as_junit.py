@@ -5,14 +5,13 @@ is valid against the schemas of Jenkins and Ant; the latter requires a host name
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from typing import Any
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
-from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
-from skillian.data.comparison.rows import STATUS
-from skillian.data.tables.results import TableResult
+from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.results.result import ComparisonResult
+from skillian.data.subjects import STATUS
 from skillian.reports.outcome import Compared, Failed, Outcome, TableMissing
 from skillian.reports.words import counted, key_words, number
 
@@ -72,7 +71,8 @@ def _cases(outcome: Outcome) -> Iterator[_Case]:
     elif isinstance(outcome, Failed) or outcome.reason:
         yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
     else:
-        yield from _CASES[outcome.result.kind](outcome.result, outcome)
+        cases = _group_cases if outcome.result.measures else _row_cases
+        yield from cases(outcome.result, outcome)
 
 
 def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
@@ -97,7 +97,7 @@ def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]
         yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
 
 
-def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
+def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
     """The cases of a comparison of rows: their classes, each column, and the columns' names."""
     rows = result.rows
     only = ((rows.only_in_a, result.source_a), (rows.only_in_b, result.source_b))
@@ -129,12 +129,6 @@ def _row_cases(result: TableResult, outcome: Compared) -> Iterator[_Case]:
             yield f"schema: {name}", _element("failure", difference.aspect, message, ())
     for each in result.not_compared:
         yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
-
-
-_CASES: Mapping[str, Callable[[Any, Compared], Iterator[_Case]]] = {
-    "rows": _row_cases,
-    "measures": _group_cases,
-}
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:

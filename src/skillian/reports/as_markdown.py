@@ -1,12 +1,12 @@
 """A report for pull requests: GitHub Markdown in which values neither format nor mention."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Difference
-from skillian.data.comparison.rows import STATUS
-from skillian.data.tables.results import TableResult
+from skillian.data.results.groups import Difference
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import ColumnResult, RowSample
+from skillian.data.subjects import STATUS
 from skillian.reports.outcome import Compared, Outcome, Verdict
 from skillian.reports.words import number, text
 
@@ -38,30 +38,21 @@ def _comparison(outcome: Outcome) -> Iterator[str]:
     for sentence in outcome.sentences:
         yield f"- {_plain(sentence)}"
     yield ""
-    yield from _PARTS[outcome.result.kind](outcome.result)
+    yield from _parts(outcome.result)
     yield from _why(outcome)
 
 
-def _groups(result: ComparisonResult) -> Iterator[str]:
-    counts = result.counts
-    rate = result.summary.classes.match_rate or ""
-    yield from _table(
-        [*(STATUS[status] for status in STATUSES), "groups", "match rate"],
-        "-" * (len(STATUSES) + 2),
-        [[*(str(counts[each]) for each in STATUSES), str(sum(counts.values())), rate]],
-    )
+def _parts(result: ComparisonResult) -> Iterator[str]:
+    """The tables of a result, those that have content."""
+    headings, counts = zip(*result.counts_in_words, strict=True)
+    yield from _table(headings, "-" * len(headings), [counts])
     yield from _differences(result.top_differences)
-    yield from _proof(result)
+    yield from _columns([column for column in result.columns if column.mismatches])
+    yield from _samples(result.samples.differing, result.key_columns)
+    yield from _limits(result)
 
 
-def _rows(result: TableResult) -> Iterator[str]:
-    counts = result.rows.to_dict()
-    yield from _table(
-        [name.replace("_", " ") for name in counts],
-        "-" * len(counts),
-        [[str(count) for count in counts.values()]],
-    )
-    columns = [column for column in result.columns if column.mismatches]
+def _columns(columns: Sequence[ColumnResult]) -> Iterator[str]:
     if columns:
         yield from _table(
             ["column", "rule", "mismatches", "share", "largest gap", "most frequent pair"],
@@ -78,14 +69,16 @@ def _rows(result: TableResult) -> Iterator[str]:
                 for column in columns
             ),
         )
-    if result.samples.differing:
-        keys = list(result.key.columns)
+
+
+def _samples(rows: Sequence[RowSample], keys: Sequence[str]) -> Iterator[str]:
+    if rows:
         yield from _table(
             [*map(_plain, keys), "column", "a", "b"],
             "l" * (len(keys) + 3),
             (
                 [*(_value(row.key[name]) for name in keys), _code(column), _value(a), _value(b)]
-                for row in result.samples.differing
+                for row in rows
                 for column, (a, b) in row.cells.items()
             ),
         )
@@ -103,12 +96,6 @@ def _why(outcome: Compared) -> Iterator[str]:
     for sentence in outcome.reasons[len(outcome.why.rules) :]:
         yield f"- {_plain(sentence)}"
     yield ""
-
-
-_PARTS: Mapping[str, Callable[[Any], Iterator[str]]] = {
-    "rows": _rows,
-    "measures": _groups,
-}
 
 
 def _value(value: str | None) -> str:
@@ -139,15 +126,18 @@ def _cells(each: Difference, keys: Iterable[str]) -> list[str]:
     ]
 
 
-def _proof(result: ComparisonResult) -> Iterator[str]:
+def _limits(result: ComparisonResult) -> Iterator[str]:
+    """How measures were compared: their groups, limits and filters."""
     proof = result.proof
+    if not proof.thresholds:
+        return
     limits = ", ".join(
         f"{_code(name)} match: {each.match.words()}; minor difference: {each.minor_diff.words()}"
         for name, each in proof.thresholds.items()
     )
     yield "<details><summary>How this was computed</summary>"
     yield ""
-    yield f"- grouped by {', '.join(map(_code, proof.align_on))}; limits of {limits}"
+    yield f"- grouped by {', '.join(map(_code, result.key_columns))}; limits of {limits}"
     for condition in proof.filters:
         values = ", ".join(_code(text(value)) for value in condition.values)
         yield f"- filter: {_code(condition.dimension)} {_plain(condition.operator)} {values}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from math import isqrt
 
-from skillian.data.comparison.results import EXACT
+from skillian.data.results.groups import EXACT
 
 WIDTH = 1000
 _VISIBLE = 6

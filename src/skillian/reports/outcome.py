@@ -11,7 +11,7 @@ if TYPE_CHECKING:  # what only one kind of comparison loads
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
     from skillian.data.declare.saved import SavedComparison
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
     from skillian.data.schema.diff import SchemaDifference
     from skillian.data.tables.why.results import Why
     from skillian.history.findings import Standing
@@ -39,7 +39,7 @@ class Compared:
 
     comparison: SavedComparison
     seconds: float
-    result: Result
+    result: ComparisonResult
     explanation: Explanation | None = None
     rows: ComparisonRows[GroupRow] | None = None
     drilled: tuple[DrillDown, ...] = ()
@@ -73,9 +73,9 @@ class Compared:
     @property
     def sentences(self) -> tuple[str, ...]:
         """All that is known, in words, the most important first."""
-        found = self.result.with_schema(self.schema_sentences)
+        schema = self.schema_sentences if self.result.subject.adds_schema else ()
         explanation = self.explanation.sentences if self.explanation else ()
-        return (*found, *explanation)
+        return (*self.result.sentences, *schema, *explanation)
 
     @property
     def reasons(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what only a comparison of measures loads
     from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
 
 AT_ONCE = 4
 DRILLED_ROWS = 50
@@ -37,7 +37,7 @@ OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
 
 
-OnResult: TypeAlias = "Callable[[ComparisonEngine, Result], Awaitable[None]]"
+OnResult: TypeAlias = "Callable[[ComparisonEngine, ComparisonResult], Awaitable[None]]"
 """Gets a result while all that differs can be read from the engine."""
 
 
@@ -136,7 +136,8 @@ async def explained(
     """Add the explanation and the groups; if they fail, the result stands without them."""
     if not compared.result.unmatched(minor=True):
         return compared
-    return await _EXPLAINED[compared.result.kind](engine, compared, depth, report)
+    explain = _groups_explained if compared.result.measures else _rows_explained
+    return await explain(engine, compared, depth, report)
 
 
 async def _rows_explained(
@@ -145,7 +146,7 @@ async def _rows_explained(
     if not depth.why:
         return compared
     report("looking for what explains the rows that differ")
-    return replace(compared, why=await engine.why(compared.result.cache_key, report))
+    return replace(compared, why=await engine.tables.why(compared.result.cache_key, report))
 
 
 async def _groups_explained(
@@ -182,9 +183,6 @@ async def _groups_explained(
     return replace(
         compared, seconds=seconds, explanation=explanation, rows=rows, drilled=tuple(drilled)
     )
-
-
-_EXPLAINED = {"rows": _rows_explained, "measures": _groups_explained}
 
 
 def _progress(report: Callable[[str], None], unit: str) -> Progress:

@@ -16,7 +16,7 @@ from skillian.connectors.scratch import scratch
 from skillian.data.sql.values import jsonable
 
 if TYPE_CHECKING:
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
 
 
 SHEET_ROWS = 1_000_000
@@ -197,7 +197,7 @@ class RowSheets:
         return sheet
 
 
-def summary_of(result: Result) -> Iterator[tuple[str, object]]:
+def summary_of(result: ComparisonResult) -> Iterator[tuple[str, object]]:
     """The names and values of a summary."""
     yield "a", result.source_a
     yield "b", result.source_b

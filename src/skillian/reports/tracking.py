@@ -76,7 +76,7 @@ async def _findings(engine: ComparisonEngine, outcome: Compared) -> tuple[tuple[
         found.append(Finding(kind, subject, {}, sizes=sizes))
     total = len(found)
     if len(found) < MAX_FINDINGS and result.unmatched(minor=outcome.counts_minor):
-        classes = result.finding_classes(minor=outcome.counts_minor)
+        classes = result.subject.finding_classes(minor=outcome.counts_minor)
         page = Page(classes, limit=MAX_FINDINGS - len(found))
         try:
             rows = await engine.rows(result.cache_key, page)

@@ -14,10 +14,11 @@ import pytest
 
 from skillian.bundled.run_python import make_frame
 from skillian.chat.agent import Agent
-from skillian.data.comparison.results import Difference, Status
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.results.groups import Difference
 from skillian.data.services import DataServices
+from skillian.data.subjects import Status
 from skillian.demo.ledger import write_demo
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry

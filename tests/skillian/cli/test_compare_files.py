@@ -30,6 +30,14 @@ def test_two_files_are_compared_by_their_columns(skillian: Run) -> None:
     assert skillian(*compare, *only).returncode == 0
 
 
+def test_a_report_shows_the_rows_behind_each_group(skillian: Run, tmp_path: Path) -> None:
+    compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
+    done = skillian(*compare, "--output", "report.html")
+    assert done.returncode == 1, done.stderr
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert page.count('class="drill"') == 3
+
+
 def test_a_single_limit_decides(skillian: Run) -> None:
     compare = ("compare", "old.csv", "new.csv", "--measure", "amount", "--by", "company")
     done = skillian(*compare, "--where", "company=0001", "--limit", "match:0.1")

@@ -55,7 +55,7 @@ async def test_the_flipped_sign_shows_by_account(engine: MeasureEngine) -> None:
     )
     [amount] = result.summary.measures
     assert amount.opposite_sign == 1
-    [sentence] = [text for text in result.interpretation if "opposite sign" in text]
+    [sentence] = [text for text in result.sentences if "opposite sign" in text]
     assert "period 2024009, account 400000" in sentence
 
 

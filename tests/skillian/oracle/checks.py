@@ -12,7 +12,8 @@ from tests.skillian.oracle.oracle import ADDITIVE, STATUSES, Cell, Group, Key, O
 from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.values import capitals
 
-from skillian.data.comparison.results import ComparisonResult, Difference, MeasureSummary
+from skillian.data.results.groups import Difference, MeasureSummary
+from skillian.data.results.result import ComparisonResult
 
 TOP = 10
 
@@ -192,7 +193,7 @@ def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:
 
 
 def check_proof(result: ComparisonResult, oracle: Oracle) -> None:
-    assert result.proof.align_on == oracle.align_on
+    assert result.key_columns == oracle.align_on
     for name in oracle.question.measures:
         used = result.proof.thresholds[name]
         for limits, wanted in zip((used.match, used.minor_diff), oracle.limits(name), strict=True):

@@ -8,7 +8,8 @@ from tests.skillian.oracle.checks import check
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.running import Pair
 
-from skillian.data.comparison.results import ComparisonResult, Difference
+from skillian.data.results.groups import Difference
+from skillian.data.results.result import ComparisonResult
 
 KEY = Column("k")
 AMOUNT = Column("v", "decimal")

@@ -12,9 +12,9 @@ from tests.skillian.oracle.questions import Question
 from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.definitions import SourcesFile
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
 T = TypeVar("T")

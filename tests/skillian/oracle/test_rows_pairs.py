@@ -20,9 +20,9 @@ from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 
 from skillian.data.declare.rules import Rule, Rules
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
-from skillian.data.tables.results import TableResult
 
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
 OWN = ("duckdb", "postgres", "mysql", "duckdb-duckdb")
@@ -65,7 +65,7 @@ Rows = list[dict[str, Any]]
 
 def compared(
     places: list[Place], a: Table, b: Table, question: Mapping[str, Any], kept: Rows | None = None
-) -> TableResult:
+) -> ComparisonResult:
     """Put the tables there and compare them."""
     if len(places) == 1:
         urls = [places[0].put((a, b))] * 2
@@ -84,7 +84,7 @@ def compared(
     return asyncio.run(compare(*names, keep=None if kept is None else keep, **question))
 
 
-def check(result: TableResult, answer: Expected, kept: Rows | None) -> None:
+def check(result: ComparisonResult, answer: Expected, kept: Rows | None) -> None:
     """Hold a result, and all rows that differ, against the oracle's answer."""
     if kept is not None:
         classes = Counter(row["class"] for row in kept)

@@ -26,20 +26,20 @@ def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_p
         " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
         " finding."
     )
-    assert sentence in result.interpretation
+    assert sentence in result.sentences
     not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
-    assert not_unique in result.interpretation
+    assert not_unique in result.sentences
     zeros = [("x", 0), ("y", 0)]
     assert compared(one_pair, zeros, [*zeros, *zeros]).summary.row_findings == 2
     postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
     result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
     assert (result.summary.uneven_matches, result.summary.row_findings) == (2, 0)
     first = "3 of 3 groups match (100.0 %), 2 of them with different numbers of rows."
-    assert result.interpretation[0] == first
+    assert result.sentences[0] == first
 
 
 def test_empty_tables_have_nothing_to_compare(pair: Pair) -> None:
-    assert "nothing to compare" in compared(pair, [], []).interpretation[0]
+    assert "nothing to compare" in compared(pair, [], []).sentences[0]
 
 
 def test_a_follow_up_that_cannot_be_is_refused(one_pair: Pair) -> None:

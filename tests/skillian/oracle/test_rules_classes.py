@@ -92,7 +92,7 @@ def test_every_limit_that_is_stated_decides(
 def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
     def sentences(**thresholds: Any) -> list[str]:
         result = compared(one_pair, [("x", 100)], [("x", 104)], thresholds=thresholds)
-        return [each for each in result.interpretation if each.startswith("Limits")]
+        return [each for each in result.sentences if each.startswith("Limits")]
 
     assert sentences(match={"absolute": 0}) == []
     [sentence] = sentences(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})

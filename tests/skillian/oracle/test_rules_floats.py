@@ -33,7 +33,7 @@ def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
     assert statuses(result) == {"match": 4}
     assert result.summary.measures[0].total_a == Decimal("123456789012.8000001")
     shortest = "the shortest decimal that reads back as the same float"
-    assert any(shortest in text for text in result.interpretation)
+    assert any(shortest in text for text in result.sentences)
 
 
 def test_floats_are_compared_with_decimals_exactly(pair: Pair) -> None:
@@ -44,7 +44,7 @@ def test_floats_are_compared_with_decimals_exactly(pair: Pair) -> None:
 
 def test_nan_and_the_infinities_are_said(pair: Pair) -> None:
     result = compared(pair, floats("a", [("x", NAN), ("y", HIGH)]), floats("b", [("x", 1.0)]))
-    assert any("NaN or infinite" in text for text in result.interpretation)
+    assert any("NaN or infinite" in text for text in result.sentences)
 
 
 def test_nan_in_a_decimal_of_postgres(postgres_place: Any) -> None:

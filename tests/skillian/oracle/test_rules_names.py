@@ -31,7 +31,7 @@ def test_a_query_may_take_the_place_of_a_table(pair: Pair, query: str) -> None:
 def test_names_given_twice_count_once(one_pair: Pair) -> None:
     asked = question([("x", 1)], [("x", 2)], measures=["amount"], align_on=("key", "key"))
     result = one_pair.compared(asked)
-    assert result.proof.align_on == ("key",)
+    assert result.key_columns == ("key",)
     both = one_pair.asked(
         asked, lambda each: each.comparison.compare(measures_asked("a", "b", ["amount"] * 2))
     )

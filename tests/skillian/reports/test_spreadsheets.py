@@ -11,9 +11,10 @@ from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
 from skillian.connectors.base import ColumnType
-from skillian.data.comparison.results import ComparisonResult
-from skillian.data.comparison.rows import STATUS, GroupRow
-from skillian.data.group_files import Columns, GroupTypes, group_batches, headings
+from skillian.data.comparison.group_files import Columns, GroupTypes, group_batches, headings
+from skillian.data.comparison.rows import GroupRow
+from skillian.data.results.result import ComparisonResult
+from skillian.data.subjects import STATUS
 from skillian.reports.every_row import write_all
 from skillian.reports.formats import Format
 from skillian.reports.outcome import Compared, Outcome
@@ -38,7 +39,7 @@ async def file_of(form: Format, result: ComparisonResult, rows: Sequence[GroupRo
         for part in (rows[:2], rows[2:]):
             yield [*zip(*map(cells_of, part), strict=True)] or [()] * len(headings(result))
 
-    texts = [ColumnType("text", "VARCHAR")] * len(result.proof.align_on)
+    texts = [ColumnType("text", "VARCHAR")] * len(result.key_columns)
     types = GroupTypes(texts, [2] * len(result.summary.measures))
     file = io.BytesIO()
     await write_all(file, form, group_batches(result, batches(), types), [*summary_of(result)])

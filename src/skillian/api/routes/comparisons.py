@@ -25,12 +25,11 @@ from skillian.api.routes.sessions import MAX_OFFSET
 from skillian.api.service import Body, TheOwner, TheService
 from skillian.api.streams import while_connected
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.comparison.results import Status
 from skillian.data.declare.definitions import Name, Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.differing import RowClass
+from skillian.data.subjects import RowClass, Status
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.every_row import write_all

@@ -16,17 +16,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSche
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
-from skillian.data.comparison.results import STATUSES, Status
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.document import reason_of
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.for_models import (
-    FOR_MODELS,
     brief_measures,
     brief_rows,
     brief_side,
     brief_value,
+    comparison_scope,
+    for_models,
     hidden_among,
     query_scope,
     refuse_hidden,
@@ -35,12 +35,12 @@ from skillian.data.for_models import (
 from skillian.data.query.catalogue import DimensionInfo, SourceInfo, matching_sources
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
-from skillian.data.tables.differing import ROW_CLASSES, RowClass
+from skillian.data.subjects import ROW_CLASSES, STATUSES, RowClass, Status
 from skillian.errors import InvalidInputError, NamesValuesError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 if TYPE_CHECKING:
-    from skillian.data.engine import Result
+    from skillian.data.results.result import ComparisonResult
 
 FILTERS = (
     "{dimension: value, [values], null, or {op: value}}; op: ne, gte, gt, lte, lt, between"
@@ -83,8 +83,6 @@ class QuerySourceInput(Input):
     limit: int = Field(50, ge=1, le=1000)
 
 
-_OF_WHOLE_ROWS = "this comparison is of whole rows, whose cells get_comparison_rows gives"
-_OF_ROWS = ("key", "ignore", "columns", "map", "rules", "multiset")
 _OBJECT: dict[str, Any] = {"type": "object"}
 _STATUS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
 
@@ -223,14 +221,13 @@ class DataAnalyst:
         hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
         with _without_values(hidden):
             question = _question(arguments)
-            if question.is_of_rows:
-                refuse_undeclared(self._services.registry, hidden, question.filters)
+            refuse_undeclared(self._services.registry, hidden, question.filters)
             result = await self._services.engine.compare(question)
         if session_id():
             self._last_keys[session_id()] = result.cache_key
-        forms = FOR_MODELS[result.kind]
+        forms = for_models(result)
         brief = forms.counts(result) if hidden else forms.brief(result)
-        return {**brief, "scope": forms.scope(result)}
+        return {**brief, "scope": comparison_scope(result)}
 
     async def explain_difference(self, arguments: ExplainDifferenceInput) -> Mapping[str, Any]:
         """Which members of which dimensions carry the gap; of rows, which rules explain it."""
@@ -240,9 +237,9 @@ class DataAnalyst:
             if arguments.dimensions:
                 _require_groups(result, "`dimensions` are for measures")
             found = await self._services.engine.explain(arguments.cache_key, arguments.dimensions)
-        forms = FOR_MODELS[result.kind]
+        forms = for_models(result)
         brief = forms.why_counts(found) if hidden else forms.brief_why(found)
-        return {**brief, "scope": forms.scope(result)}
+        return {**brief, "scope": comparison_scope(result)}
 
     async def drill_down(self, arguments: DrillDownInput) -> Mapping[str, Any]:
         """The rows behind one group, both sides."""
@@ -253,7 +250,7 @@ class DataAnalyst:
             arguments.cache_key, arguments.key, arguments.limit
         )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}
-        return {"key": arguments.key, **sides, "scope": FOR_MODELS[result.kind].scope(result)}
+        return {"key": arguments.key, **sides, "scope": comparison_scope(result)}
 
     async def get_comparison_rows(self, arguments: GetComparisonRowsInput) -> Mapping[str, Any]:
         """A page of a comparison's groups, or of its rows that differ."""
@@ -266,11 +263,11 @@ class DataAnalyst:
         statuses = (status,) if isinstance(status, str) else tuple(status or ())
         page = Page(statuses, arguments.offset, arguments.limit)
         rows = await self._services.engine.rows(arguments.cache_key, page)
-        forms = FOR_MODELS[result.kind]
+        forms = for_models(result)
         shown = [forms.row(each) for each in rows.rows]
-        return {**rows.to_dict(), "rows": shown, "scope": forms.scope(result)}
+        return {**rows.to_dict(), "rows": shown, "scope": comparison_scope(result)}
 
-    def _result(self, arguments: ComparisonInput) -> Result:
+    def _result(self, arguments: ComparisonInput) -> ComparisonResult:
         return self._services.engine.public(arguments.cache_key)
 
     def _summary(self, info: SourceInfo) -> dict[str, Any]:
@@ -315,28 +312,20 @@ def _without_values(hidden: Sequence[str]) -> Generator[None]:
         raise
 
 
-def _require_groups(result: Result, why: str) -> None:
+def _require_groups(result: ComparisonResult, why: str) -> None:
     if not result.measures:
-        raise InvalidInputError(f"{why}; {_OF_WHOLE_ROWS}")
+        raise InvalidInputError(
+            f"{why}; this comparison is of whole rows, whose cells get_comparison_rows gives"
+        )
 
 
 def _question(arguments: CompareSourcesInput) -> SavedComparison:
-    if arguments.measures is None:
-        _refuse(arguments, ("align_on", "thresholds"), "need `measures`; name what to compare")
-    else:
-        _refuse(arguments, _OF_ROWS, "compare whole rows, so leave out `measures`")
     sides = {"name": "comparison", "a": arguments.source_a, "b": arguments.source_b}
     stated = arguments.model_dump(exclude_none=True, exclude={"source_a", "source_b"})
     try:
         return SavedComparison.model_validate({**sides, **stated})
     except ValidationError as error:
         raise InvalidInputError("; ".join(map(reason_of, error.errors()))) from None
-
-
-def _refuse(arguments: CompareSourcesInput, names: Sequence[str], reason: str) -> None:
-    stated = [f"`{name}`" for name in names if getattr(arguments, name) is not None]
-    if stated:
-        raise InvalidInputError(f"{' and '.join(stated)} {reason}")
 
 
 def tools(services: DataServices) -> list[SkillTool]:

@@ -8,8 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from skillian.chat.sealed.plain import Vouched
 from skillian.chat.sealed.stand_ins import StandIns
-from skillian.data.comparison.results import STATUSES
-from skillian.data.tables.differing import ROW_CLASSES
+from skillian.data.subjects import ROW_CLASSES, STATUSES
 
 _WORD = re.compile(r"\w+")
 _DIGITS = re.compile(r"\d+(?:[eE]\d+)?")

@@ -15,8 +15,8 @@ from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, notes,
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
+    from skillian.data.results.rows import Proposal
     from skillian.data.schema.diff import SchemaColumn, SchemaDiff, SchemaPair
-    from skillian.data.tables.results import Proposal
 
 
 class SchemaFormat(StrEnum):

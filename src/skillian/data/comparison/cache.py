@@ -1,58 +1,98 @@
 """Recent comparisons, bounded by bytes and by age."""
 
+from __future__ import annotations
+
 import json
 import math
 from collections import Counter
-from collections.abc import Generator, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Protocol, TypeVar, cast
 
 from cachetools import TTLCache
 
+from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.workspace import Workspace
+from skillian.data.comparison.page import Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.page_order import PageOrders
-from skillian.data.sql.values import Record
-from skillian.errors import InvalidInputError, quoted
+from skillian.data.results.result import ComparisonResult
+from skillian.data.subjects import Subject
+from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
 EXTRA_BYTES, JSON_FACTOR = 16 * 1024, 3
 
 
+class Differing(Protocol):
+    """What differs in a comparison: rows, or groups; all of it is in tables of the workspace."""
+
+    subject: ClassVar[Subject]
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """The tables."""
+        ...
+
+    async def page(self, page: Page, orders: PageOrders) -> tuple[int, Sequence[PageRow]]:
+        """How many rows all pages of this kind have, and those of a page."""
+        ...
+
+    def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
+        """Yield all rows of a page; the first batch may be empty, and has the columns."""
+        ...
+
+
+D = TypeVar("D", bound=Differing)
+
+
 class Kept:
-    """A comparison whose result is kept; `subject` is what its kind compares.
+    """A comparison whose result is kept.
 
     Args:
         question: What was compared.
         result: The result.
-        tables: Its tables in the workspace.
-        table_bytes: What these take.
+        differing: What differs; None if that is not kept.
+        table_bytes: What its tables take.
         private: Whether only those who may read its sources may know it.
     """
-
-    subject: ClassVar[str] = ""
 
     def __init__(
         self,
         question: SavedComparison,
-        result: Record,
-        tables: Sequence[str],
+        result: ComparisonResult,
+        differing: Differing | None,
         table_bytes: int,
         *,
         private: bool = False,
     ) -> None:
         self.question = question
-        self.tables = [*tables]
+        self.result = result
+        self._differing = differing
+        self.tables = [] if differing is None else [*differing.tables]
         self.orders = PageOrders(self.tables)
         self.private = private
         own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
         self.size = own + min(table_bytes, MAX_BYTES // 2)
 
+    @property
+    def differing(self) -> Differing:
+        """What differs; raises `RowsNotKeptError`."""
+        if self._differing is None:
+            raise RowsNotKeptError(
+                "more rows differ than are kept; get all of them with `skillian compare`"
+                f" {quoted(self.question.a)} {quoted(self.question.b)} and --output diff.parquet"
+            )
+        return self._differing
 
-K = TypeVar("K", bound=Kept)
+    def of(self, kind: type[D]) -> D:
+        """What differs, of this kind; raises `InvalidInputError`."""
+        if kind.subject is not self.result.subject:
+            raise InvalidInputError(f"this needs a comparison of {kind.subject.words}")
+        return cast("D", self.differing)
 
 
 def unknown(key: str) -> InvalidInputError:
@@ -84,19 +124,16 @@ class ComparisonCache:
             if not self._holders[key]:
                 del self._holders[key]
 
-    def find(self, key: str, kind: type[K]) -> K | None:
-        """The comparison of this key, or None if it has expired or is of another kind."""
+    def find(self, key: str) -> Kept | None:
+        """The comparison of this key, or None if it has expired."""
         self._entries.expire()
-        comparison = self._entries.get(key)
-        return comparison if isinstance(comparison, kind) else None
+        return self._entries.get(key)
 
-    def get(self, key: str, kind: type[K]) -> K:
-        """The comparison of this key and kind; raises `InvalidInputError` if there is none."""
-        comparison = self.find(key, Kept) or self._held(key)
+    def get(self, key: str) -> Kept:
+        """The comparison of this key; raises `InvalidInputError` if there is none."""
+        comparison = self.find(key) or self._held(key)
         if comparison is None:
             raise unknown(key)
-        if not isinstance(comparison, kind):
-            raise InvalidInputError(f"this needs a comparison of {kind.subject}")
         return comparison
 
     def store(self, key: str, comparison: Kept) -> None:

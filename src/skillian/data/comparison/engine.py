@@ -1,12 +1,11 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import aclosing, asynccontextmanager
 from datetime import UTC, datetime
 
 from cachetools import LRUCache
 
-from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import TOP
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, keep_differences
@@ -19,66 +18,28 @@ from skillian.data.comparison.place import Place, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     Planner,
-    Proof,
     unused_dimensions,
 )
-from skillian.data.comparison.results import STATUSES, ComparisonResult
 from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
-from skillian.data.comparison.rows import DrillDown, GroupRow, Groups, drill_down
+from skillian.data.comparison.rows import DifferingGroups, DrillDown, GroupRow, drill_down
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
-from skillian.data.query.binding import Binder, BoundSource
+from skillian.data.query.binding import Binder
 from skillian.data.query.shared import unchanged
+from skillian.data.results.groups import Summary
+from skillian.data.results.result import ComparisonResult, Proof
+from skillian.data.results.rows import RowCounts, TableKey
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
+from skillian.data.subjects import MEASURES
 from skillian.errors import InvalidInputError
 
 MAX_DRILLED = 1000
 MAX_QUESTIONS = 10_000
-DIFFERENT = tuple(status for status in STATUSES if status != "match")
-"""The classes of groups that differ."""
 _FEW_ROWS = 1_000_000
 """How many rows of the sources are read again for a heat map."""
-
-
-class CachedComparison(Kept):
-    """A comparison's result, and what is needed to query its groups.
-
-    Args:
-        question: What was compared.
-        plan: How.
-        place: Where.
-        result: The result.
-        differences: The workspace's table of the groups that differ.
-        table_bytes: What all of its tables take.
-    """
-
-    subject = "measures"
-
-    def __init__(
-        self,
-        question: SavedComparison,
-        plan: ComparisonPlan,
-        place: Place,
-        result: ComparisonResult,
-        differences: str,
-        *,
-        table_bytes: int,
-    ) -> None:
-        super().__init__(question, result, (*place.tables, differences), table_bytes)
-        self.plan = plan
-        self.place = place
-        self.result = result
-        self.differences = differences
-
-    def is_about(self, sources: tuple[BoundSource, BoundSource]) -> bool:
-        """Whether these sources are declared as before, and have the same columns."""
-        return all(
-            (before.definition, before.columns) == (now.definition, now.columns)
-            for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
-        )
 
 
 class MeasureEngine:
@@ -105,10 +66,10 @@ class MeasureEngine:
         self._workspace = memory.workspace
         self._cache = memory.cache
         self._answered: LRUCache[str, str] = LRUCache(MAX_QUESTIONS)
-        self._comparing: SingleFlight[CachedComparison] = SingleFlight()
+        self._comparing: SingleFlight[DifferingGroups] = SingleFlight()
 
     async def compare(
-        self, question: SavedComparison, progress: Progress | None = None
+        self, question: SavedComparison, progress: Progress | None = None, key: str = ""
     ) -> ComparisonResult:
         """Compare the measures per combination of the dimensions to align on.
 
@@ -119,6 +80,7 @@ class MeasureEngine:
         aggregated in their databases and staged in the workspace; `progress` reports their groups.
         Raises `InvalidInputError`, `UnknownNameError`, `QueryError` or `UnavailableError`.
         """
+        del key  # that of its plan is its own
         return (await self._compared(question, progress)).result
 
     @asynccontextmanager
@@ -144,33 +106,14 @@ class MeasureEngine:
         Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
         `UnknownNameError` for a name in it.
         """
-        page = page.of_classes(STATUSES, DIFFERENT)
-        comparison = self._get(cache_key)
-        groups = self._groups(comparison, page)
-        if page.offset and "match" not in page.statuses:
-            total, rows = await groups.far_page(page, comparison.orders)
-            return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
-        rows = await groups.page(page)
-        if page.where or page.search:
-            total = await groups.count(page)
-        else:
-            counts = comparison.result.summary.classes.to_dict()
-            total = sum(counts[each] for each in page.statuses)
+        kept, page = self._cache.get(cache_key), page.of_subject(MEASURES)
+        total, rows = await kept.of(DifferingGroups).page(page, kept.orders)
         return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
 
     async def all_rows(self, cache_key: str, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
         """Yield all groups of a page in batches; raises as `rows`."""
-        page = page.of_classes(STATUSES, DIFFERENT)
-        groups = self._groups(self._get(cache_key), page)
-        async with aclosing(groups.batches(page)) as batches:
-            async for batch in batches:
-                yield batch
-
-    async def tables(self, cache_key: str, page: Page) -> AsyncGenerator[ArrowBatch]:
-        """Yield all groups of a page as they are computed or stored; raises as `rows`."""
-        page = page.of_classes(STATUSES, DIFFERENT)
-        groups = self._groups(self._get(cache_key), page)
-        async with aclosing(groups.tables(page)) as batches:
+        page = page.of_subject(MEASURES)
+        async with aclosing(self._get(cache_key).groups(page).batches(page)) as batches:
             async for batch in batches:
                 yield batch
 
@@ -186,11 +129,16 @@ class MeasureEngine:
         classes, rows = summary.classes, summary.rows_a + summary.rows_b
         if 0 < classes.match < classes.groups <= SIDE**2 and rows <= _FEW_ROWS:
             page = Page(statuses=("match",), limit=classes.match)
-            equal = [group.key for group in await self._groups(comparison, page).page(page)]
-        table, plan = comparison.differences, comparison.plan
+            equal = [group.key for group in await comparison.groups(page).page(page)]
+        table, plan = comparison.table, comparison.plan
         return await read_heat_map(table, self._workspace, plan, dimensions, measure, equal=equal)
 
-    async def explain(self, cache_key: str, dimensions: Sequence[str] | None = None) -> Explanation:
+    async def explain(
+        self,
+        cache_key: str,
+        dimensions: Sequence[str] | None = None,
+        report: Callable[[str], object] | None = None,
+    ) -> Explanation:
         """Which members of which dimensions carry the gap, the smallest explanation first.
 
         It uses the dimensions of the key; `dimensions` names further ones to break the gap down by,
@@ -198,15 +146,16 @@ class MeasureEngine:
         time is omitted, and the notes say so.
         Raises as `rows` and `compare` do.
         """
+        del report  # it is quick
         comparison = self._get(cache_key)
         grain = tuple(dict.fromkeys((*comparison.plan.align_on, *(dimensions or ()))))
         if grain != comparison.plan.align_on:
-            comparison = await self._compared(
-                comparison.question.model_copy(update={"align_on": grain}), None
-            )
+            question = self._cache.get(cache_key).question
+            finer = question.model_copy(update={"align_on": grain})
+            comparison = await self._compared(finer, None)
         plan, summary = comparison.plan, comparison.result.summary
         measures, notes = await explain_measures(
-            comparison.differences,
+            comparison.table,
             self._workspace,
             comparison.place,
             summary.rows_a + summary.rows_b,
@@ -238,16 +187,16 @@ class MeasureEngine:
 
     async def _compared(
         self, question: SavedComparison, progress: Progress | None, *, again: bool = False
-    ) -> CachedComparison:
+    ) -> DifferingGroups:
         sources = await self._planner.bind(question)
         digest = question.digest
-        comparison = self._cache.find(self._answered.get(digest, ""), CachedComparison)
+        comparison = self._find(self._answered.get(digest, ""))
         if comparison is not None and comparison.is_about(sources) and not again:
             return comparison
         plan = await self._planner.plan(question, sources)
         key = self._planner.cache_key(plan, self._top)
         self._answered[digest] = key
-        comparison = self._cache.find(key, CachedComparison)
+        comparison = self._find(key)
         if comparison is not None and not again:
             return comparison
         return await self._comparing.run(key, lambda: self._run(question, plan, key, progress))
@@ -258,7 +207,7 @@ class MeasureEngine:
         plan: ComparisonPlan,
         key: str,
         progress: Progress | None,
-    ) -> CachedComparison:
+    ) -> DifferingGroups:
         snapshot = datetime.now(UTC).isoformat(timespec="seconds")
         place, differences = await self._differences(plan, progress)
         tables = differences.collapsed, differences.different
@@ -270,9 +219,11 @@ class MeasureEngine:
         result = ComparisonResult(
             source_a=names[0],
             source_b=names[1],
+            key=TableKey(plan.align_on, "given", ""),
+            rows=_counted(summary),
             summary=summary,
             top_differences=tuple(each for each in top if each.status != "match"),
-            interpretation=interpret(*names, summary, top, limits),
+            sentences=interpret(*names, summary, top, limits),
             findings=findings(*names, summary, top),
             cache_key=key,
             proof=Proof(
@@ -286,11 +237,10 @@ class MeasureEngine:
             ),
             schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
-        different = differences.different
-        size = self._workspace.size(*place.tables, different)
-        comparison = CachedComparison(question, plan, place, result, different, table_bytes=size)
-        await self._memory.store(key, comparison)
-        return comparison
+        groups = DifferingGroups(result, plan, place, self._workspace, differences.different)
+        size = self._workspace.size(*groups.tables)
+        await self._memory.store(key, Kept(question, result, groups, size))
+        return groups
 
     async def _differences(
         self, plan: ComparisonPlan, progress: Progress | None
@@ -307,9 +257,21 @@ class MeasureEngine:
             raise
         return place, differences
 
-    def _get(self, cache_key: str) -> CachedComparison:
-        return self._cache.get(cache_key, CachedComparison)
+    def _find(self, cache_key: str) -> DifferingGroups | None:
+        kept = self._cache.find(cache_key)
+        return None if kept is None else kept.of(DifferingGroups)
 
-    def _groups(self, comparison: CachedComparison, page: Page) -> Groups:
-        staged = None if "match" in page.statuses else comparison.differences
-        return Groups(comparison.place, self._workspace, staged)
+    def _get(self, cache_key: str) -> DifferingGroups:
+        return self._cache.get(cache_key).of(DifferingGroups)
+
+
+def _counted(summary: Summary) -> RowCounts:
+    """The groups of both sides, each of which is one row with a key of its own."""
+    classes = summary.classes
+    return RowCounts(
+        rows_a=summary.groups_a,
+        rows_b=summary.groups_b,
+        differing=classes.minor_diff + classes.major_diff,
+        only_in_a=classes.missing_in_b,
+        only_in_b=classes.missing_in_a,
+    )

@@ -3,9 +3,10 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from skillian.amounts import grouped
-from skillian.data.comparison.results import Difference, MeasureSummary, Status, Summary
 from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.results.groups import Difference, MeasureSummary, Summary
 from skillian.data.sql.values import jsonable
+from skillian.data.subjects import Status
 
 _NAMED = 3
 _WRITTEN = {

@@ -1,10 +1,9 @@
 """Keys that would match if they were written alike: counted, but never treated as equal."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from skillian.data.comparison.plan import ComparisonPlan
-from skillian.data.sql.values import Record
+from skillian.data.results.groups import NearMisses
 
 _FOLDS = {
     "spaces": "TRIM({key}, ' ')",
@@ -12,20 +11,6 @@ _FOLDS = {
     "zeros": "LTRIM({key}, '0')",
     "unicode": "NFC_NORMALIZE({key})",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class NearMisses(Record):
-    """The number of keys that are missing on each side only because they are written differently.
-
-    Each counts the keys of both sides that become one when leading and trailing spaces, case,
-    leading zeros, or the Unicode form (NFC) of their text is ignored.
-    """
-
-    spaces: int = 0
-    case: int = 0
-    zeros: int = 0
-    unicode: int = 0
 
 
 def near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:

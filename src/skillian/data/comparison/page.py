@@ -14,6 +14,7 @@ from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.query.filters import check_size, condition_sql, parse_filter
 from skillian.data.sql.values import MAX_TEXT, Record
+from skillian.data.subjects import Subject
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 
 Column = Literal["key", "a", "b", "gap", "size", "status", "rows_a", "rows_b"]
@@ -109,16 +110,18 @@ class Page:
     where: tuple[ColumnFilter, ...] = ()
     search: str = ""
 
-    def of_classes(self, known: Sequence[str], default: Sequence[str] = ()) -> Page:
-        """This page, of the default classes if it names none.
+    def of_subject(self, subject: Subject) -> Page:
+        """This page, of all classes that differ if it names none.
 
         Raises:
             InvalidInputError: It names a class that is not known.
         """
+        known = subject.classes
         for each in self.statuses:
             if each not in known:
                 raise InvalidInputError(f"unknown class {quoted(each)}; use: {', '.join(known)}")
-        return replace(self, statuses=tuple(dict.fromkeys(self.statuses or default or known)))
+        statuses = self.statuses or subject.finding_classes(minor=True)
+        return replace(self, statuses=tuple(dict.fromkeys(statuses)))
 
     def of(
         self,
@@ -162,6 +165,15 @@ class Page:
         return counted
 
 
+class ValueChange(NamedTuple):
+    """A value that differs: its name, both sides, and the signed b - a of a measure."""
+
+    name: str
+    a: object
+    b: object
+    gap: Decimal | None = None
+
+
 class PageRow(Protocol):
     """A group or a row on a page."""
 
@@ -183,6 +195,11 @@ class PageRow(Protocol):
     @property
     def sizes(self) -> Mapping[str, Decimal]:
         """The sizes of its differences, by the names of what differs; "" is the whole row."""
+        ...
+
+    @property
+    def changes(self) -> Sequence[ValueChange]:
+        """Its differences."""
         ...
 
     def to_dict(self) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -16,8 +16,6 @@ from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
 from skillian.data.query.filters import Condition, Filters, conditions
 from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
-from skillian.data.sql import Statement
-from skillian.data.sql.values import Record, plain
 from skillian.errors import InvalidInputError, QueryError
 
 
@@ -221,40 +219,6 @@ def _goal(like: ColumnType) -> ColumnType | None:
         return ColumnType("decimal", f"DECIMAL(38,{like.scale})", like.scale)
     sql = _GOALS.get(like.kind)
     return None if sql is None else ColumnType(like.kind, sql)
-
-
-@dataclass(frozen=True, slots=True)
-class Proof(Record):
-    """How the result was computed: enough to reproduce it. `snapshot` is the time in UTC.
-
-    For sides in two databases, `queries` are the statements that aggregated each side, by source,
-    and `sql` ran over their results.
-    """
-
-    sql: str
-    parameters: Mapping[str, object]
-    queries: Mapping[str, Statement]
-    snapshot: str
-    align_on: tuple[str, ...]
-    filters: tuple[Condition, ...]
-    thresholds: Mapping[str, Thresholds]
-
-    def to_dict(self) -> dict[str, object]:
-        """The proof for JSON."""
-        return {
-            "sql": self.sql,
-            "parameters": plain(self.parameters),
-            "queries": {
-                name: {"sql": query.text, "parameters": plain(query.parameters)}
-                for name, query in self.queries.items()
-            },
-            "snapshot": self.snapshot,
-            "align_on": list(self.align_on),
-            "filters": plain(self.filters),
-            "thresholds": {
-                name: limits.model_dump(mode="json") for name, limits in self.thresholds.items()
-            },
-        }
 
 
 # Part of every cache key: increase it when the same question could get another answer.

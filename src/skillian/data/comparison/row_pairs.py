@@ -12,11 +12,11 @@ from sqlglot import exp
 from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.comparison.plan import ComparisonPlan, Side, common_names
-from skillian.data.comparison.results import EXACT
 from skillian.data.comparison.rows import conditions_of, typed_key
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.engine import stored_value
 from skillian.data.query.filters import filtered_rows
+from skillian.data.results.groups import EXACT
 from skillian.data.schema.diff import pair_columns
 from skillian.data.single_flight import together
 from skillian.data.sql import prepare

@@ -12,8 +12,8 @@ from sqlglot import exp
 
 from skillian.data import sql
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison.results import STATUSES
 from skillian.data.declare.definitions import Limits
+from skillian.data.subjects import STATUSES
 
 _MATCH, _MINOR, _MAJOR, _MISSING_IN_A, _MISSING_IN_B = STATUSES
 

@@ -12,18 +12,12 @@ from typing import Any
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
 from skillian.data.comparison.near_misses import near_miss_columns, read_near_misses
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison.results import (
-    EXACT,
-    STATUSES,
-    Classes,
-    Difference,
-    MeasureSummary,
-    Summary,
-)
 from skillian.data.query.measures import NAN, number_of
+from skillian.data.results.groups import EXACT, Classes, Difference, MeasureSummary, Summary
 from skillian.data.sql import Statement
 from skillian.data.sql.rows import fetch
 from skillian.data.sql.values import python_value
+from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})
 _UNEVEN = -1

@@ -80,9 +80,15 @@ class Record:
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON form; numbers with a fraction are strings."""
-        names = self.json_names.split() or [each.name for each in fields(cast("Any", self))]
-        pairs = (name.partition("=") for name in names)
-        return {name: plain(attrgetter(path or name)(self)) for name, _, path in pairs}
+        return named(
+            self, self.json_names or " ".join(each.name for each in fields(cast("Any", self)))
+        )
+
+
+def named(record: Record, names: str) -> dict[str, Any]:
+    """A record for JSON with these names, which are as `json_names`."""
+    pairs = (name.partition("=") for name in names.split())
+    return {name: plain(attrgetter(path or name)(record)) for name, _, path in pairs}
 
 
 def python_value(value: Any, kind: Kind) -> object:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
+from skillian.data.results.rows import NotCompared
 from skillian.data.schema.diff import pair_columns
-from skillian.data.sql.values import Record
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
 from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError, NamesValuesError, UnknownNameError, quoted
@@ -18,7 +17,6 @@ _CONVERT = (
     " AS id, amount FROM orders"
 )
 Columns = Mapping[str, CellType]
-Side = Literal["a", "b", "both"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,30 +36,6 @@ class ColumnPair:
     def is_exact(self) -> bool:
         """Whether only the same values are equal."""
         return self.cells.rule == EXACT
-
-
-@dataclass(frozen=True, slots=True)
-class NotCompared(Record):
-    """A column that is not compared.
-
-    Attributes:
-        column: Its name.
-        side: The side that has it.
-        reason: Why; it may name values.
-        brief: The reason without values, where it names some.
-    """
-
-    json_names = "column side reason"
-
-    column: str
-    side: Side
-    reason: str
-    brief: str = ""
-
-    @property
-    def without_values(self) -> str:
-        """The reason for those who may not see values."""
-        return self.brief or self.reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,41 +278,3 @@ def check_countable(pairing: Pairing) -> None:
             raise InvalidInputError(
                 f"column {pair.a!r} cannot be compared without a key: {reason}; ignore it"
             ) from None
-
-
-_NAMED = 5
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnCoverage(Record):
-    """How many columns a comparison is about.
-
-    Attributes:
-        compared: The columns that were compared, those of the key among them.
-        left_out: The names of all others of both sides, whatever the reason.
-    """
-
-    json_names = "compared columns not_compared=left_out"
-
-    compared: int
-    left_out: tuple[str, ...] = ()
-
-    @property
-    def columns(self) -> int:
-        """How many columns both sides have; a pair is one."""
-        return self.compared + len(self.left_out)
-
-    @property
-    def words(self) -> str:
-        """Such as ` in 9 of 11 columns`; empty if all were compared."""
-        return f" in {self.compared:,} of {self.columns:,} columns" if self.left_out else ""
-
-    @property
-    def rest(self) -> str:
-        """Such as `; amount and date were not compared`; empty if all were."""
-        if not self.left_out:
-            return ""
-        names, more = self.left_out[:_NAMED], len(self.left_out) - _NAMED
-        *others, last = (*names, f"{more:,} more") if more > 0 else names
-        listed = f"{', '.join(others)} and {last}" if others else last
-        return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"

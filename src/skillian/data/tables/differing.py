@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, ClassVar, NamedTuple, cast
 
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
@@ -15,26 +15,19 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageValue
+from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.rows import fetch_tree
 from skillian.data.sql.values import Record
+from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
 from skillian.data.tables.lone.columns import NONE, LoneColumns
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 from skillian.data.tables.types import CellType
+from skillian.data.tables.why.results import Why
 
 _arrow: Any = pa  # pyarrow carries no types
-RowClass = Literal["differing", "only_in_a", "only_in_b", "duplicate"]
-
-ROW_CLASSES: dict[RowClass, str] = {
-    "differing": "differs",
-    "only_in_a": "only in a",
-    "only_in_b": "only in b",
-    "duplicate": "duplicate key",
-}
-"""The classes of rows that differ, in words, in their order."""
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _SIDES = {"only_in_a": 0, "only_in_b": 1}
 _TYPES = {
@@ -78,6 +71,12 @@ class DifferingRow(Record):
         return tuple(name for name, cell in self.cells.items() if cell.differs)
 
     @property
+    def changes(self) -> Sequence[ValueChange]:
+        """The cells that differ."""
+        cells = ((name, self.cells[name]) for name in self.differing)
+        return [ValueChange(name, cell.a, cell.b) for name, cell in cells]
+
+    @property
     def sizes(self) -> Mapping[str, Decimal]:
         """The number of rows of a repeated key, or of a row without a key; cells have no size."""
         if self.status == "duplicate":
@@ -112,7 +111,12 @@ class DifferingRows:
         table: The table in it, with all cells of the rows.
         plan: What was compared.
         lone: The columns that only one side has.
+
+    Attributes:
+        why: What explains them, once that was asked.
     """
+
+    subject: ClassVar = ROWS
 
     def __init__(
         self, workspace: Workspace, table: str, plan: TablePlan, lone: LoneColumns = NONE
@@ -120,6 +124,7 @@ class DifferingRows:
         self.table = table
         self.workspace = workspace
         self.plan = plan
+        self.why: Why | None = None
         prefix, keys = ("k", plan.pairs[: plan.keys]) if plan.keys else ("a", plan.pairs)
         self._keys = [
             (pair.a, _Cells(f"{prefix}{index}", _type(pair.cells.a, pair.cells.b)))
@@ -140,6 +145,11 @@ class DifferingRows:
             _Cells(f"x{number}", _type(each.type)) for number, each in enumerate(lone.columns)
         ]
         self._unfit: frozenset[str] | None = None
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Its table in the workspace."""
+        return (self.table,)
 
     async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[DifferingRow, ...]]:
         """How many rows all pages of this kind have, and those of a page.

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from uuid import uuid4
 
 from skillian.data.comparison.cache import Kept, Memory
@@ -13,11 +15,11 @@ from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.filters import stated
 from skillian.data.query.shared import one_state
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
 from skillian.data.single_flight import SingleFlight, together
 from skillian.data.tables.columns import (
-    ColumnCoverage,
     ColumnPair,
-    NotCompared,
     Pairing,
     key_pairs,
     left_out,
@@ -28,9 +30,8 @@ from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
 from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
-from skillian.data.tables.results import Proposal, TableKey, TableResult
-from skillian.data.tables.sentences import in_words, notes_on, remarks_on
-from skillian.data.tables.why.results import Why
+from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
+from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError, UnreadableColumnError
 
 TOP = 10
@@ -59,38 +60,6 @@ class TablePreview:
     proposals: tuple[Proposal, ...]
 
 
-class KeptRows(Kept):
-    """A result, and the rows that differ; None if they are not kept.
-
-    Args:
-        question: What was compared.
-        result: The result.
-        rows: The rows.
-        table_bytes: What they take.
-        private: As of `Kept`.
-
-    Attributes:
-        why: What explains the rows, once that was asked.
-    """
-
-    subject = "whole rows"
-
-    def __init__(
-        self,
-        question: SavedComparison,
-        result: TableResult,
-        rows: DifferingRows | None,
-        table_bytes: int,
-        *,
-        private: bool,
-    ) -> None:
-        tables = () if rows is None else (rows.table,)
-        super().__init__(question, result, tables, table_bytes, private=private)
-        self.result = result
-        self.rows = rows
-        self.why: Why | None = None
-
-
 class TableEngine:
     """Compares the rows of two sources.
 
@@ -109,21 +78,22 @@ class TableEngine:
         self._memory = memory
         self._top = top
         self._workspace = memory.workspace
-        self._comparing: SingleFlight[TableResult] = SingleFlight()
+        self._comparing: SingleFlight[ComparisonResult] = SingleFlight()
+        self._explaining: SingleFlight[Why] = SingleFlight()
 
-    async def remember(
+    async def compare(
         self,
         question: SavedComparison,
         progress: Progress | None = None,
         key: str = "",
-    ) -> TableResult:
-        """Compare as `compare` does, and keep the rows that differ.
+    ) -> ComparisonResult:
+        """Compare as `compute` does, and keep the rows that differ.
 
         Requests for the same that come while it runs share its result; a later one compares again.
 
         Args:
             question: What to compare.
-            progress: As of `compare`.
+            progress: As of `compute`.
             key: The cache key of the result; a new one if it is empty.
         """
         return await self._comparing.run(
@@ -131,9 +101,60 @@ class TableEngine:
             lambda: self._remember(question, progress, key or uuid4().hex),
         )
 
+    @asynccontextmanager
+    async def kept(
+        self, question: SavedComparison, progress: Progress | None = None, *, again: bool = False
+    ) -> AsyncGenerator[ComparisonResult]:
+        """Compare as `compare` does; the rows stay until the context ends, whatever the cache."""
+        del again  # it never answers from the cache
+        key = uuid4().hex
+        with self._memory.cache.holding(key):
+            yield await self.compare(question, progress, key)
+        await self._memory.drop_evicted()
+
+    async def explain(
+        self,
+        cache_key: str,
+        dimensions: Sequence[str] | None = None,
+        report: Report | None = None,
+    ) -> Why:
+        """What `why` finds; raises `InvalidInputError` for dimensions, which rows do not have."""
+        if dimensions:
+            raise InvalidInputError("`dimensions` are for measures; this comparison has whole rows")
+        return await self.why(cache_key, report)
+
+    async def why(self, cache_key: str, report: Report | None = None) -> Why:
+        """What explains the rows that differ, each rule proved by another comparison.
+
+        It is kept with the comparison; simultaneous requests share the work.
+
+        Args:
+            cache_key: The comparison.
+            report: Gets what is tried.
+
+        Raises:
+            ToolError: The comparison has expired or is one of measures, or a database refuses.
+        """
+        kept = self._memory.cache.get(cache_key)
+        rows = kept.of(DifferingRows)
+        if rows.why is None:
+            work = partial(self._why, cache_key, kept, rows, report)
+            rows.why = await self._explaining.run(cache_key, work)
+        return rows.why
+
+    async def _why(
+        self, cache_key: str, kept: Kept, rows: DifferingRows, report: Report | None
+    ) -> Why:
+        from skillian.data.tables.why.causes import why  # noqa: PLC0415 - it uses this engine
+
+        with self._memory.cache.holding(cache_key):
+            found = await why(self, kept.question, kept.result, rows, report)
+        await self._memory.drop_evicted()
+        return replace(found, cache_key=cache_key)
+
     async def _remember(
         self, question: SavedComparison, progress: Progress | None, key: str
-    ) -> TableResult:
+    ) -> ComparisonResult:
         kept: list[DifferingRows] = []
 
         async def keep(rows: DifferingRows) -> None:
@@ -142,7 +163,7 @@ class TableEngine:
                 kept.append(rows)
 
         try:
-            result = await self.compare(
+            result = await self.compute(
                 question, progress, keep if self._memory.most_rows else None
             )
         except BaseException:
@@ -151,16 +172,15 @@ class TableEngine:
         result = replace(result, cache_key=key)
         size = self._workspace.size(*(rows.table for rows in kept))
         rows = next(iter(kept), None)
-        kept_rows = KeptRows(question, result, rows, size, private=self._private)
-        await self._memory.store(key, kept_rows)
+        await self._memory.store(key, Kept(question, result, rows, size, private=self._private))
         return result
 
-    async def compare(
+    async def compute(
         self,
         question: SavedComparison,
         progress: Progress | None = None,
         keep: Keep | None = None,
-    ) -> TableResult:
+    ) -> ComparisonResult:
         """Compare all rows of two tables.
 
         A column that cannot be read, because one of its values is not of its type, is not compared.
@@ -194,8 +214,8 @@ class TableEngine:
         sides: tuple[SideRows, SideRows],
         progress: Progress | None,
         keep: Keep | None,
-    ) -> TableResult:
-        best: tuple[TableResult, DifferingRows] | None = None
+    ) -> ComparisonResult:
+        best: tuple[ComparisonResult, DifferingRows] | None = None
         tried: list[set[str]] = []
         async with AsyncExitStack() as comparisons:
             if not question.key and not question.multiset:
@@ -256,27 +276,27 @@ class TableEngine:
         pairing: Pairing,
         key: TableKey,
         comparison: RowComparison,
-    ) -> tuple[TableResult, DifferingRows] | None:
+    ) -> tuple[ComparisonResult, DifferingRows] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         sides = comparison.sides  # which the comparison may narrow
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
-        findings = Findings(self._workspace, table, plan, self._top)
-        counts, mismatches = await findings.counts()
+        cells = Findings(self._workspace, table, plan, self._top)
+        counts, mismatches = await cells.counts()
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:
             return None
         compared = counts.matched + counts.differing
         columns = [
             replace(
-                await findings.column(index, compared, mismatches[index]),
+                await cells.column(index, compared, mismatches[index]),
                 type_a=comparison.pairs[index].cells.a.sql,
                 type_b=comparison.pairs[index].cells.b.sql,
             )
             for index in range(plan.keys, len(plan.pairs))
         ]
-        result = TableResult(
+        result = ComparisonResult(
             source_a=question.a,
             source_b=question.b,
             key=reasoned,
@@ -287,17 +307,16 @@ class TableEngine:
             schema=schema_of(question, sides, pairing).where_values_fit(
                 [pair.a for pair in comparison.pairs if counts.are_equal and pair.is_exact]
             ),
-            samples=await findings.samples(self._top, counts, mismatches),
+            samples=await cells.samples(self._top, counts, mismatches),
             proposals=await proposed_renames(pairing.only_a, pairing.only_b, sides),
             notes=(
                 *notes_on(comparison.pairs),
                 *remarks_on(sides),
                 *filter(None, [comparison.segments.sentence()]),
             ),
-            proof=compared_rows.proof,
-            filters=stated(sides[0].where, sides[1].where),
+            proof=replace(compared_rows.proof, filters=stated(sides[0].where, sides[1].where)),
         )
-        result = replace(result, sentences=in_words(result))
+        result = replace(result, sentences=in_words(result), findings=findings(result))
         return result, DifferingRows(self._workspace, table, plan, compared_rows.lone)
 
 

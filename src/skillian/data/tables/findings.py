@@ -10,10 +10,7 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
-from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.results import (
+from skillian.data.results.rows import (
     ColumnResult,
     CountedSample,
     RowCounts,
@@ -21,6 +18,9 @@ from skillian.data.tables.results import (
     Samples,
     ValuePair,
 )
+from skillian.data.sql import Statement
+from skillian.data.sql.rows import fetch
+from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 
 _CANDIDATES = 64

@@ -19,13 +19,13 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data import sql
+from skillian.data.results.rows import Proposal, RowCounts, TableKey
 from skillian.data.single_flight import together
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
-from skillian.data.tables.results import Proposal, RowCounts, TableKey
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError

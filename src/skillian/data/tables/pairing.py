@@ -12,10 +12,10 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import by_side, filtered_side
 from skillian.data.query.unfit import what_text_holds
+from skillian.data.results.rows import NotCompared, TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas, distinct_names, pair_columns
 from skillian.data.tables.columns import (
     ColumnPair,
-    NotCompared,
     Pairing,
     check_countable,
     key_pairs,
@@ -26,7 +26,6 @@ from skillian.data.tables.columns import (
 )
 from skillian.data.tables.keys import primary_key, proposed_keys
 from skillian.data.tables.place import SideRows, null_of
-from skillian.data.tables.results import TableKey
 from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
 
 _REASONS = 3

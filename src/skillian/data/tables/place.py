@@ -19,6 +19,7 @@ from skillian.data.phases import Progress, phase
 from skillian.data.query.binding import BoundSource
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.shared import SharedEngine, shared_engine
+from skillian.data.results.result import Proof
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.rows import StatementEngine, fetch, fetch_tree
@@ -26,7 +27,6 @@ from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.lone.columns import NONE, LoneCells, LoneColumn, LoneColumns
-from skillian.data.tables.results import TableProof
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.transport import transported
 from skillian.data.tables.types import CellType, cell_type
@@ -142,7 +142,7 @@ class StagedDifferences:
 
     plan: TablePlan
     table: str
-    proof: TableProof
+    proof: Proof
     lone: LoneColumns = NONE
 
 
@@ -217,8 +217,7 @@ class RowComparison:
         kept = self._tables.pop()
         await self.drop()  # what is not needed any more
         self._tables.append(kept)
-        texts = {name: query.text for name, query in queries.items()}
-        proof = TableProof(place, statement.text, plan.dialect, texts, started)
+        proof = Proof(statement.text, queries, started, place=place, dialect=plan.dialect)
         return StagedDifferences(plan, kept, proof, LoneColumns(lone, whole is not None))
 
     def _lone_columns(self) -> tuple[LoneColumn, ...]:

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
+from skillian.data.results.rows import Proposal, map_options
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.results import Proposal, map_options
 from skillian.data.tables.transport import transported
 from skillian.errors import NamesValuesError, UnreadableColumnError
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.results import TableResult
 
 
-def in_words(result: TableResult) -> tuple[str, ...]:
+def in_words(result: ComparisonResult) -> tuple[str, ...]:
     """What differs, and what to know about the comparison."""
     return (_verdict(result), *_keys(result), *_columns(result), *_schema(result), *result.notes)
 
 
-def findings(result: TableResult) -> tuple[str, ...]:
+def findings(result: ComparisonResult) -> tuple[str, ...]:
     """The sentences after the verdict, what differs before how it was compared."""
     return (*_columns(result), *_keys(result), *_schema(result), *result.notes)
 
 
-def _verdict(result: TableResult) -> str:
+def _verdict(result: ComparisonResult) -> str:
     rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:
         return f"Neither {a} nor {b} has rows."
@@ -42,7 +42,7 @@ def _verdict(result: TableResult) -> str:
     return f"{', '.join(parts)}; {matched}{scope}{rest}."
 
 
-def _keys(result: TableResult) -> Iterator[str]:
+def _keys(result: ComparisonResult) -> Iterator[str]:
     rows, key, (a, b) = result.rows, result.key, _names(result)
     if key.origin != "given":
         yield key.reason
@@ -61,7 +61,7 @@ def _keys(result: TableResult) -> Iterator[str]:
         )
 
 
-def _columns(result: TableResult) -> Iterator[str]:
+def _columns(result: ComparisonResult) -> Iterator[str]:
     worst = sorted(result.columns, key=lambda column: -column.mismatches)
     for column in [column for column in worst if column.mismatches][:3]:
         gap = f", by at most {column.largest_gap:f}" if column.largest_gap is not None else ""
@@ -69,15 +69,16 @@ def _columns(result: TableResult) -> Iterator[str]:
         yield f"{column.a} differs in {_rows(column.mismatches)} ({share} of those compared){gap}."
 
 
-def _schema(result: TableResult) -> Iterator[str]:
-    yield from (f"{text[0].upper()}{text[1:]}." for text in result.schema.sentences)
+def _schema(result: ComparisonResult) -> Iterator[str]:
+    sentences = result.schema.sentences if result.schema else ()
+    yield from (f"{text[0].upper()}{text[1:]}." for text in sentences)
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:
         yield f"{proposal.sentence}; they were not compared."
 
 
-def _names(result: TableResult) -> tuple[str, str]:
+def _names(result: ComparisonResult) -> tuple[str, str]:
     return distinct_names((result.source_a, result.source_b))
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
+from skillian.data.results.rows import Proposal
 from skillian.data.schema.diff import SchemaDiff, SchemaDifference
-from skillian.data.tables.results import Proposal
 from skillian.reports.as_junit import xml_text
 
 VERSION = 1

@@ -5,9 +5,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
-from skillian.data.tables.results import TableResult
 from skillian.reports.as_html import render_page, write_html
 from skillian.reports.outcome import Compared, Outcome, Verdict, worst
 from skillian.reports.replacing import write_whole
@@ -41,7 +39,7 @@ def table_line(outcome: Outcome, page: str = "") -> TableLine:
     sentences: tuple[str, ...] = (outcome.reason,) if outcome.reason else ()
     scope = ""
     if isinstance(outcome, Compared):
-        result = cast("TableResult", outcome.result)  # all tables are compared by whole rows
+        result = outcome.result  # all tables are compared by whole rows
         rows = result.rows
         counts = (
             *(rows.rows_a, rows.rows_b, rows.differing, rows.only_in_a, rows.only_in_b),

@@ -10,7 +10,7 @@ from typing import Any
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
-from skillian.data.subjects import subject_of
+from skillian.data.subjects import subject_of, words_for
 from skillian.display import printable
 from skillian.storage import StorageError
 from skillian.storage.jobs import MAX_ENDED
@@ -155,8 +155,7 @@ def _subject(run: Mapping[str, Any]) -> None:
     """What a comparison compares: its measures, or whole rows."""
     question = run.get("comparison")
     if question is not None:
-        subject = ", ".join(question.get("measures", ())) or "whole rows"
-        ui.label(printable(subject)).classes("soft small")
+        ui.label(printable(words_for(question.get("measures", ())))).classes("soft small")
 
 
 def _end(run: Mapping[str, Any]) -> None:

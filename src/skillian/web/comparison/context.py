@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from skillian.api.service import Service
-from skillian.data.comparison.results import STATUSES, ComparisonResult, Status
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
+from skillian.data.subjects import STATUSES, Status
 from skillian.web.comparison.drill_down import open_drill_down
 
 

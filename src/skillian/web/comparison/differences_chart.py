@@ -8,7 +8,7 @@ from typing import Any
 from nicegui import ui
 from nicegui.events import EChartPointClickEventArguments
 
-from skillian.data.comparison.results import Difference, MeasureSummary
+from skillian.data.results.groups import Difference, MeasureSummary
 from skillian.data.sql.values import jsonable
 from skillian.display import printable
 from skillian.reports.words import key_words, text

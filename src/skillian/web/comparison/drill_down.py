@@ -9,10 +9,11 @@ from decimal import Decimal
 from nicegui import ui
 
 from skillian.api.service import Service
-from skillian.data.comparison.results import ComparisonResult, Status
 from skillian.data.comparison.row_pairs import PairedRow, PairedRows
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.sql.values import jsonable
+from skillian.data.subjects import Status
 from skillian.display import printable
 from skillian.reports.words import key_words
 from skillian.web.comparison.schema import show_table

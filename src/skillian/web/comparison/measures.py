@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from skillian.data.comparison.results import STATUSES, ComparisonResult, MeasureSummary
 from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.results.groups import MeasureSummary
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
+from skillian.data.subjects import STATUSES
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.schema import show_table
 from skillian.web.comparison.status_bar import ClassCount, StatusBar
@@ -31,7 +33,7 @@ def verdict_on(result: ComparisonResult) -> Verdict:
         names=names,
         snapshot=result.proof.snapshot,
         scope=(
-            ScopePart((f"{of} by {', '.join(result.proof.align_on)}",), "columns"),
+            ScopePart((f"{of} by {', '.join(result.key_columns)}",), "columns"),
             *conditions([each.to_dict() for each in result.proof.filters]),
             *(ScopePart(words, "limits") for words in _limits(result)),
         ),
@@ -120,7 +122,7 @@ def _limit(limits: Limits, unit: str) -> Sequence[str]:
 def _sentence(result: ComparisonResult, names: tuple[str, str]) -> Sequence[str]:
     summary, classes = result.summary, result.summary.classes
     if not classes.groups:
-        return result.interpretation[:1]
+        return result.sentences[:1]
     groups = text.amount(classes.groups)
     uneven: list[str] = []
     if summary.uneven_matches:

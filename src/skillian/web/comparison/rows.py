@@ -9,10 +9,9 @@ from typing import Any
 
 from nicegui import ui
 
+from skillian.data.results.rows import ColumnCoverage, percent
 from skillian.data.schema.diff import distinct_names
 from skillian.data.services import MOST_ROWS
-from skillian.data.tables.columns import ColumnCoverage
-from skillian.data.tables.results import percent
 from skillian.display import printable
 from skillian.web.comparison.change import change_panel
 from skillian.web.comparison.grid.columns import (
@@ -41,7 +40,7 @@ from skillian.web.shell import text
 from skillian.web.shell.frame import Visit
 
 RowsResult = Mapping[str, Any]
-"""A `TableResult` as JSON."""
+"""A `ComparisonResult` as JSON."""
 
 Panel = Callable[[RowsResult], object]
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from nicegui import ui
 
-from skillian.data.comparison.results import Status
+from skillian.data.subjects import Status
 from skillian.display import printable
 from skillian.reports.charts import WIDTH, stacked
 

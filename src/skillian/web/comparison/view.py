@@ -10,7 +10,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError
 from skillian.api.service import Service
-from skillian.data.comparison.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError, ToolError
 from skillian.web.comparison.change import Control, change_panel, show_control
 from skillian.web.comparison.context import ComparisonContext

@@ -9,10 +9,10 @@ from typing import Any
 from nicegui import ui
 
 from skillian.data.query.catalogue import Sample
+from skillian.data.results.result import ComparisonResult
 from skillian.data.schema.diff import distinct_names
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.engine import TablePreview
-from skillian.data.tables.results import TableResult
 from skillian.display import printable
 from skillian.web.match.matching import HINTS, Matching, choices, type_words
 from skillian.web.shell import text
@@ -83,7 +83,7 @@ class MatchLines:
                     Heading(printable(name), 3)
                     rows_table(sample.rows, sample.types)
 
-    def show_effect(self, result: TableResult) -> None:
+    def show_effect(self, result: ComparisonResult) -> None:
         """Show what a comparison with these choices gives."""
         rows = result.rows
         self.effect.clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 from skillian.data.declare.rules import Family, Rule
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.results import Proposal
+from skillian.data.results.rows import Proposal
 
 IGNORED = "ignore"
 _AS_ASKED = "asked"

@@ -12,7 +12,7 @@ from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.subjects import Subject
+from skillian.data.subjects import Subject, words_for
 from skillian.display import printable
 from skillian.errors import SkillianError
 from skillian.web.saved.command import command_panel
@@ -52,8 +52,7 @@ class SavedView:
         sides = await self._visit.service.comparisons.sides(question, self._visit.owner)
         with ui.element("div").classes("stack saved"):
             Heading(printable(report["name"]), 1)
-            what = ", ".join(question.measures) or "whole rows"
-            ui.label(printable(f"{sides} · {what}")).classes("soft")
+            ui.label(printable(f"{sides} · {words_for(question.measures)}")).classes("soft")
             with ui.element("div").classes("line"):
                 self._run = Button("Run", self._start, kind="primary", icon="refresh")
                 if report["is_own"]:

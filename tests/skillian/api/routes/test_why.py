@@ -133,7 +133,7 @@ async def test_a_client_that_leaves_stops_the_comparisons(
         key = (await posted(server, ASKED))["cache_key"]
         events: list[str] = []
         free = server.service.slots.free
-        monkeypatch.setattr(TableEngine, "compare", endless(events))
+        monkeypatch.setattr(TableEngine, "compute", endless(events))
         asking = asyncio.create_task(explained(server, key))
         await soon(lambda: events == ["began"])
         asking.cancel()

@@ -22,14 +22,14 @@ def test_the_least_recently_used_and_what_is_too_large_are_evicted(
     cache = ComparisonCache(3600)
     for name in "abc":
         cache.store(name, Sized(name, 30))
-    assert cache.find("a", Kept) is not None
+    assert cache.find("a") is not None
     cache.store("d", Sized("d", 30))
-    assert cache.find("b", Kept) is None
+    assert cache.find("b") is None
     assert cache.evicted() == ("b",)
     assert cache.evicted() == ()
     cache.store("large", Sized("large", 101))
-    assert cache.find("large", Kept) is None
-    assert cache.find("a", Kept) is not None
+    assert cache.find("large") is None
+    assert cache.find("a") is not None
     assert cache.evicted() == ("large",)
 
 
@@ -39,10 +39,10 @@ def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     cache = ComparisonCache(3600)
     cache.store("a", Sized("a", 1))
     now[0] = 3599
-    assert cache.get("a", Kept).size == 1
+    assert cache.get("a").size == 1
     now[0] = 3601
     with pytest.raises(InvalidInputError, match=r"'a' is unknown .*compare the sources again"):
-        cache.get("a", Kept)
+        cache.get("a")
     assert cache.evicted() == ("a",)
 
 
@@ -52,7 +52,7 @@ def test_one_that_is_made_again_replaces_the_first() -> None:
     cache.store("a", first)
     with cache.holding("a"):
         cache.store("a", second)
-        assert cache.get("a", Kept) is second
+        assert cache.get("a") is second
         assert cache.evicted() == ()  # someone may read the first
     assert cache.evicted() == ("first",)
-    assert cache.get("a", Kept) is second
+    assert cache.get("a") is second

@@ -11,8 +11,7 @@ from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison import differences, place
-from skillian.data.comparison.engine import CachedComparison
-from skillian.data.comparison.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
 MEASURES = ("total", "lowest", "highest", "average", "number", "texts", "float")
@@ -191,5 +190,5 @@ async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
     services = opened([], [])
     execute(services, "other", f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608
     result = await services.comparison.compare(TOTAL)
-    remembered = services.comparison._cache.get(result.cache_key, CachedComparison)
-    assert await differences._repeats(remembered.place) is are_repeated
+    groups = services.comparison._get(result.cache_key)
+    assert await differences._repeats(groups.place) is are_repeated

@@ -11,9 +11,9 @@ from tests.support.asking import measures_asked
 
 from skillian.data.comparison.cache import Memory
 from skillian.data.comparison.engine import MeasureEngine
-from skillian.data.comparison.results import ComparisonResult
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
+from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, UnknownNameError
 
 AMOUNT = "amount: {column: v, aggregation: sum}"

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from skillian.data.comparison.interpretation import interpret
-from skillian.data.comparison.near_misses import NearMisses
-from skillian.data.comparison.results import Classes, Difference, MeasureSummary, Status, Summary
+from skillian.data.results.groups import Classes, Difference, MeasureSummary, NearMisses, Summary
+from skillian.data.subjects import Status
 
 CLASSES = Classes(1, 0, 2, 0, 0)
 MEASURE = MeasureSummary(

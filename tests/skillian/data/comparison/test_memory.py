@@ -11,7 +11,7 @@ from tests.support.asking import measures_asked, page_of
 
 from skillian.connectors.duckdb import joint
 from skillian.data.comparison import cache as remembered
-from skillian.data.comparison.engine import CachedComparison, MeasureEngine
+from skillian.data.comparison.engine import MeasureEngine
 
 BYTES = 2_000_000  # room for about a dozen
 COMPARISONS = 20
@@ -53,9 +53,9 @@ async def test_what_is_forgotten_leaves_nothing_behind(
     monkeypatch.setattr(remembered, "MAX_BYTES", BYTES)
     engine = make_services(SCRIPT, SOURCES).comparison
     keys = [key async for key in compare(engine, 18)]
-    kept = [key for key in keys if engine._cache.find(key, CachedComparison) is not None]
-    held = sum(engine._cache.get(key, CachedComparison).size for key in kept)
-    tables = {name for key in kept for name in engine._cache.get(key, CachedComparison).tables}
+    kept = [key for key in keys if engine._cache.find(key) is not None]
+    held = sum(engine._cache.get(key).size for key in kept)
+    tables = {name for key in kept for name in engine._cache.get(key).tables}
     stored = await engine._workspace.run("SELECT table_name FROM duckdb_tables()", {})
     assert kept == keys[-len(kept) :]
     assert len(kept) < len(keys)
@@ -83,5 +83,5 @@ async def test_no_statement_is_remembered(make_services: MakeServices) -> None:
         keys.append(key)
         if len(keys) == WARM:
             warm = parts_of_statements()
-    assert all(engine._cache.find(key, CachedComparison) is not None for key in keys)
+    assert all(engine._cache.find(key) is not None for key in keys)
     assert parts_of_statements() - warm < PARTS * (COMPARISONS - WARM)

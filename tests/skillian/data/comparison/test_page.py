@@ -9,8 +9,8 @@ from tests.support.asking import measures_asked, page_of
 
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.page import ColumnFilter, ComparisonRows, Order
-from skillian.data.comparison.results import STATUSES
 from skillian.data.comparison.rows import GroupRow
+from skillian.data.subjects import STATUSES
 from skillian.errors import InvalidInputError, UnknownNameError
 
 SOURCES = two_sources(

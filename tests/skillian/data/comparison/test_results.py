@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from skillian.data.comparison.results import Difference
+from skillian.data.results.groups import Difference
 
 NEAR = "1000000000000000000000000000001"  # more digits than Python's own context keeps
 LONG = "12345678901234567890123456789012345.67"

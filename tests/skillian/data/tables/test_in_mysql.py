@@ -48,7 +48,7 @@ def names(mysql_database: Database) -> list[str]:
 async def test_the_tables_are_joined_by_their_primary_keys(
     names: list[str], mysql_database: Database
 ) -> None:
-    statement = (await compare(*names)).proof.statement
+    statement = (await compare(*names)).proof.sql
     plan = mysql_database.execute(f"EXPLAIN {statement}")
     assert [row for row in plan if "PRIMARY" in map(str, row) and "eq_ref" in map(str, row)]
 

@@ -12,18 +12,18 @@ from tests.skillian.data.tables.conftest import Store
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.snapshots import StateConnector
+from skillian.data.results.result import ComparisonResult
 from skillian.data.tables import keys
-from skillian.data.tables.results import TableResult
 from skillian.errors import InvalidInputError
 
-Keyed = Callable[..., TableResult]
+Keyed = Callable[..., ComparisonResult]
 
 
 @pytest.fixture
 def result_of(store: Store) -> Keyed:
     """Compare two tables, each the result of a SELECT or made by a CREATE TABLE t."""
 
-    def compare(a: str, b: str | None = None) -> TableResult:
+    def compare(a: str, b: str | None = None) -> ComparisonResult:
         names = [
             store(name, script if "CREATE" in script else f"CREATE TABLE t AS {script}")
             for name, script in (("duckdb", a), ("duckdb other", b or a))
@@ -95,7 +95,7 @@ def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     ]
 
 
-async def compared_with_statements(names: list[str]) -> tuple[TableResult, list[str]]:
+async def compared_with_statements(names: list[str]) -> tuple[ComparisonResult, list[str]]:
     """Return the result, and all statements that the databases of both sides ran."""
     statements: list[str] = []
     with pytest.MonkeyPatch.context() as patch:

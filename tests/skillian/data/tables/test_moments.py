@@ -13,7 +13,7 @@ from tests.skillian.data.tables.comparing import compared
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.tables.results import TableResult
+from skillian.data.results.result import ComparisonResult
 
 # The types, each with the nanoseconds of its unit.
 UNITS = {
@@ -125,7 +125,7 @@ def stored(text: str, kind: str) -> str:
     return moment[:10] if kind == "DATE" else f"{moment}.{value % 10**9:09}{zone}"
 
 
-def check(a: str, b: str, pairs: dict[str, tuple[str, str]]) -> TableResult:
+def check(a: str, b: str, pairs: dict[str, tuple[str, str]]) -> ComparisonResult:
     """Compare under every rule, and hold the mismatches of every column against the oracle's."""
     rules = {
         f"{name}_{n}": rule

@@ -8,7 +8,7 @@ import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
 
-from skillian.data.tables.results import TableResult
+from skillian.data.results.result import ComparisonResult
 from skillian.errors import QueryError
 
 
@@ -16,7 +16,7 @@ def good(store: Store, columns: str, rows: str) -> str:
     return f"{store('duckdb', f'CREATE TABLE t ({columns})', f'INSERT INTO t VALUES {rows}')}#t"  # noqa: S608
 
 
-def check(result: TableResult, reasons: dict[str, str]) -> None:
+def check(result: ComparisonResult, reasons: dict[str, str]) -> None:
     """Column w differs in one of two rows; the columns of `reasons` are not compared."""
     assert {each.column: reasons[each.column] in each.reason for each in result.not_compared} == (
         dict.fromkeys(reasons, True)

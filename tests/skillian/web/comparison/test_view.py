@@ -78,7 +78,7 @@ async def test_no_sentence_repeats_a_number_of_the_verdict(service: Service) -> 
         labels = [label.text for label in user.find(ui.label).elements]
     assert len(result.findings) > 2
     assert set(result.findings) <= set(labels)
-    assert not {*result.interpretation} - {*result.findings} & {*labels}
+    assert not {*result.sentences} - {*result.findings} & {*labels}
     sentences = [label for label in labels if label.endswith(".")]
     assert len(sentences) == len({*sentences})
 

@@ -3,7 +3,7 @@
 import pytest
 
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.results import Proposal
+from skillian.data.results.rows import Proposal
 from skillian.web.match.matching import IGNORED, Matching, choices
 
 

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import ClassVar
 
 from skillian.amounts import grouped
-from skillian.data.comparison.results import EXACT
+from skillian.data.results.groups import EXACT
 from skillian.data.sql.values import jsonable
 
 MEMBERS = 20

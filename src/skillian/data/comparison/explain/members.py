@@ -24,8 +24,8 @@ from skillian.data.comparison.explain.explanation import (
 )
 from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan
-from skillian.data.comparison.results import EXACT
 from skillian.data.query.filters import Condition, condition_sql
+from skillian.data.results.groups import EXACT
 from skillian.data.sql import Statement
 from skillian.data.sql.values import Value, python_rows, python_value
 from skillian.errors import QueryError

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,16 +13,17 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
+from skillian.data.results.result import ComparisonResult
+from skillian.data.results.rows import map_options
 from skillian.data.sql import Statement
 from skillian.data.sql.rows import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.results import TableResult, map_options
 from skillian.data.tables.statement import DIFFERING
 from skillian.data.tables.why.guesses import LEAST, guessed
 from skillian.data.tables.why.rates import Rates
-from skillian.data.tables.why.results import Fact, ProvedRule, Why
+from skillian.data.tables.why.results import Fact, ProvedRule, Report, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
 
@@ -34,14 +35,11 @@ _HALF = 0.5
 _CLASSES = ("only in a", "only in b")
 _APPLIED = ("key", "map", "filters", "rules")
 
-Report = Callable[[str], object]
-"""Gets the current activity."""
-
 
 async def why(
     engine: TableEngine,
     question: SavedComparison,
-    result: TableResult,
+    result: ComparisonResult,
     rows: DifferingRows,
     report: Report | None = None,
 ) -> Why:
@@ -109,7 +107,7 @@ class _CauseSearch:
         self,
         engine: TableEngine,
         question: SavedComparison,
-        result: TableResult,
+        result: ComparisonResult,
         rows: DifferingRows,
         report: Report,
     ) -> None:
@@ -292,7 +290,7 @@ class _CauseSearch:
 
     async def _compared(
         self, cause: _Cause, question: SavedComparison | None = None
-    ) -> TableResult | None:
+    ) -> ComparisonResult | None:
         """The result with a cause and those that are proved; None if it cannot be had.
 
         Args:
@@ -305,11 +303,11 @@ class _CauseSearch:
         self._report(f"comparing again with {cause.option}")
         try:
             with within(f"explaining, rule {self._reruns} of at most {_RERUNS}"):
-                return await self._engine.compare(cause.applied(question or self._question))
+                return await self._engine.compute(cause.applied(question or self._question))
         except ToolError:
             return None
 
-    def _accept(self, cause: _Cause, after: TableResult, gone: int, count: int) -> None:
+    def _accept(self, cause: _Cause, after: ComparisonResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
         self._question = cause.applied(self._question)
         self._add(cause, after, (gone, count), self._question, self._options)
@@ -319,7 +317,7 @@ class _CauseSearch:
     def _add(
         self,
         cause: _Cause,
-        after: TableResult,
+        after: ComparisonResult,
         explained: tuple[int, int],
         question: SavedComparison,
         options: Sequence[str],
@@ -361,7 +359,7 @@ def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _differences(result: TableResult, subjects: tuple[str, ...]) -> int:
+def _differences(result: ComparisonResult, subjects: tuple[str, ...]) -> int:
     """In how many cells these columns differ, or how many rows are in these classes."""
     counts = {column.a: column.mismatches for column in result.columns}
     rows = result.rows.only_in_a, result.rows.only_in_b

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.sql.values import Record, plain
+
+Report = Callable[[str], object]
+"""Gets the current activity."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from skillian.data.comparison.results import MeasureSummary
+from skillian.data.results.groups import MeasureSummary
 from skillian.display import printable
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.statuses import StatusStyle, styles_of
@@ -54,7 +54,7 @@ def group_columns(comparison: ComparisonContext) -> list[dict[str, Any]]:
     """The columns of groups."""
     result, names = comparison.result, [printable(name) for name in comparison.names]
     columns = [status_column(styles_of(comparison.names))]
-    columns += [key_column(index, name) for index, name in enumerate(result.proof.align_on)]
+    columns += [key_column(index, name) for index, name in enumerate(result.key_columns)]
     columns += [
         _measure_columns(index, measure, names)
         for index, measure in enumerate(result.summary.measures)

@@ -12,8 +12,8 @@ from typing import Any, cast
 from nicegui import ui
 from nicegui.events import GenericEventArguments
 
-from skillian.data.comparison.results import STATUSES
 from skillian.data.sql.values import jsonable
+from skillian.data.subjects import STATUSES
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.grid.columns import group_columns
 from skillian.web.shell import text
@@ -45,7 +45,7 @@ def grid_panel(comparison: ComparisonContext) -> None:
     classes = comparison.result.summary.classes
     content = GridContent(
         cache_key=comparison.result.cache_key,
-        keys=comparison.result.proof.align_on,
+        keys=comparison.result.key_columns,
         values=[measure.name for measure in comparison.result.summary.measures],
         columns=group_columns(comparison),
         statuses=comparison.statuses,

@@ -98,7 +98,7 @@ class _Explanation:
     def _member(self, each: Contribution, measure: MeasureExplanation, length: int) -> None:
         name = key_words(each.member)
         with ui.element("div").classes("member-name"):
-            if set(each.member) <= set(self._comparison.result.proof.align_on):
+            if set(each.member) <= set(self._comparison.result.key_columns):
                 select = partial(self._comparison.select_members, each.member)
                 Button(name, select, kind="quiet", label=f"Show the groups of {name}")
             else:

@@ -29,7 +29,7 @@ _TOOLTIP = """p => `${p.data.row} · ${p.data.column}\\n`
 
 def heat_map_panel(comparison: ComparisonContext) -> None:
     """Show the heat map, if the comparison has two dimensions."""
-    if len(comparison.result.proof.align_on) < _DIMENSIONS:
+    if len(comparison.result.key_columns) < _DIMENSIONS:
         return
     with ui.element("section").classes("panel pad stack"):
         heat_map = _HeatMapPanel(comparison)
@@ -42,7 +42,7 @@ class _HeatMapPanel:
     def __init__(self, comparison: ComparisonContext) -> None:
         self._comparison = comparison
         result = comparison.result
-        names = list(result.proof.align_on)
+        names = list(result.key_columns)
         measures = [measure.name for measure in result.summary.measures]
         Heading("Where the gap is")
         with ui.element("div").classes("line"):

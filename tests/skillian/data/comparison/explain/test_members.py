@@ -8,7 +8,7 @@ from tests.support.asking import measures_asked
 
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.explain import members as explain
-from skillian.data.comparison.results import ComparisonResult
+from skillian.data.results.result import ComparisonResult
 from skillian.errors import QueryError
 
 

@@ -80,7 +80,7 @@ async def segmented(
         patched.setattr(RowComparison, "_narrow", noted)
         result = await compare(*urls, **{"key": ("id",), **question})
     data = json.loads(json.dumps(result.to_dict()))
-    seen[0].queries += result.proof.queries.values()
+    seen[0].queries += (each.text for each in result.proof.queries.values())
     del data["proof"]
     for part in ("sentences", "notes"):
         data[part] = [each for each in data[part] if "checksums" not in each]

@@ -11,10 +11,11 @@ from tests.skillian.data.tables.conftest import Store
 
 from skillian.data.comparison.page import Page
 from skillian.data.page_order import PageOrders
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import python_rows
+from skillian.data.subjects import ROW_CLASSES
 from skillian.data.tables.across import segments
-from skillian.data.tables.differing import ROW_CLASSES, DifferingRows
-from skillian.data.tables.results import TableResult
+from skillian.data.tables.differing import DifferingRows
 
 Rows = list[dict[str, Any]]
 A = (
@@ -30,7 +31,9 @@ B = (
 SAME = "FROM generate_series(100, 3099) AS s(n)"
 
 
-async def compared(a: str, b: str, **question: Any) -> tuple[TableResult, Rows, list[set[str]]]:
+async def compared(
+    a: str, b: str, **question: Any
+) -> tuple[ComparisonResult, Rows, list[set[str]]]:
     """The result, all rows that differ, and the columns that only the side of each row has."""
     rows: Rows = []
     own: list[set[str]] = []

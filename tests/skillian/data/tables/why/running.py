@@ -23,7 +23,7 @@ async def explained(pair: Pair, folder: Path, seed: int = 0) -> Why:
     """Why the two tables of a pair differ."""
     async with engine_over(*await database_of(pair, folder, seed)) as (engine, question):
         result = await engine.compare(question)
-        return await engine.why(result.cache_key)
+        return await engine.tables.why(result.cache_key)
 
 
 async def database_of(pair: Pair, folder: Path, seed: int = 0) -> tuple[str, str]:

@@ -8,7 +8,7 @@ from tests.skillian.data.tables.why.pairs import with_cause, without_cause
 from tests.skillian.data.tables.why.running import database_of, engine_over, explained, is_found
 
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.tables.results import TableResult
+from skillian.data.results.result import ComparisonResult
 
 CAUSES = {pair.name: pair for pair in with_cause()}
 OTHERS = {pair.name: pair for pair in without_cause()}
@@ -44,7 +44,7 @@ async def test_the_changes_of_a_rule_make_the_comparison_that_proved_it(
     async with engine_over(*names) as (engine, question):
         result = await engine.compare(question)
         tried: list[str] = []
-        why = await engine.why(result.cache_key, tried.append)
+        why = await engine.tables.why(result.cache_key, tried.append)
         [rule] = why.rules
         assert rule.kinds == kinds
         assert any(rule.option in each for each in tried)
@@ -54,6 +54,6 @@ async def test_the_changes_of_a_rule_make_the_comparison_that_proved_it(
         )
         for asked in (rule.applied(question), again):
             applied = await engine.compare(asked)
-            assert isinstance(applied, TableResult)
+            assert isinstance(applied, ComparisonResult)
             assert (applied.rows.matched, applied.rows.rows_a) == (rule.matched, rule.total)
-        assert await engine.why(result.cache_key) is why
+        assert await engine.tables.why(result.cache_key) is why

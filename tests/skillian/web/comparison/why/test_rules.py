@@ -117,7 +117,7 @@ async def test_what_is_tried_is_shown_and_stops_when_the_reader_leaves(
 ) -> None:
     key = await of_rows(orders)
     events: list[str] = []
-    monkeypatch.setattr(TableEngine, "compare", endless(events))
+    monkeypatch.setattr(TableEngine, "compute", endless(events))
     free = orders.slots.free
     async with viewed(lambda: comparison_view(orders, key)) as user:
         await sees(user, "Rows differ")

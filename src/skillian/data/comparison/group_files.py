@@ -11,10 +11,11 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.base import ArrowBatch, ColumnType
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
-from skillian.data.comparison.results import ComparisonResult, gap_of, percentage_of
-from skillian.data.comparison.rows import STATUS
 from skillian.data.query.measures import number_of
+from skillian.data.results.groups import gap_of, percentage_of
+from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import jsonable, python_columns, python_value
+from skillian.data.subjects import STATUS
 
 Columns = Sequence[Sequence[object]]
 """The values of some groups, by the columns of a file."""
@@ -88,7 +89,7 @@ async def group_batches(
 
 def headings(result: ComparisonResult) -> list[str]:
     """The names of the columns: the dimensions, the class, the rows, and those of each measure."""
-    names = [*result.proof.align_on, "class", "rows a", "rows b"]
+    names = [*result.key_columns, "class", "rows a", "rows b"]
     for measure in result.summary.measures:
         unit = f" ({measure.unit})" if measure.unit else ""
         names += [f"{measure.name} {part}{unit}" for part in ("a", "b", "b - a")]

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import ClassVar, Literal, Never
+from typing import Literal
 
-from skillian.data.query.filters import Condition
-from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import Record
-from skillian.data.tables.columns import ColumnCoverage, NotCompared
 
+Side = Literal["a", "b", "both"]
 KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 
@@ -59,6 +57,21 @@ class RowCounts(Record):
     def met(self) -> int:
         """How many rows of a side have their counterpart on the other, equal or not."""
         return self.matched + self.differing
+
+    @property
+    def unmatched(self) -> Mapping[str, int]:
+        """How many rows, or repeated keys, are in each class of what differs."""
+        return {
+            "differing": self.differing,
+            "only_in_a": self.only_in_a,
+            "only_in_b": self.only_in_b,
+            "duplicate": max(self.duplicate_keys_a, self.duplicate_keys_b),
+        }
+
+    @property
+    def in_words(self) -> Sequence[tuple[str, str]]:
+        """Each number with its heading."""
+        return [(name.replace("_", " "), str(count)) for name, count in self.to_dict().items()]
 
     @property
     def are_equal(self) -> bool:
@@ -187,122 +200,62 @@ def map_options(pairs: Iterable[tuple[str, str]]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class TableProof(Record):
-    """How a result was computed.
+class NotCompared(Record):
+    """A column that is not compared.
 
     Attributes:
-        place: Where: `database` or `workspace`.
-        statement: The SQL that compared the rows.
-        dialect: The sqlglot dialect of the statement.
-        queries: The SQL that fetched each side, if the workspace compared them.
-        started: When, in UTC.
+        column: Its name.
+        side: The side that has it.
+        reason: Why; it may name values.
+        brief: The reason without values, where it names some.
     """
 
-    place: Literal["database", "workspace"]
-    statement: str
-    dialect: str
-    queries: Mapping[str, str]
-    started: str
+    json_names = "column side reason"
+
+    column: str
+    side: Side
+    reason: str
+    brief: str = ""
+
+    @property
+    def without_values(self) -> str:
+        """The reason for those who may not see values."""
+        return self.brief or self.reason
+
+
+_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class TableResult(Record):
-    """The result of a row comparison.
+class ColumnCoverage(Record):
+    """How many columns a comparison is about.
 
     Attributes:
-        source_a: The name of a.
-        source_b: The name of b.
-        key: What identifies a row.
-        rows: How many rows are in each class.
-        columns: The columns that were compared.
-        coverage: How many columns were compared, and which were not.
-        not_compared: Those that could not be.
-        schema: The columns of both sides next to each other.
-        samples: Some rows of each class.
-        proposals: Columns that may have been renamed; they were not compared.
-        notes: What else to know about the comparison.
-        proof: How it was computed.
-        filters: Which rows took part.
-        sentences: The result in words, the most important first.
-        cache_key: By which the rows that differ are found, if they are kept.
+        compared: The columns that were compared, those of the key among them.
+        left_out: The names of all others of both sides, whatever the reason.
     """
 
-    json_names = (
-        "kind source_a source_b equal key rows columns coverage not_compared schema samples "
-        "proposals sentences notes filters proof cache_key"
-    )
+    json_names = "compared columns not_compared=left_out"
 
-    source_a: str
-    source_b: str
-    key: TableKey
-    rows: RowCounts
-    columns: tuple[ColumnResult, ...]
-    coverage: ColumnCoverage
-    not_compared: tuple[NotCompared, ...]
-    schema: SchemaDiff
-    samples: Samples
-    proposals: tuple[Proposal, ...]
-    notes: tuple[str, ...]
-    proof: TableProof
-    filters: tuple[Condition, ...] = ()
-    sentences: tuple[str, ...] = ()
-    cache_key: str = ""
-    kind: ClassVar = "rows"
-    details: ClassVar = ()
+    compared: int
+    left_out: tuple[str, ...] = ()
 
     @property
-    def measures(self) -> tuple[Never, ...]:
-        """Of groups only: the measures that were compared."""
-        return ()
-
-    def with_schema(self, schema: tuple[str, ...]) -> tuple[str, ...]:
-        """The sentences, which have those on the schemas."""
-        del schema
-        return self.sentences
+    def columns(self) -> int:
+        """How many columns both sides have; a pair is one."""
+        return self.compared + len(self.left_out)
 
     @property
-    def key_columns(self) -> tuple[str, ...]:
-        """What identifies a row."""
-        return self.key.columns
+    def words(self) -> str:
+        """Such as ` in 9 of 11 columns`; empty if all were compared."""
+        return f" in {self.compared:,} of {self.columns:,} columns" if self.left_out else ""
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """How many rows are in each class, and on each side."""
-        return self.rows.to_dict()
-
-    @property
-    def totals(self) -> tuple[tuple[str, object], ...]:
-        """The names and amounts of totals, which rows do not have."""
-        return ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether neither table has rows."""
-        return not self.rows.rows_a and not self.rows.rows_b
-
-    @property
-    def started(self) -> str:
-        """When it was compared, in UTC."""
-        return self.proof.started
-
-    def unmatched(self, *, minor: bool) -> int:
-        """How many rows and keys are findings; no difference of a row is a minor one."""
-        del minor
-        rows = self.rows
-        keys = max(rows.duplicate_keys_a, rows.duplicate_keys_b)
-        return rows.differing + rows.only_in_a + rows.only_in_b + keys
-
-    def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
-        """The classes of the rows that are findings; none stands for all."""
-        del minor
-        return ()
-
-    @property
-    def other_findings(self) -> tuple[tuple[str, str, int | None], ...]:
-        """The kind and the subject of each finding about all rows; none has a number."""
-        return tuple(("not_compared", each.column, None) for each in self.not_compared)
-
-    @property
-    def equal(self) -> bool:
-        """Whether both tables have the same rows, all compared, and schemas without findings."""
-        return self.rows.are_equal and not self.schema.findings and not self.not_compared
+    def rest(self) -> str:
+        """Such as `; amount and date were not compared`; empty if all were."""
+        if not self.left_out:
+            return ""
+        names, more = self.left_out[:_NAMED], len(self.left_out) - _NAMED
+        *others, last = (*names, f"{more:,} more") if more > 0 else names
+        listed = f"{', '.join(others)} and {last}" if others else last
+        return f"; {listed} {'was' if len(self.left_out) == 1 else 'were'} not compared"

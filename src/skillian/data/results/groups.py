@@ -1,20 +1,14 @@
-"""The result of a comparison: numbers, the largest differences, and the proof."""
+"""What a comparison finds in groups: numbers, and the largest differences."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
-from typing import ClassVar, Literal, Never, get_args
+from typing import Literal
 
-from skillian.data.comparison.near_misses import NearMisses
-from skillian.data.comparison.plan import Proof
-from skillian.data.query.filters import Condition
-from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import Record
+from skillian.data.subjects import STATUS, STATUSES, Status
 
-Status = Literal["match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b"]
 Reason = Literal["null_in_a", "null_in_b", "nan_in_a", "nan_in_b", "infinite_in_a", "infinite_in_b"]
-
-STATUSES: tuple[Status, ...] = get_args(Status)
 
 _ZERO, _HUNDRED = Decimal(0), Decimal(100)
 _PERCENT_STEP = Decimal("0.0001")
@@ -47,16 +41,22 @@ def percentage_of(a: Decimal | None, b: Decimal | None) -> Decimal | None:
 class Classes(Record):
     """The number of groups in each of the five classes; every group is in exactly one."""
 
-    match: int
-    minor_diff: int
-    major_diff: int
-    missing_in_a: int
-    missing_in_b: int
+    match: int = 0
+    minor_diff: int = 0
+    major_diff: int = 0
+    missing_in_a: int = 0
+    missing_in_b: int = 0
 
     @property
     def groups(self) -> int:
         """The number of groups."""
         return sum(self.to_dict().values())
+
+    @property
+    def in_words(self) -> Sequence[tuple[str, str]]:
+        """Each number with its heading, their sum and the share of matches."""
+        counts = [(STATUS[status], str(getattr(self, status))) for status in STATUSES]
+        return [*counts, ("groups", str(self.groups)), ("match rate", self.match_rate or "")]
 
     @property
     def match_rate(self) -> str | None:
@@ -111,6 +111,20 @@ class MeasureSummary(Record):
 
 
 @dataclass(frozen=True, slots=True)
+class NearMisses(Record):
+    """The number of keys that are missing on each side only because they are written differently.
+
+    Each counts the keys of both sides that become one when leading and trailing spaces, case,
+    leading zeros, or the Unicode form (NFC) of their text is ignored.
+    """
+
+    spaces: int = 0
+    case: int = 0
+    zeros: int = 0
+    unicode: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Summary(Record):
     """All groups; the class of a group is the worst of its measures' classes.
 
@@ -130,14 +144,14 @@ class Summary(Record):
         "repeated_b near_misses measures=by_measure"
     )
 
-    classes: Classes
-    rows_a: int
-    rows_b: int
-    uneven_groups: int
-    repeated_a: int
-    repeated_b: int
-    near_misses: NearMisses
-    measures: tuple[MeasureSummary, ...]
+    classes: Classes = field(default_factory=Classes)
+    rows_a: int = 0
+    rows_b: int = 0
+    uneven_groups: int = 0
+    repeated_a: int = 0
+    repeated_b: int = 0
+    near_misses: NearMisses = field(default_factory=NearMisses)
+    measures: tuple[MeasureSummary, ...] = ()
     uneven_matches: int = 0
 
     @property
@@ -238,107 +252,3 @@ class Difference(Record):
         if self.a.is_infinite():
             return "infinite_in_a"
         return "infinite_in_b" if self.b.is_infinite() else None
-
-
-@dataclass(frozen=True, slots=True)
-class ComparisonResult(Record):
-    """Two compared sources; a is the first, b the second.
-
-    `top_differences` are the largest by |b - a|, of each measure in turn; `interpretation` has
-    sentences made only from the numbers in `summary` and `top_differences`; `findings` are those
-    that say more than the counts, limits and totals; `schema` says how the columns of the two
-    tables differ.
-    """
-
-    json_names = (
-        "kind source_a source_b summary top_differences interpretation cache_key proof schema"
-    )
-
-    source_a: str
-    source_b: str
-    summary: Summary
-    top_differences: tuple[Difference, ...]
-    interpretation: tuple[str, ...]
-    cache_key: str
-    proof: Proof
-    schema: SchemaDiff | None = None
-    findings: tuple[str, ...] = ()
-    kind: ClassVar = "measures"
-    details: ClassVar = ("explanation", "rows")
-
-    @property
-    def sentences(self) -> tuple[str, ...]:
-        """The result in words, the most important first."""
-        return self.interpretation
-
-    def with_schema(self, schema: tuple[str, ...]) -> tuple[str, ...]:
-        """The sentences, and those on the schemas."""
-        return (*self.interpretation, *schema)
-
-    @property
-    def started(self) -> str:
-        """When it was compared, in UTC."""
-        return self.proof.snapshot
-
-    @property
-    def columns(self) -> tuple[Never, ...]:
-        """Of whole rows only: the columns that were compared."""
-        return ()
-
-    @property
-    def measures(self) -> tuple[MeasureSummary, ...]:
-        """The measures that were compared, over all groups."""
-        return self.summary.measures
-
-    @property
-    def key_columns(self) -> tuple[str, ...]:
-        """What identifies a group."""
-        return self.proof.align_on
-
-    @property
-    def filters(self) -> tuple[Condition, ...]:
-        """Which rows took part."""
-        return self.proof.filters
-
-    @property
-    def counts(self) -> Mapping[str, int]:
-        """How many groups are in each class."""
-        return self.summary.classes.to_dict()
-
-    @property
-    def totals(self) -> tuple[tuple[str, object], ...]:
-        """The names and amounts of the totals of each measure."""
-        return tuple(
-            (f"{measure.name}: {words}", amount)
-            for measure in self.summary.measures
-            for words, amount in (
-                ("total of a", measure.total_a),
-                ("total of b", measure.total_b),
-                ("b - a", measure.net_difference),
-                ("|b - a|", measure.gross_difference),
-            )
-        )
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether neither source has a group."""
-        return not self.summary.classes.groups
-
-    def unmatched(self, *, minor: bool) -> int:
-        """How many groups are findings, with minor differences or without."""
-        counts = self.summary.classes.to_dict()
-        return sum(counts[each] for each in self.finding_classes(minor=minor))
-
-    def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
-        """The classes of the groups that are findings."""
-        classes = ("major_diff", "missing_in_a", "missing_in_b")
-        return (*classes, "minor_diff") if minor else classes
-
-    @property
-    def other_findings(self) -> tuple[tuple[str, str, int | None], ...]:
-        """The kind, the subject and the number of groups of each finding about all groups.
-
-        Those that differ only in their number of rows are one finding.
-        """
-        count = self.summary.row_findings
-        return (("rows", "", count),) if count else ()

@@ -1,0 +1,215 @@
+"""The result of a comparison: of whole rows, or of measures, for which both sides are grouped."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Literal
+
+from skillian.data.declare.definitions import Thresholds
+from skillian.data.query.filters import Condition
+from skillian.data.results.groups import Difference, MeasureSummary, Summary
+from skillian.data.results.rows import (
+    ColumnCoverage,
+    ColumnResult,
+    NotCompared,
+    Proposal,
+    RowCounts,
+    Samples,
+    TableKey,
+)
+from skillian.data.schema.diff import SchemaDiff
+from skillian.data.sql import Statement
+from skillian.data.sql.values import Record, named, plain
+from skillian.data.subjects import Subject, subject_of
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """How a result was computed: enough to reproduce it.
+
+    Attributes:
+        sql: The statement that compared both sides.
+        queries: The statements that fetched or aggregated each side, by source, if the workspace
+            compared them.
+        snapshot: When, in UTC.
+        parameters: The bound values of the statement.
+        align_on: The dimensions that rows are grouped by.
+        filters: Which rows took part.
+        thresholds: The limits of each measure.
+        place: Where: `database` or `workspace`.
+        dialect: The sqlglot dialect of the statement.
+    """
+
+    sql: str
+    queries: Mapping[str, Statement]
+    snapshot: str
+    parameters: Mapping[str, object] = field(default_factory=dict[str, object])
+    align_on: tuple[str, ...] = ()
+    filters: tuple[Condition, ...] = ()
+    thresholds: Mapping[str, Thresholds] = field(default_factory=dict[str, Thresholds])
+    place: Literal["database", "workspace"] = "database"
+    dialect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ComparisonResult(Record):
+    """Two compared sources; a is the first, b the second.
+
+    Measures are compared of groups: then `rows` counts these, and `key` has their dimensions.
+
+    Attributes:
+        source_a: The name of a.
+        source_b: The name of b.
+        key: What identifies a row.
+        rows: How many rows are in each class.
+        proof: How it was computed.
+        schema: The columns of both tables next to each other; None for a side without a table.
+        sentences: The result in words, the most important first, made only from its numbers.
+        findings: Those that say more than the counts, limits and totals.
+        cache_key: By which what differs is found, if it is kept.
+        columns: Of whole rows: the columns that were compared.
+        coverage: How many columns were compared, and which were not.
+        not_compared: Those that could not be.
+        samples: Some rows of each class.
+        proposals: Columns that may have been renamed; they were not compared.
+        notes: What else to know about the comparison.
+        summary: Of measures: what is known of all groups.
+        top_differences: The largest by |b - a|, of each measure in turn.
+    """
+
+    source_a: str
+    source_b: str
+    key: TableKey
+    rows: RowCounts
+    proof: Proof
+    schema: SchemaDiff | None = None
+    sentences: tuple[str, ...] = ()
+    findings: tuple[str, ...] = ()
+    cache_key: str = ""
+    columns: tuple[ColumnResult, ...] = ()
+    coverage: ColumnCoverage = field(default_factory=lambda: ColumnCoverage(0))
+    not_compared: tuple[NotCompared, ...] = ()
+    samples: Samples = field(default_factory=Samples)
+    proposals: tuple[Proposal, ...] = ()
+    notes: tuple[str, ...] = ()
+    summary: Summary = field(default_factory=Summary)
+    top_differences: tuple[Difference, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The result for JSON."""
+        return named(self, self.subject.json_names)
+
+    @property
+    def subject(self) -> Subject:
+        """What it is about."""
+        return subject_of(self.measures)
+
+    @property
+    def kind(self) -> str:
+        """The name of its subject in JSON."""
+        return self.subject.kind
+
+    @property
+    def measures(self) -> tuple[MeasureSummary, ...]:
+        """The measures that were compared, over all groups."""
+        return self.summary.measures
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """What identifies a row or a group."""
+        return self.key.columns
+
+    @property
+    def filters(self) -> tuple[Condition, ...]:
+        """Which rows took part."""
+        return self.proof.filters
+
+    @property
+    def started(self) -> str:
+        """When it was compared, in UTC."""
+        return self.proof.snapshot
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many rows or groups are in each class, as people read them."""
+        counts: dict[str, int] = attrgetter(self.subject.counts)(self).to_dict()
+        return counts
+
+    @property
+    def counts_in_words(self) -> Sequence[tuple[str, str]]:
+        """The counts and their headings."""
+        headings: Sequence[tuple[str, str]] = attrgetter(self.subject.counts)(self).in_words
+        return headings
+
+    @property
+    def totals(self) -> tuple[tuple[str, object], ...]:
+        """The names and amounts of the totals of each measure."""
+        return tuple(
+            (f"{measure.name}: {words}", amount)
+            for measure in self.measures
+            for words, amount in (
+                ("total of a", measure.total_a),
+                ("total of b", measure.total_b),
+                ("b - a", measure.net_difference),
+                ("|b - a|", measure.gross_difference),
+            )
+        )
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether neither source has rows."""
+        return not self.rows.rows_a and not self.rows.rows_b
+
+    @property
+    def equal(self) -> bool:
+        """Whether both have the same rows, all compared, and schemas without findings."""
+        has_schema_findings = self.schema is not None and bool(self.schema.findings)
+        return self.rows.are_equal and not self.other_findings and not has_schema_findings
+
+    def unmatched(self, *, minor: bool) -> int:
+        """How many rows, repeated keys or groups are findings."""
+        counts = {**self.rows.unmatched, **self.summary.classes.to_dict()}
+        return sum(counts[each] for each in self.subject.finding_classes(minor=minor))
+
+    @property
+    def other_findings(self) -> tuple[tuple[str, str, int | None], ...]:
+        """The kind, the subject and the number of rows of each finding about all of them.
+
+        Groups that differ only in their number of rows are one finding; a column has no number.
+        """
+        count = self.summary.row_findings
+        uneven = (("rows", "", count),) if count else ()
+        return (*uneven, *(("not_compared", each.column, None) for each in self.not_compared))
+
+    @property
+    def joined_proof(self) -> dict[str, object]:
+        """The proof of whole rows for JSON."""
+        proof = self.proof
+        return {
+            "place": proof.place,
+            "statement": proof.sql,
+            "dialect": proof.dialect,
+            "queries": {name: query.text for name, query in proof.queries.items()},
+            "started": proof.snapshot,
+        }
+
+    @property
+    def grouped_proof(self) -> dict[str, object]:
+        """The proof of measures for JSON."""
+        proof = self.proof
+        return {
+            "sql": proof.sql,
+            "parameters": plain(proof.parameters),
+            "queries": {
+                name: {"sql": query.text, "parameters": plain(query.parameters)}
+                for name, query in proof.queries.items()
+            },
+            "snapshot": proof.snapshot,
+            "align_on": list(proof.align_on),
+            "filters": plain(proof.filters),
+            "thresholds": {
+                name: limits.model_dump(mode="json") for name, limits in proof.thresholds.items()
+            },
+        }
