@@ -6,7 +6,7 @@ from collections.abc import AsyncGenerator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from skillian.api.changes import changes_of
 from skillian.api.problems import ProblemError
@@ -27,10 +27,6 @@ from skillian.storage import MessageTooLong, SessionStore
 from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids
-
-if TYPE_CHECKING:
-    from skillian.data.results.result import ComparisonResult
-
 
 PREVIEW_ROWS = 5
 REPORT_DEPTH = Depth(groups=1000, drilled=5)

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
     from skillian.data.engine import ComparisonEngine
-    from skillian.data.results.result import ComparisonResult
 
 _LISTED = 5
 INTERRUPTED = "Interrupted. The statement was stopped."

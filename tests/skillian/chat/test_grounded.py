@@ -123,14 +123,18 @@ async def test_an_answer_that_was_cut_off_is_not_shown(opened: Opened) -> None:
     assert "cut off" in response.content
 
 
-async def test_figures_of_any_tool_of_the_turn_are_not_invented(opened: Opened) -> None:
+async def test_figures_are_not_invented_if_any_tool_of_the_turn_has_answered(
+    opened: Opened,
+) -> None:
     question = "How many amounts?"
     invented, _ = await Agent(ScriptedModel(["There are 4,711."]), *opened).process(question)
     assert "no tool was called" in invented.content
-    said = "There are 1,440 rows."
-    described = scripted_call("describe_source", source="fi_reporting")
-    response, _ = await Agent(ScriptedModel([described, said]), *opened).process(question)
-    assert response.content == said
+    listed = scripted_call("list_sources")
+    response, _ = await Agent(ScriptedModel([listed, "There are 2."]), *opened).process(question)
+    assert response.content == "There are 2."
+    refused = scripted_call("list_sources", source="none")
+    response, _ = await Agent(ScriptedModel([refused, "There are 2."]), *opened).process(question)
+    assert "no tool was called" in response.content
 
 
 @pytest.mark.parametrize(

@@ -75,7 +75,7 @@ class _GroundedTurn(Middleware):
         if response.finish_reason == "length":
             return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
         lost = self._lost
-        if not lost and not self._made and self._has_invented(response.content or ""):
+        if not lost and not self._is_answered() and self._has_invented(response.content or ""):
             lost = [Loss("no tool was called for it, so no figures were computed")]
         if not lost:
             return response
@@ -130,12 +130,16 @@ class _GroundedTurn(Middleware):
             elif not self._made and not all(loss.is_partial for loss in lost):
                 self._lost = lost
 
+    def _is_answered(self) -> bool:
+        """Whether a tool, of any kind, has answered in this turn; figures have marks then."""
+        results = (each for each in self._messages[self._begin :] if each.role == "tool")
+        return any(not as_object(each.text).get("error") for each in results)
+
     def _has_invented(self, answer: str) -> bool:
-        """Whether figures of an answer are in no result: of the turn, if it asks for data."""
+        """Whether an answer without a call has figures that no result of the conversation has."""
+        results = [as_object(each.text) for each in self._messages if each.role == "tool"]
         asks = any(token.kind in DATA for token in self._turn.tokens)
-        messages = self._messages[self._begin if asks else 0 :]
-        results = [as_object(each.text) for each in messages if each.role == "tool"]
-        return bool(check_answer(answer, results, self._turn.question).unverified)
+        return bool(check_answer(answer, () if asks else results, self._turn.question).unverified)
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
