@@ -20,7 +20,7 @@ from tinyagent import Model, OpenAIModel, Sandbox, TinyAgentError, TinyCodeAgent
 from tinyagent.models import RecordedModel
 
 LARGE = "qwen2.5-coder-1.5b-instruct"
-STATES = {"completed", "step_limit_reached", "usage_limit_reached", "error"}
+STATES = {"completed", "step_limit_reached", "usage_limit_reached", "error", "cut_off"}
 _SHORT: dict[str, Any] = {"max_steps": 6, "max_tokens": 250, "temperature": 0}
 
 

@@ -94,14 +94,13 @@ class _GroundedTurn(Middleware):
         made, losses = self._read(call)
         lost = [loss for loss in losses if loss.readings]
         if not all(loss.is_partial for loss in lost):
-            self._lost = self._lost if self._made else lost
+            self._note(made, lost, is_made=False)
             return ToolResult(call, json.dumps(_left_out(lost).to_dict()))
         result = await call_next(call)
         value = as_object(result.content)
         if value.get("error"):
             return result
-        self._made.append(made)
-        self._lost = lost
+        self._note(made, lost, is_made=True)
         unused = ", ".join(loss.text for loss in losses if not loss.readings)
         marks = [f"{CHOSEN}{each}" for each in replace(self._turn, calls=(made,)).choices()]
         marks += [f"{NOT_USED}{unused}"] if unused else []
@@ -124,14 +123,19 @@ class _GroundedTurn(Middleware):
                 continue
             made, losses = self._read(call)
             lost = [loss for loss in losses if loss.readings]
-            if not as_object(message.text).get("error"):
-                self._made.append(made)
-                self._lost = lost
-            elif not self._made and not all(loss.is_partial for loss in lost):
-                self._lost = lost
+            is_made = not as_object(message.text).get("error")
+            if is_made or not all(loss.is_partial for loss in lost):
+                self._note(made, lost, is_made=is_made)
+
+    def _note(self, made: Arguments, lost: list[Loss], *, is_made: bool) -> None:
+        """Remember a call, or what a refused one left out if no call has been made before it."""
+        if is_made:
+            self._made.append(made)
+        if is_made or not self._made:
+            self._lost = lost
 
     def _is_answered(self) -> bool:
-        """Whether a tool, of any kind, has answered in this turn; figures have marks then."""
+        """Whether any tool has answered in this turn; figures without a source are marked then."""
         results = (each for each in self._messages[self._begin :] if each.role == "tool")
         return any(not as_object(each.text).get("error") for each in results)
 
