@@ -30,12 +30,12 @@ FINE = "def test_fine(): pass\n"
 PATH = "tests/test_a.py"
 TIMES = {
     PATH: {
-        "test_cheap": Cost(100, 0.05, is_own=True),
+        "test_cheap": Cost(100, 0.02, is_own=True),
         "test_moderate": Cost(7, 1.0),
-        "test_elsewhere": Cost(60, 0.0, is_property=True, parts=6),
+        "test_elsewhere": Cost(60, 0.2, is_property=True),
         **{f"test_costly_{number}": Cost(3, 10.0) for number in range(10)},
     },
-    EXACT[0]: {"test_exact": Cost(2, 0.4)},
+    EXACT[0]: {"test_exact": Cost(2, 0.4), "test_attacks": Cost(60, 0.2)},
 }
 
 
@@ -135,13 +135,14 @@ def test_the_cheap_run_whole_and_of_the_others_a_share_in_turn() -> None:
     costly = {f"{PATH}::test_costly_{number}" for number in range(10)}
     shares: set[frozenset[str]] = set()
     for turn in range(30):
-        selection = select(Mode.GATE, TIMES, turn=turn, budget=45.0)
+        selection = select(Mode.GATE, TIMES, turn=turn, budget=51.0)
         assert selection.chosen(PATH, "test_cheap", range(100)) == list(range(100))
         assert selection.chosen(PATH, "test_moderate", range(7)) == [turn % 7]
         assert selection.chosen(PATH, "test_unknown", range(3)) == [0, 1, 2]
-        assert selection.chosen(PATH, "test_elsewhere", range(60)) == list(range(turn % 6, 60, 6))
+        assert selection.chosen(PATH, "test_elsewhere", range(60)) == list(range(turn % 4, 60, 4))
         assert selection.chosen(EXACT[0], "test_exact", range(2)) == [0, 1]
-        assert len(selection.rest) == 4  # 45 s without those of the cheap
+        assert selection.chosen(EXACT[0], "test_attacks", range(60)) == list(range(turn % 2, 60, 2))
+        assert len(selection.rest) == 4  # 51 s without those of the cheap
         shares.add(selection.rest)
     assert {*costly, f"{PATH}::test_moderate"} == set().union(*shares)
 
@@ -172,11 +173,10 @@ def test_the_times_of_items_are_those_of_their_function() -> None:
             "seconds": n,
             "outside": n == 3,
             "property": True,
-            "parts": 6,
         }
         for n in (1, 2, 3)
     ]
-    assert measured(results) == {PATH: {"test_x": Cost(3, 2.0, is_property=True, parts=6)}}
+    assert measured(results) == {PATH: {"test_x": Cost(3, 2.0, is_property=True)}}
 
 
 @pytest.mark.parametrize("path", [path for paths in (*GROUPS.values(), EXACT) for path in paths])

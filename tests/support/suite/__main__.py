@@ -27,7 +27,7 @@ from tests.support.suite.times import FILE, measured, read_times, renewed, write
 
 RETRIED = 10
 """The most failures that are tried again."""
-SUITE_SECONDS = 680.0
+SUITE_SECONDS = 360.0
 """The seconds that all processes of `make test` together should take."""
 ROOM_SECONDS = 300.0
 """The same for the tests of some folders."""

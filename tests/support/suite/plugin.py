@@ -172,7 +172,6 @@ class Recorder:
                 outside=outside or bool(names & self._fixtures),
                 property=getattr(getattr(item, "obj", None), "is_hypothesis_test", False),
                 megabytes=_megabytes(),
-                parts=share.args[0] if (share := item.get_closest_marker("share")) else 1,
             )
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

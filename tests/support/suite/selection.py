@@ -1,8 +1,9 @@
 """Which items run: by what they cost, not by how many there are.
 
-`make test` runs every item of a function whose items take up to `CHEAP` seconds (`CHEAP_IF_EXACT`
-for what must be exact), and of the others one item of as many in turn as fit. The turn is the
-number of commits, so that each landing tries another share. What no time is known of runs whole.
+`make test` runs the items of a function whose items take up to `CHEAP` seconds (`CHEAP_IF_EXACT`
+for what must be exact): all, or as many in turn as take `MOST` seconds (`MOST_IF_EXACT`). Of the
+other functions it runs one item of as many in turn as fit. The turn is the number of commits, so
+that each landing tries another share. What no time is known of runs whole.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import random
 import subprocess
 from collections.abc import Sequence
 from enum import StrEnum
+from math import ceil
 from typing import NamedTuple, TypeVar
 
 from tests.support.suite.groups import EXACT, is_in
@@ -19,6 +21,10 @@ from tests.support.suite.times import Cost, Times
 CHEAP = 0.2
 """The most seconds of an item, in the mean, where all items of a function run."""
 CHEAP_IF_EXACT = 0.5
+"""The same for the files of `EXACT`."""
+MOST = 3.0
+"""The seconds that the items of one function take together at most, where each is cheap."""
+MOST_IF_EXACT = 6.0
 """The same for the files of `EXACT`."""
 UNIT = 0.08
 """The most seconds of an item of `make test-unit`."""
@@ -61,8 +67,11 @@ class Selection(NamedTuple):
             return list(items)
         if self.mode is Mode.UNIT:
             return list(items) if cost.is_own and cost.seconds <= UNIT else []
-        if cost.seconds <= (CHEAP_IF_EXACT if is_in(path, EXACT) else CHEAP):
-            return list(items[self.turn % cost.parts :: cost.parts])
+        is_exact = is_in(path, EXACT)
+        if cost.seconds <= (CHEAP_IF_EXACT if is_exact else CHEAP):
+            most = MOST_IF_EXACT if is_exact else MOST
+            parts = max(1, ceil(len(items) * cost.seconds / most))
+            return list(items[self.turn % parts :: parts])
         if f"{path}::{name}" in self.rest:
             return [items[self.turn % len(items)]]
         return []

@@ -7,7 +7,6 @@ and words:
 - `own`: it ran inside of the test's own process: it started no program and did not sleep.
 - `property`: it tries as many examples as the profile of Hypothesis says. The seconds are those of
   the few that `make test` tries; `make test-all` tries four times as many.
-- `1/6`: the part of its items that `make test` runs, in turn, by its mark `share(6)`.
 """
 
 from __future__ import annotations
@@ -25,21 +24,18 @@ class Cost(NamedTuple):
     seconds: float
     is_own: bool = False
     is_property: bool = False
-    parts: int = 1
 
     def __str__(self) -> str:
         words = [str(self.items), f"{self.seconds:.3f}"]
         words += ["own"] if self.is_own else []
         words += ["property"] if self.is_property else []
-        words += [f"1/{self.parts}"] if self.parts > 1 else []
         return " ".join(words)
 
     @classmethod
     def read(cls, text: str) -> Cost:
         """The cost that `str` has written."""
         items, seconds, *words = text.split()
-        parts = [int(word.removeprefix("1/")) for word in words if word.startswith("1/")]
-        return cls(int(items), float(seconds), "own" in words, "property" in words, *parts)
+        return cls(int(items), float(seconds), "own" in words, "property" in words)
 
 
 Times = Mapping[str, Mapping[str, Cost]]
@@ -79,7 +75,7 @@ def measured(results: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Cost]]
         seconds = sum(item["seconds"] for item in items) / len(items)
         is_property = any(item["property"] for item in items)
         is_own = not any(item["outside"] for item in items)
-        times[path][name] = Cost(len(items), seconds, is_own, is_property, items[0]["parts"])
+        times[path][name] = Cost(len(items), seconds, is_own, is_property)
     return dict(times)
 
 

@@ -56,7 +56,6 @@ def test_no_ordinary_program_is_stopped() -> None:
         new_check(program.says).check(ast.parse(program.blocks[0].code), {})
 
 
-@pytest.mark.share(30)
 @pytest.mark.parametrize("program", [pytest.param(each, id=each.name) for each in ORDINARY])
 async def test_ordinary_programs_run(program: Program) -> None:
     codes = [f"```python\n{block.code}\n```" for block in program.blocks]

@@ -171,7 +171,6 @@ REPEATED = [
 ]
 
 
-@pytest.mark.share(4)
 @pytest.mark.parametrize("unit", REPEATED)
 @pytest.mark.parametrize("frame", ["{}", "```python\n{}", "<code>\n{}\n</code>", "```\n{}\n```"])
 def test_a_hostile_text_takes_linear_time(unit: str, frame: str) -> None:

@@ -55,7 +55,6 @@ async def _agent(
         yield ReactAgent(models[api](), [add], tool_calling_mode=mode, output_type=wanted)
 
 
-@pytest.mark.share(3)
 async def test_a_fault_is_corrected_and_the_answer_made_from_the_tools_result(
     ask: Ask, name: str, mode: Mode, api: Api
 ) -> None:
@@ -72,7 +71,6 @@ async def test_a_fault_is_corrected_and_the_answer_made_from_the_tools_result(
     assert "3" in [done.content for step in result.steps for done in step.results]
 
 
-@pytest.mark.share(3)
 async def test_a_fault_that_never_ends_is_a_typed_end_and_no_answer(
     ask: Ask, name: str, mode: Mode, api: Api
 ) -> None:

@@ -37,7 +37,6 @@ def sample(number: int) -> list[Cell]:
     return [*made, Cell(provider, model, "native", LEVELS[number % len(LEVELS)], temperature=0.0)]
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("number", range(len(NAMES)), ids=map(":".join, NAMES))
 async def test_a_model_takes_what_agents_send(number: int, executor: Executor) -> None:
     for cell in sample(number):

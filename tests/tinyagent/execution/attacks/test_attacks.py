@@ -74,13 +74,11 @@ def name_of(attack: Attack) -> str:
     return attack.id
 
 
-@pytest.mark.share(3)
 @pytest.mark.parametrize("attack", ALL, ids=name_of)
 async def test_isolated(attack: Attack, make_executor: MakeExecutor, canaries: Canaries) -> None:
     await run_confined(attack, make_executor(attack, TrustLevel.ISOLATED), canaries)
 
 
-@pytest.mark.share(6)  # another wall for the same attacks
 @pytest.mark.parametrize("attack", AT_SANDBOXED, ids=name_of)
 async def test_sandboxed(attack: Attack, make_executor: MakeExecutor, canaries: Canaries) -> None:
     lacking = ENGINES["bubblewrap"].missing()
@@ -90,7 +88,6 @@ async def test_sandboxed(attack: Attack, make_executor: MakeExecutor, canaries: 
     await run_confined(attack, executor, canaries)
 
 
-@pytest.mark.share(6)  # the same attacks with another way to fork
 @pytest.mark.parametrize("attack", WITHOUT_CHECKPOINTS, ids=name_of)
 async def test_without_checkpoints(
     attack: Attack, make_executor: MakeExecutor, canaries: Canaries

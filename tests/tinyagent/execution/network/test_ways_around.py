@@ -81,7 +81,6 @@ def test_each_way_is_a_program() -> None:
             compile(step, way.id, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
 
 
-@pytest.mark.share(2)
 @pytest.mark.parametrize("how", ["isolated"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
 def test_nothing_gets_through(
@@ -90,7 +89,6 @@ def test_nothing_gets_through(
     _check(way, ran(how)[way.id])
 
 
-@pytest.mark.share(6)  # the host decides, and does not know the level
 @pytest.mark.parametrize("how", ["sandboxed", "as an ordinary user"])
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: way.id)
 def test_nothing_gets_through_elsewhere(
