@@ -94,14 +94,21 @@ class Delegation:
             )
         return self.caller.guard(run)
 
-    def note(self, texts: Iterable[str]) -> None:
-        """Remember texts of the call, for runs that start with them in another thread or task."""
+    def note(self, values: Iterable[object], is_said: Callable[[str], bool]) -> None:
+        """Remember texts of the call, for runs that start with them in another thread or task.
+
+        Args:
+            values: The arguments of the call.
+            is_said: Whether a text is the user's.
+        """
+        texts = [text for text in values if isinstance(text, str) and _has_words(text)]
+        starts = [text[:_MAX_CHARACTERS] for text in texts if not is_said(text)]
+        if not starts:
+            return
         with _LOCK:
-            for text in texts:
-                start = text[:_MAX_CHARACTERS]
-                if len(start.split()) >= _MIN_WORDS:
-                    _WRITTEN[start] = self
-                    _WRITTEN.move_to_end(start)
+            for start in starts:
+                _WRITTEN[start] = self
+                _WRITTEN.move_to_end(start)
             while len(_WRITTEN) > _MAX_WRITTEN:
                 _WRITTEN.popitem(last=False)
 
@@ -130,6 +137,10 @@ task does.
 _MAX_WRITTEN = 256
 _MAX_CHARACTERS = 2_000
 _MIN_WORDS = 2
+
+
+def _has_words(text: str) -> bool:
+    return len(text[:_MAX_CHARACTERS].split(maxsplit=_MIN_WORDS)) >= _MIN_WORDS
 
 
 def delegation_of(words: str) -> Delegation | None:

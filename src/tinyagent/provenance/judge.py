@@ -77,7 +77,7 @@ def judge(
     Raises:
         ValueError: An argument is nested too deeply.
     """
-    call = _Call(opened, evidence, context, schema, is_trusted)
+    call = _Call(opened, evidence, context, schema, is_trusted, not is_trusted(context))
     reasons = [reason for sink in sinks for reason in _refusals(sink, call)]
     origins = [origin for sink in sinks for origin in _origins(sink, call)]
     reasons += [origin.fault for origin in origins if origin.fault]
@@ -98,11 +98,17 @@ class _Call:
     context: Label
     schema: Mapping[str, Any]
     is_trusted: Callable[[Label], bool]
+    is_tainted: bool
+
+    def has_readers(self) -> bool:
+        """Whether something that it is made of is not for everybody."""
+        opened = self.opened.labels.values()
+        return self.context.readers is not None or any(one.readers is not None for one in opened)
 
 
 def _refusals(sink: Sink, call: _Call) -> Iterator[str]:
     """Why a sink refuses a call, whatever its arguments are."""
-    if call.is_trusted(call.context):
+    if not call.is_tainted:
         return
     if sink.control == "trusted":
         read = ", ".join(sorted(call.context.sources)[:_NAMED])
@@ -114,7 +120,7 @@ def _refusals(sink: Sink, call: _Call) -> Iterator[str]:
 def _origins(sink: Sink, call: _Call) -> Iterator[ArgumentOrigin]:
     """Each value of each argument, checked by its rule."""
     opened, evidence, context = call.opened, call.evidence, call.context
-    tainted, readers = not call.is_trusted(context), _readers(sink, opened.value)
+    readers = _readers(sink, opened.value) if call.has_readers() else frozenset[str]()
     parameters = as_object(call.schema.get("properties")) or {}
     for name, argument in _passed(opened.value, sink, parameters):
         receives = frozenset[str]() if name in sink.receivers else readers
@@ -122,7 +128,7 @@ def _origins(sink: Sink, call: _Call) -> Iterator[ArgumentOrigin]:
         for leaf in leaves(argument, name):
             if leaf.is_key and is_declared(call.schema, leaf.place):
                 continue  # a name that the tool gave
-            own, is_tainted, place = context, tainted, one_line(leaf.path[:_SHOWN])
+            own, is_tainted, place = context, call.is_tainted, leaf.path
             if opened.labels:
                 own, place = context | opened.label_at(leaf.path), name
                 is_tainted = not call.is_trusted(own)
@@ -193,7 +199,7 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     value = leaf.value
     fault = ""
     if isinstance(rule, OneOf | Between | Domains | Under | Form | KnownLink) and value is not None:
-        fault = "" if rule.accepts(value) else f"`{place}` is not {_described(rule)}"
+        fault = "" if rule.accepts(value) else f"{_quoted(place)} is not {_described(rule)}"
     if fault or value in (None, "") or rule == "any" or isinstance(rule, OneOf | Between | Under):
         return ArgumentOrigin(leaf.path, value, fault=fault)
     sources = sources_of(rule)
@@ -212,7 +218,7 @@ def _origin(  # noqa: PLR0913 - what a rule may ask about
     where = f"comes from {', '.join(found)}" if found else "is not found verbatim"
     may = " or ".join(_SOURCES.get(str(name), str(name)) for name in sources)
     wanted = "its host may be named by" if isinstance(rule, KnownLink) else "it may come from"
-    return ArgumentOrigin(leaf.path, value, fault=f"`{place}` {where}; {wanted} {may}")
+    return ArgumentOrigin(leaf.path, value, fault=f"{_quoted(place)} {where}; {wanted} {may}")
 
 
 def _says_nothing(source: str) -> bool:
@@ -237,13 +243,13 @@ def _marked(place: str, value: str, evidence: Evidence) -> str:
     """What a text repeats that an untrusted source wrote; empty if nothing."""
     marks = evidence.marks(value, is_strict=True)
     if not marks and evidence.is_only_read(value):
-        return f"`{place}` is a word, or has a sentence, that only others have said"
+        return f"{_quoted(place)} is a word, or has a sentence, that only others have said"
     if not marks and any(not evidence.vouches("user", word) for word in opaque_words(value)):
-        return f"`{place}` has a word that cannot be read"
+        return f"{_quoted(place)} has a word that cannot be read"
     if not marks:
         return ""
     names = ", ".join(sorted({name for mark in marks for name in mark.sources})[:_NAMED])
-    return f"`{place}` repeats an address, a link, a number or words of {names}"
+    return f"{_quoted(place)} repeats an address, a link, a number or words of {names}"
 
 
 def _vouched_by(
@@ -272,8 +278,9 @@ def _vouched_by(
 def _overused(origins: Sequence[ArgumentOrigin], evidence: Evidence) -> Iterator[str]:
     """Words that vouch for more arguments than the request has them."""
     users: dict[str, set[str]] = {}
-    for origin in origins:
-        if origin.vouched_by == "user" and isinstance(origin.value, str):
+    said = [one for one in origins if one.vouched_by == "user"]
+    for origin in said if len(said) > 1 else ():
+        if isinstance(origin.value, str):
             argument = origin.path.partition(".")[0].partition("[")[0]
             users.setdefault(origin.value, set()).add(argument)
     for value, arguments in users.items():
@@ -290,9 +297,13 @@ def _readers(sink: Sink, arguments: Mapping[str, object]) -> frozenset[str]:
     return frozenset(str(leaf.value) for leaf in named if leaf.value not in (None, "")) or PUBLIC
 
 
+def _quoted(place: str) -> str:
+    return f"`{one_line(place[:_SHOWN])}`"
+
+
 def _unreadable(place: str, context: Label) -> str:
     allowed = ", ".join(sorted(context.readers or ())) or "nobody"
-    return f"`{place}` is made of what only {allowed} may read, and others would receive it"
+    return f"{_quoted(place)} is made of what only {allowed} may read, and others would receive it"
 
 
 def _described(rule: OneOf | Between | Domains | Under | Form | KnownLink) -> str:

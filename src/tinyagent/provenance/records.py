@@ -123,7 +123,9 @@ class Record:
         """Whether the value is in a text of an admitted row, as whole words."""
         number = number_of(value, form)
         wanted = normal(value, form) if isinstance(value, str) else ""
-        if number is None and not can_be_vouched_for(wanted):
+        if number is None and (
+            not can_be_vouched_for(wanted) or (not form and wanted not in self.text())
+        ):
             return False
 
         def is_in(text: str) -> bool:

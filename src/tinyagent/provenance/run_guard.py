@@ -37,6 +37,7 @@ from tinyagent.provenance.vouching import as_json
 MAX_REFUSED = 10
 """How often a person refuses doubtful calls of one tool in a run before nobody is asked again."""
 
+_ALLOWED = Verdict("", ())
 T = TypeVar("T")
 MakeCaller = Callable[[str, Policy, Mapping[str, ToolSpec], Callable[[str], bool]], Caller]
 """Makes what the runs that start in a call of a tool inherit."""
@@ -69,6 +70,7 @@ class Guard(Middleware):
         self._trusts = partial(_trusts, policy, run.tools, items, run.delegation)
         self._trusted_items = items
         self._callers: dict[tuple[Any, ...], tuple[Label, Caller]] = {}
+        self._labels: dict[str, Label] = {}  # of tools all of whose results have the same one
         self._asking = asyncio.Lock()
         self._refused = Counter[str]()  # by tool
         self._refused_at = 0  # the step in which a person said no
@@ -113,11 +115,13 @@ class Guard(Middleware):
     ) -> ToolResult:
         """Check the call, make it with the arguments that were opened, and label its result."""
         context = self._read | opened.label if opened.labels else self._read
+        is_planned = self._is_clean(self._read)
+        is_clean = self._is_clean(context) if opened.labels else is_planned
         verdict = self._verdict(tool, opened)
         call = replace(call, arguments=opened.value, origins=verdict.origins, beside=())
         if verdict.reason and (refused := await self._refused_by(call, verdict)):
             return self._labelled(_refusal(call, refused), self._read)
-        delegation = self._delegate(call, context)
+        delegation = self._delegate(call, context, is_clean=is_clean)
         token = DELEGATION.set(delegation)
         try:
             result = await call_next(call)
@@ -125,8 +129,8 @@ class Guard(Middleware):
             DELEGATION.reset(token)
         record = self._record(tool, result)
         record.arguments, record.known = call.arguments, verdict.vouched
-        record.is_clean, record.is_planned = self._is_clean(context), self._is_clean(self._read)
-        record.own = own = self._label_of_result(tool, result, delegation, record.writers)
+        record.is_clean, record.is_planned = is_clean, is_planned
+        record.own = own = self._label_of_result(tool, result, delegation, record)
         label = result.label or context | own
         self._evidence.add(call, record, result.content, label)
         return self._labelled(result, label)
@@ -141,7 +145,7 @@ class Guard(Middleware):
         outer = self._outer.sinks.get(tool.name)
         sinks = self._policy.sinks_of(tool) + (() if outer is None else (outer,))
         if not sinks:
-            return Verdict("", ())
+            return _ALLOWED
         check = partial(
             judge,
             opened,
@@ -153,7 +157,7 @@ class Guard(Middleware):
         )
         return _attempt(check, Verdict("its arguments cannot be checked", ()))
 
-    def _delegate(self, call: ToolCall, context: Label) -> Delegation:
+    def _delegate(self, call: ToolCall, context: Label, *, is_clean: bool) -> Delegation:
         """The delegation for runs that start in the call, also in another thread or task."""
         key = (call.name, context.sources, context.readers)
         if key not in self._callers:
@@ -165,10 +169,8 @@ class Guard(Middleware):
             self._callers[key] = (task, caller)
         task, caller = self._callers[key]
         delegation = Delegation(context, task, caller=caller)
-        if not self._is_clean(context):
-            is_said = partial(self._evidence.vouches, "user")
-            texts = (text for text in call.arguments.values() if isinstance(text, str))
-            delegation.note(text for text in texts if not is_said(text))
+        if not is_clean:
+            delegation.note(call.arguments.values(), partial(self._evidence.vouches, "user"))
         return delegation
 
     def clean_answer(self, answer: Any, label: Label | None) -> Any:
@@ -194,7 +196,7 @@ class Guard(Middleware):
             return self._process
         tool = self._run.tools[result.call.name]
         record = self._record(tool, result)
-        return delegation.context | self._label_of_result(tool, result, delegation, record.writers)
+        return delegation.context | self._label_of_result(tool, result, delegation, record)
 
     async def _refused_by(self, call: ToolCall, verdict: Verdict) -> str:
         """Why the call is refused; empty if a person approves it.
@@ -240,21 +242,22 @@ class Guard(Middleware):
                 )
 
     def _label_of_result(
-        self,
-        tool: ToolSpec,
-        result: ToolResult,
-        delegation: Delegation,
-        writers: Callable[[], Collection[str]],
+        self, tool: ToolSpec, result: ToolResult, delegation: Delegation, record: Record
     ) -> Label:
         """The label of a result, without what its arguments were made of."""
+        if tool.name in self._labels:
+            return self._labels[tool.name]
         outer = self._outer.private.get(tool.name)
         kept = Label() if outer is None else Label(frozenset(), outer)
         if tool.is_agent:
             sources = (_named(source, tool.name) for source in delegation.answer.sources)
             own = Label(frozenset(sources), delegation.answer.readers)
             return own | Label(frozenset(), self._policy.private.get(tool.name)) | kept
-        named = writers() if self._policy.items_by(tool) and not result.is_error else ()
-        return _attempt(partial(self._policy.label, tool, result.value, named), UNKNOWN) | kept
+        named = record.writers() if record.by and not result.is_error else ()
+        own = _attempt(partial(self._policy.label, tool, result.value, named), UNKNOWN) | kept
+        if not record.by and not callable(tool.results):
+            self._labels[tool.name] = own
+        return own
 
     def _labelled(self, result: ToolResult, label: Label) -> ToolResult:
         if self._in_code:
