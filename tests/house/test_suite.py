@@ -135,16 +135,27 @@ def test_the_cheap_run_whole_and_of_the_others_a_share_in_turn() -> None:
     costly = {f"{PATH}::test_costly_{number}" for number in range(10)}
     shares: set[frozenset[str]] = set()
     for turn in range(30):
-        selection = select(Mode.GATE, TIMES, turn=turn, budget=51.0)
+        selection = select(Mode.GATE, TIMES, turn=turn, budget=48.0)
         assert selection.chosen(PATH, "test_cheap", range(100)) == list(range(100))
         assert selection.chosen(PATH, "test_moderate", range(7)) == [turn % 7]
         assert selection.chosen(PATH, "test_unknown", range(3)) == [0, 1, 2]
-        assert selection.chosen(PATH, "test_elsewhere", range(60)) == list(range(turn % 4, 60, 4))
+        assert selection.chosen(PATH, "test_elsewhere", range(60)) == list(range(turn % 6, 60, 6))
         assert selection.chosen(EXACT[0], "test_exact", range(2)) == [0, 1]
-        assert selection.chosen(EXACT[0], "test_attacks", range(60)) == list(range(turn % 2, 60, 2))
-        assert len(selection.rest) == 4  # 51 s without those of the cheap
+        assert selection.chosen(EXACT[0], "test_attacks", range(60)) == list(range(turn % 3, 60, 3))
+        assert len(selection.rest) == 4  # 48 s without those of the cheap
         shares.add(selection.rest)
     assert {*costly, f"{PATH}::test_moderate"} == set().union(*shares)
+
+
+def test_a_file_is_left_out_if_nothing_of_it_runs_and_all_of_it_is_known(tmp_path: Path) -> None:
+    file = tmp_path / "test_b.py"
+    selection = select(Mode.GATE, {str(file): {"test_costly": Cost(1, 9.0)}}, budget=1.0)
+    file.write_text("def test_costly(): pass\n")
+    assert selection.runs_nothing(str(file))
+    file.write_text("def test_costly(): pass\nasync def test_new(): pass\n")
+    assert not selection.runs_nothing(str(file))
+    file.write_text("def test_costly(): pass\nTestNew = Machine.TestCase\n")
+    assert not selection.runs_nothing(str(file))
 
 
 def test_a_unit_run_has_what_needs_its_own_process_only() -> None:

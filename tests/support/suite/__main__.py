@@ -20,7 +20,7 @@ from pathlib import Path
 from tests.support.suite.groups import EXACT, GROUPS, is_in
 from tests.support.suite.plugin import RUN
 from tests.support.suite.processes import Processes, Ran
-from tests.support.suite.report import say, say_shard, say_skipped, say_totals
+from tests.support.suite.report import say, say_shard, say_skipped, say_totals, say_unknown
 from tests.support.suite.selection import Mode, commits, select
 from tests.support.suite.shards import divide, part_of
 from tests.support.suite.times import FILE, measured, read_times, renewed, write_times
@@ -50,8 +50,8 @@ def main() -> int:
     times = {path: functions for path, functions in known.items() if path in files}
     budget = SUITE_SECONDS if options.paths == ["tests"] else ROOM_SECONDS
     selection = select(options.mode, times, turn=commits(), budget=budget)
-    if options.mode is Mode.UNIT:  # nothing else is collected, which takes longer than the tests
-        files = frozenset(file for file in files if selection.seconds(file))
+    # Nothing else is collected, which takes longer than many of the tests.
+    files = frozenset(file for file in files if not selection.runs_nothing(file))
     largest = max(FULL, sum(map(selection.seconds, files)) / options.at_once / SHARDS)
     shards = divide(files, selection.seconds, GROUPS, largest)
     if options.part:
@@ -68,6 +68,8 @@ def main() -> int:
             say_shard(len(all_ran), len(shards), ran)
         is_fine = _judge(all_ran, processes)
     say_skipped(all_ran)
+    if options.mode is Mode.GATE:
+        say_unknown(all_ran, known)
     say_totals(all_ran, time.monotonic() - started, Path("src"))
     if options.mode is Mode.TIMES:
         results = [each for ran in all_ran for each in ran.results]

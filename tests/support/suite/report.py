@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tests.support.suite.processes import Ran
+from tests.support.suite.times import Times, function_of
 
 
 def say(text: str) -> None:
@@ -38,6 +39,18 @@ def say_skipped(all_ran: Sequence[Ran]) -> None:
     )
     for reason, count in reasons.most_common():
         say(f"skipped {count}: {reason}")
+
+
+def say_unknown(all_ran: Sequence[Ran], times: Times) -> None:
+    """How many functions without a recorded cost ran whole, and how long they took."""
+    seconds: Counter[tuple[str, str]] = Counter()
+    for result in (result for ran in all_ran for result in ran.results):
+        path, name = function_of(result["id"])
+        if name not in times.get(path, {}):
+            seconds[path, name] += result["seconds"]
+    if seconds:
+        what = f"{len(seconds)} functions whose cost is not known ran whole"
+        say(f"{what}, in {seconds.total():.0f} s: make test-times ROOM=... records it")
 
 
 def say_totals(all_ran: Sequence[Ran], seconds: float, sources: Path) -> None:

@@ -64,12 +64,17 @@ def write_times(file: Path, times: Times) -> None:
     file.write_text("".join(f"{line}\n" for line in lines))
 
 
+def function_of(id: str) -> tuple[str, str]:  # noqa: A002
+    """The path and the name of an item's function."""
+    path, _, name = id.partition("[")[0].partition("::")
+    return path, name
+
+
 def measured(results: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Cost]]:
     """The costs that results of items show (see `plugin.py`)."""
     by_function: defaultdict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for result in results:
-        path, _, name = result["id"].partition("[")[0].partition("::")
-        by_function[path, name].append(result)
+        by_function[function_of(result["id"])].append(result)
     times: defaultdict[str, dict[str, Cost]] = defaultdict(dict)
     for (path, name), items in by_function.items():
         seconds = sum(item["seconds"] for item in items) / len(items)
