@@ -160,7 +160,7 @@ class Sink:
         `Sink(to=["user", "contacts.email"], body="readable", readers="to")`
     """
 
-    __slots__ = ("_places", "asked", "control", "readers", "rules")
+    __slots__ = ("_places", "arguments", "asked", "control", "readers", "receivers", "rules")
 
     def __init__(
         self,
@@ -174,21 +174,14 @@ class Sink:
     ) -> None:
         self.rules: Mapping[str, Rule] = {**arguments, **rules}
         self._places = {place_of(path): rule for path, rule in self.rules.items()}
+        self.arguments = frozenset(place[0][1:] for place in self._places)
+        """The arguments that have a rule, or hold a value that has one."""
         self.control: Literal["any", "trusted"] = control
         self.readers = readers if isinstance(readers, str) else tuple(readers)
-        self.asked = tuple(asked)
-
-    @property
-    def receivers(self) -> tuple[str, ...]:
+        named = (readers,) if isinstance(readers, str) else tuple(readers)
+        self.receivers = () if named in {("public",), ("nobody",)} else named
         """The arguments that name who receives the others."""
-        if isinstance(self.readers, str):
-            return () if self.readers in {"public", "nobody"} else (self.readers,)
-        return self.readers
-
-    @property
-    def arguments(self) -> frozenset[str]:
-        """The arguments that have a rule, or hold a value that has one."""
-        return frozenset(place[0][1:] for place in self._places)
+        self.asked = tuple(asked)
 
     def rule(self, place: Place) -> Rule:
         """The rule of the value at a place, or of what it is in."""
