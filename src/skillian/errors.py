@@ -84,6 +84,10 @@ class RowsNotKeptError(InvalidInputError):
     """More rows differ than are kept; the message says how to get them all."""
 
 
+class OtherSubjectError(InvalidInputError):
+    """A comparison of measures is needed and this one is of whole rows, or the reverse."""
+
+
 class NamesValuesError(InvalidInputError):
     """A question is wrong because of values that the message names.
 

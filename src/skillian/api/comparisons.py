@@ -10,6 +10,7 @@ from typing import Any
 
 from skillian.api.changes import changes_of
 from skillian.api.problems import ProblemError
+from skillian.data.comparison import Depth
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
@@ -20,7 +21,6 @@ from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError
-from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.running import explained
 from skillian.storage import MessageTooLong, SessionStore
@@ -236,7 +236,7 @@ class Comparisons:
             samples = [
                 await data.catalogue.sample(name, PREVIEW_ROWS) for name in (named.a, named.b)
             ]
-            return await data.engine.preview(named), samples
+            return await data.tables.preview(named), samples
 
     async def tried(self, question: SavedComparison, owner: str) -> ComparisonResult:
         """What whole rows give if they are compared so; nothing of it is kept."""
@@ -262,7 +262,7 @@ class Comparisons:
         self, question: SavedComparison, owner: str
     ) -> AsyncGenerator[tuple[DataServices, SavedComparison]]:
         """Engines that know the files of the question, and the question with their names."""
-        if not question.is_of_rows:
+        if not question.subject.takes_files:
             raise InvalidInputError(
                 "uploaded files are compared by whole rows: leave out `measures`"
             )

@@ -66,12 +66,7 @@ def follow_ups(
         return ()
     call = ToolCall("", last.tool, dict(last.arguments))
     earlier = with_result(Earlier(), call, json.dumps(last.result), last.result)
-    if last.tool == QUERY:
-        offered = _of_query(last, vocabulary)
-    elif last.arguments.get("measures"):
-        offered = _of_groups(last, vocabulary)
-    else:
-        offered = _of_rows(last)
+    offered = (_of_query if last.tool == QUERY else _of_comparison)(last, vocabulary)
     planner, answered = OfflinePlanner(vocabulary), {each.tool for each in calls} - {last.tool}
     refused = {_BEHIND, ROWS} if {*earlier.sources} & {*hidden} else set[str]()
     usable = (
@@ -84,13 +79,28 @@ def follow_ups(
     return tuple(islice(usable, MOST))
 
 
-def _of_groups(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
-    """Yield what a comparison of measures can also show."""
-    summary, key = last.result["summary"], {"cache_key": last.result["cache_key"]}
-    if not summary["groups"]:
-        return
-    if summary["matched"] < summary["groups"]:
+def _of_comparison(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:
+    """Yield what a comparison can also show, of its rows and of its groups."""
+    key = {"cache_key": last.result["cache_key"]}
+    rows: Mapping[str, int] = last.result.get("rows", {})
+    summary: Mapping[str, int] = last.result.get("summary", {"groups": 0, "matched": 0})
+    if rows.get("differing") or summary["matched"] < summary["groups"]:
         yield FollowUp("Why", "Why?", PlannedCall(_WHY, key))
+    if rows.get("differing"):
+        yield FollowUp("Show the rows that differ", "Which rows differ?", PlannedCall(ROWS, key))
+    for side in ("a", "b"):
+        status, source = f"only_in_{side}", last.arguments[f"source_{side}"]
+        if rows.get(status):
+            call = PlannedCall(ROWS, {**key, "status": status})
+            yield FollowUp(f"Only in {source}", f"What is only in {source}?", call)
+    if summary["groups"]:
+        yield from _of_groups(last, vocabulary, key)
+
+
+def _of_groups(
+    last: PastCall, vocabulary: Vocabulary, key: Mapping[str, Any]
+) -> Iterator[FollowUp]:
+    """Yield other groups of the measures, and the rows behind the largest difference."""
     known = [vocabulary.sources.get(str(last.arguments[name])) for name in ("source_a", "source_b")]
     shared = [
         name
@@ -125,19 +135,6 @@ def _only(last: PastCall, key: Mapping[str, Any], others: Sequence[str]) -> Iter
         return
     question, label = f"Only for {member} by {others[0]}", f"Only {member}, by {others[0]}"
     yield FollowUp(label, question, PlannedCall(COMPARE, {**changed, "align_on": [others[0]]}))
-
-
-def _of_rows(last: PastCall) -> Iterator[FollowUp]:
-    """Yield what a comparison of whole rows can also show."""
-    rows, key = last.result["rows"], {"cache_key": last.result["cache_key"]}
-    if rows["differing"]:
-        yield FollowUp("Why", "Why?", PlannedCall(_WHY, key))
-        yield FollowUp("Show the rows that differ", "Which rows differ?", PlannedCall(ROWS, key))
-    for side in ("a", "b"):
-        status, source = f"only_in_{side}", last.arguments[f"source_{side}"]
-        if rows[status]:
-            call = PlannedCall(ROWS, {**key, "status": status})
-            yield FollowUp(f"Only in {source}", f"What is only in {source}?", call)
 
 
 def _of_query(last: PastCall, vocabulary: Vocabulary) -> Iterator[FollowUp]:

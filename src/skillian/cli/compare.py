@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, listed
+from skillian.cli.shell import SourcesFile, explained, refuse
 from skillian.data.comparison import MAX_PAGE, TOP
 from skillian.reports.formats import Format
 
 if TYPE_CHECKING:
     from skillian.cli.compare_report import ReportTarget
-    from skillian.cli.compare_rows import RowOptions
-    from skillian.cli.compare_save import Load
 
 _COLLECTED = 50_000, 20, 20
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
@@ -48,7 +46,11 @@ def _option(name: str, metavar: str, help_text: str, panel: str | None = None) -
 _MEASURES = "Measures"
 _ROWS = "Whole rows"
 _ALL = "All tables of two schemas (A and B: URL, URL#schema, or a folder of files)"
-_NOT_OF_ALL = frozenset({"--key", "--columns", "--map"})
+_NOT_OF_ALL = frozenset(
+    ["--key", "--columns", "--map", "--by", "--limit", "--measure", "--where", "--sources", "--why"]
+)
+_OF_ALL = frozenset({"--include", "--exclude"})
+_OF_SAVED = frozenset({"--why", "--fail-on"})
 _Several = list[str] | None
 _A = Annotated[str, typer.Argument(metavar="A", help="The baseline, or a saved .yaml alone.")]
 _B = Annotated[str | None, typer.Argument(metavar="B", help="What to compare with A.")]
@@ -153,111 +155,67 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     (URL#table, shop.duckdb#table), or a source of the sources.yaml. Options can be repeated.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
-    from skillian.cli.compare_rows import RowOptions
-
-    rows = RowOptions(
-        key or (),
-        columns or (),
-        ignore or (),
-        accept or (),
-        mapping or (),
-        rule or (),
-        multiset=multiset,
-    )
+    stated = {
+        "--key": key,
+        "--columns": columns,
+        "--ignore": ignore,
+        "--accept": accept,
+        "--map": mapping,
+        "--rule": rule,
+        "--multiset": multiset,
+        "--by": by,
+        "--limit": limit,
+        "--measure": measure,
+        "--where": where,
+        "--sources": sources,
+        "--why": why,
+        "--include": include,
+        "--exclude": exclude,
+        "--save": save,
+        "--fail-on": fail_on,
+    }
+    given = {name: value for name, value in stated.items() if value not in (None, False, [])}
     targets = _targets(form, output, top)
-    names = _names(source_a, source_b, _file_options(csv or ()))
-    chosen = _Chosen(
-        *(*names, rows, measure, by, where, limit, fail_on, sources, why, include, exclude, save)
-    )
-    raise typer.Exit((_report_all if every else _report_one)(chosen, targets))
-
-
-class _Chosen(NamedTuple):
-    """What the command line says to compare, and how."""
-
-    a: str
-    b: str | None
-    rows: RowOptions
-    measures: list[str] | None
-    by: list[str] | None
-    where: list[str] | None
-    limits: list[str] | None
-    fail_on: FailOn | None
-    sources: Path | None
-    why: bool
-    include: list[str] | None
-    exclude: list[str] | None
-    save: str | None
-
-    def stated(self) -> list[str]:
-        """The options for measures that the command line states."""
-        return [name for name, value in {"--by": self.by, "--limit": self.limits}.items() if value]
+    names = _names(source_a, source_b, csv or ())
+    raise typer.Exit((_report_all if every else _report_one)(names, given, targets))
 
 
 def _names(a: str, b: str | None, options: Sequence[str]) -> tuple[str, str | None]:
     """The names of both tables, with the options of files."""
+    for option in options:
+        if "=" not in option.strip("="):
+            raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
     if b is not None:
         from skillian.cli.compare_input import addressed
 
         return addressed(a, b, options)
-    _check_unused([f"--csv {each}" for each in options], f"does not go with {a}")
+    refuse([f"--csv {each}" for each in options], f"does not go with {a}")
     return a, None
 
 
-def _report_one(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
+def _report_one(
+    names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
+) -> int:
     """Compare two tables, or what a saved file describes."""
-    from skillian.cli.compare_input import load_measures, load_saved, read_filters
+    from skillian.cli.compare_input import load_asked, load_saved
+    from skillian.cli.compare_options import asked
     from skillian.cli.compare_report import report
-    from skillian.cli.compare_rows import load_rows, thresholds_of
 
-    selections = {"--include": chosen.include, "--exclude": chosen.exclude}
-    _check_unused([name for name, value in selections.items() if value], "goes with --all")
-    a, b, rows, sources = chosen.a, chosen.b, chosen.rows, chosen.sources
+    refuse([name for name in given if name in _OF_ALL], "goes with --all")
+    (a, b), fail_on, sources = names, given.get("--fail-on"), given.get("--sources")
+    work = partial(report, outputs=targets, why="--why" in given)
     if b is None:
-        others = (
-            chosen.measures,
-            chosen.where,
-            sources,
-            chosen.save,
-            *chosen.stated(),
-            *rows.stated(),
-        )
-        _check_saved(a, others)
-        return report(partial(load_saved, Path(a), chosen.fail_on), targets, why=chosen.why)
-    if chosen.fail_on is FailOn.NEW:
+        _check_saved(a, given.keys() - _OF_SAVED)
+        return work(partial(load_saved, Path(a), fail_on))
+    if fail_on is FailOn.NEW:
         raise typer.BadParameter("only a saved comparison (.yaml) has a history to compare with")
-    filters = read_filters(chosen.where or ())
-    if not chosen.measures:
-        _check_row_fail_on(chosen.fail_on)
-        _check_unused(
-            chosen.stated(), "needs --measure; without it whole rows are compared, by --key"
-        )
-        load = partial(load_rows, (a, b), rows, filters, sources, chosen.fail_on)
-        return _saving(chosen, load, partial(report, outputs=targets, why=chosen.why))
-    _check_unused(
-        [*rows.stated(), *["--why"] * chosen.why], "compares whole rows, without --measure"
-    )
-    options = {
-        "a": a,
-        "b": b,
-        "measures": chosen.measures,
-        "align_on": listed(chosen.by or ()) or None,
-        "filters": filters,
-        "thresholds": thresholds_of(chosen.limits or ()),
-        "fail_on": chosen.fail_on or FailOn.MINOR,
-    }
-    load = partial(load_measures, options, sources)
-    return _saving(chosen, load, partial(report, outputs=targets))
-
-
-def _saving(chosen: _Chosen, load: Load, work: Callable[[Load], ExitCode]) -> int:
-    """Compare and report, and with --save write what is compared."""
-    if chosen.save is None or chosen.b is None:
+    with explained():
+        load = partial(load_asked, (a, b), asked(given), sources)
+    if "--save" not in given:
         return work(load)
     from skillian.cli.compare_save import SavedFiles
 
-    files = SavedFiles(chosen.save)
-    return files.report(load, (chosen.a, chosen.b), chosen.sources, work)
+    return SavedFiles(given["--save"]).report(load, (a, b), sources, work)
 
 
 def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[ReportTarget]:
@@ -267,31 +225,22 @@ def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[R
     return [ReportTarget(form or _format_of(path), path, top) for path in paths]
 
 
-def _report_all(chosen: _Chosen, targets: Sequence[ReportTarget]) -> int:
+def _report_all(
+    names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
+) -> int:
     """Compare all tables of two schemas."""
-    from skillian.cli.tables.whole import WholeQuestion, report_whole
+    from skillian.cli.compare_options import asked
+    from skillian.cli.tables.whole import report_whole
+    from skillian.data.named import saved_comparison
 
-    rows = [name for name in chosen.rows.stated() if name in _NOT_OF_ALL]
-    others = {"--measure": chosen.measures, "--where": chosen.where, "--sources": chosen.sources}
-    stated = [*rows, *chosen.stated(), *(name for name, value in others.items() if value)]
-    _check_unused([*stated, *["--why"] * chosen.why], "does not go with --all")
-    if chosen.b is None:
+    refuse([name for name in given if name in _NOT_OF_ALL], "does not go with --all")
+    a, b = names
+    if b is None:
         raise typer.BadParameter("--all compares two schemas; name the second one")
-    _check_row_fail_on(chosen.fail_on)
-    fail_on = chosen.fail_on or FailOn.MINOR
-    selected = chosen.include or (), chosen.exclude or ()
-    question = WholeQuestion((chosen.a, chosen.b), chosen.rows, fail_on, *selected)
-    return report_whole(question, targets, chosen.save)
-
-
-def _check_row_fail_on(fail_on: FailOn | None) -> None:
-    if fail_on not in (None, FailOn.SCHEMA):
-        raise typer.BadParameter("--fail-on of whole rows is `schema`; any row is a finding")
-
-
-def _check_unused(names: list[str], reason: str) -> None:
-    if names:
-        raise typer.BadParameter(f"{', '.join(names)} {reason}")
+    with explained():
+        common = saved_comparison({"name": "all", "a": a, "b": b, **asked(given)})
+    selected = given.get("--include", ()), given.get("--exclude", ())
+    return report_whole(common, selected, targets, given.get("--save"))
 
 
 def _format_of(output: Path | None) -> Format:
@@ -301,20 +250,13 @@ def _format_of(output: Path | None) -> Format:
         raise typer.BadParameter(f"{error}; or use --format", param_hint="--output") from None
 
 
-def _check_saved(path: str, others: Iterable[object]) -> None:
+def _check_saved(path: str, others: Collection[str]) -> None:
     """Check the command line of a saved comparison, which allows few options."""
     if Path(path).suffix.lower() not in _SAVED_SUFFIXES:
         raise typer.BadParameter(
             f"name what to compare {path!r} with; only a saved comparison (.yaml) stands alone"
         )
-    if any(each is not None and each != [] for each in others):
+    if others:
         raise typer.BadParameter(f"{path} says what to compare; do not repeat it as options")
     if not Path(path).exists():
         raise typer.BadParameter(f"there is no file {path!r} in {Path.cwd()}")
-
-
-def _file_options(options: Sequence[str]) -> Sequence[str]:
-    for option in options:
-        if "=" not in option.strip("="):
-            raise typer.BadParameter(f"--csv {option!r} is not of the form KEY=VALUE")
-    return options

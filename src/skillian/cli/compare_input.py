@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,13 +12,13 @@ import typer
 from skillian.cli.shell import notes, read_settings
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
-from skillian.data.declare.files import measured_source
 from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.named import (
     is_file,
     named_tables,
     saved_comparison,
+    source_of,
     with_known_names,
     with_options,
 )
@@ -31,11 +30,7 @@ if TYPE_CHECKING:
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.query.relation import SourceOfTable
 
-
 _SIDES = ("a.", "b.")
-_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
-_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
-_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
@@ -56,30 +51,33 @@ async def load_saved(path: Path, fail_on: str | None) -> Saved:
     return replace(saved, comparisons=comparisons)
 
 
-async def load_measures(options: dict[str, Any], sources: Path | None) -> Saved:
-    """Read the two tables whose measures the command line compares.
+async def load_asked(
+    names: tuple[str, str], asked: Mapping[str, Any], sources: Path | None
+) -> Saved:
+    """Read the two tables that the command line compares.
 
     Args:
-        options: The fields of a `SavedComparison`.
+        names: The two tables: files, addresses of tables, or declared sources.
+        asked: The fields of a `SavedComparison` that the command line states.
         sources: The `sources.yaml`; None to use the configured one, if it exists.
 
     Raises:
         ToolError: A name or an option is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    measures, keys = options["measures"], (*(options["align_on"] or ()), *options["filters"])
     codes: set[str] = set()
+    make = source_of(asked)
 
     def as_source(connection: str, table: Table) -> Source:
-        codes.update(_codes(table, measures))
-        return measured_source(connection, table, measures, keys)
+        codes.update(_codes(table, asked.get("measures", ())))
+        return make(connection, table)
 
-    registry, (a, b) = await named_by_command((options["a"], options["b"]), sources, as_source)
+    registry, (a, b) = await named_by_command(names, sources, as_source)
     for column in sorted(codes):
         warning = f"{column!r} looks like a code rather than an amount; its numbers are summed"
         _note(f"warning: {warning}")
-    resolved = with_known_names({**options, "a": a, "b": b, "name": f"{a} and {b}"}, registry)
-    return Saved(registry, (saved_comparison(resolved),))
+    fields = with_known_names({"name": f"{a} and {b}", "a": a, "b": b, **asked}, registry)
+    return Saved(registry, (saved_comparison(fields),))
 
 
 async def named_by_command(
@@ -102,43 +100,6 @@ async def named_by_command(
 
 def _note(text: str) -> None:
     notes.print(printable(text), style="yellow", markup=False, soft_wrap=True)
-
-
-def read_filters(entries: Iterable[str]) -> dict[str, Any]:
-    """The filters of `--where`: values of a name match any of them, ranges must all hold.
-
-    Raises:
-        BadParameter: One is not a filter, or two of a name exclude each other.
-    """
-    filters: dict[str, Any] = {}
-    for entry in entries:
-        name, operator, value = _test(entry)
-        known = filters.setdefault(name, [] if operator is None else {})
-        if isinstance(known, list) is not (operator is None):
-            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
-        if operator is None:
-            known.append(value)
-        elif operator == "ne":
-            known.setdefault("ne", []).append(value)
-        elif operator in known:
-            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
-        else:
-            known[operator] = value and value.strip()
-    return filters
-
-
-def _test(entry: str) -> tuple[str, str | None, str | None]:
-    """The name, operator and value of a filter; the value of `name is null` is None."""
-    if test := _TEST.fullmatch(entry):
-        return test["name"].strip(), _OPERATORS.get(test["operator"]), test["value"]
-    for words, operator in _NULL.items():
-        named = entry.rsplit(maxsplit=len(words))
-        if len(named) > len(words) and [word.casefold() for word in named[1:]] == [*words]:
-            return named[0].strip(), operator, None
-    raise typer.BadParameter(
-        f"--where {entry!r} is not of the form name=value, name!=value, name>=value, 'name is null'"
-        " or 'name is not null'"
-    )
 
 
 def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:

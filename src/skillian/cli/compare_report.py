@@ -107,34 +107,43 @@ def report(
     reports = [each for each in outputs if each.form not in ROWS]
     files = _Written([each for each in outputs if each.form in ROWS])
     outcomes = run(_compare(load, outputs, files, why=why), INTERRUPTED)
-    written = [path for path in _write_reports(reports, outcomes) if path is not None]
-    if any(output.path not in (None, *written) for output in reports):
-        show_table(out, outcomes, notes)
+    written = [write_report(output, outcomes, show_table) for output in reports]
+    if not all(written):
+        show_table(out, outcomes)
         files.show()
         raise typer.Exit(ExitCode.COULD_NOT)
     if not reports:
-        show_table(out, outcomes, notes)
-    if written:
+        show_table(out, outcomes)
+    if paths := [str(output.path) for output in reports if output.path is not None]:
         for outcome in outcomes:
             notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
-        paths = ", ".join(map(str, written))
-        notes.print(printable(f"The report is in {paths}"), markup=False, soft_wrap=True)
+        text = printable(f"The report is in {', '.join(paths)}")
+        notes.print(text, markup=False, soft_wrap=True)
     files.show()
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
 
-def _write_reports(
-    reports: Sequence[ReportTarget], outcomes: Sequence[Outcome]
-) -> Iterator[Path | None]:
-    """Write or print all reports, and yield the file of each that is written."""
-    for output in reports:
-        if output.path is not None:
-            if write_text(output.path, report_text(outcomes, output.form)):
-                yield output.path
-        elif output.form is Format.TABLE:
-            show_table(out, outcomes, notes)
-        else:
-            typer.echo(report_text(outcomes, output.form), nl=False)
+def write_report(
+    output: ReportTarget,
+    outcomes: Sequence[Outcome],
+    show: Callable[[Console, Sequence[Outcome]], None],
+) -> bool:
+    """Print a report, a table by `show`, or write its file; whether that succeeded."""
+    if output.form is not Format.TABLE:
+        from skillian.reports.writers import WRITERS  # slow to load
+
+        text = WRITERS[output.form](outcomes)
+    elif output.path is not None:
+        written = StringIO()
+        show(Console(file=written, highlight=False, color_system=None), outcomes)
+        text = written.getvalue()
+    else:
+        show(out, outcomes)
+        return True
+    if output.path is not None:
+        return write_text(output.path, text)
+    typer.echo(text, nl=False)
+    return True
 
 
 async def _compare(
@@ -195,17 +204,6 @@ def check_target(output: ReportTarget) -> None:
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
 
 
-def report_text(outcomes: Sequence[Outcome], form: Format) -> str:
-    """The report in a format."""
-    if form is not Format.TABLE:
-        from skillian.reports.writers import WRITERS  # slow to load
-
-        return WRITERS[form](outcomes)
-    written = StringIO()
-    show_table(Console(file=written, highlight=False, color_system=None), outcomes)
-    return written.getvalue()
-
-
 def show_table(
     console: Console, outcomes: Sequence[Outcome], errors: Console | None = None
 ) -> None:
@@ -214,8 +212,9 @@ def show_table(
     Args:
         console: Where the tables go.
         outcomes: The comparisons.
-        errors: Where the reasons of failures go, if that is a different console.
+        errors: Where the reasons of failures go; None for the notes of a terminal, or the console.
     """
+    errors = errors or (notes if console is out else console)
     for outcome in outcomes:
         if len(outcomes) > 1:
             console.print()
@@ -231,7 +230,7 @@ def show_table(
                 console.print(printable(sentence), markup=False, soft_wrap=True)
         else:
             text = printable(f"error: {outcome.reason}")
-            (errors or console).print(text, style="red", markup=False, soft_wrap=True)
+            errors.print(text, style="red", markup=False, soft_wrap=True)
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -91,7 +91,7 @@ class SavedFiles:
         declared = _declared(names, path)
         if declared is None:
             self.prepare([comparison.model_copy(update={"name": self.path.stem})], registry)
-            if not comparison.is_of_rows:
+            if not comparison.subject.judges_declared:
                 self._remark = (
                     f"{self._sources} declares the tables: differences of their schemas are no"
                     " longer findings."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
-from collections.abc import Coroutine, Generator, Iterable
+from collections.abc import Collection, Coroutine, Generator, Iterable
 from contextlib import contextmanager
 from enum import IntEnum
 from pathlib import Path
@@ -77,6 +77,12 @@ def column_map(entries: Iterable[str]) -> dict[str, str]:
             raise typer.BadParameter(f"--map names column {a!r} of A twice")
         mapping[a] = b
     return mapping
+
+
+def refuse(options: Collection[str], reason: str) -> None:
+    """Raise `BadParameter` with the reason for these options, if there are any."""
+    if options:
+        raise typer.BadParameter(f"{', '.join(options)} {reason}")
 
 
 def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Generator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from skillian.connectors.base import ArrowBatch
-from skillian.data.comparison import MAX_PAGE, TOP
+from skillian.data.comparison import MAX_PAGE, TOP, Depth
 from skillian.data.comparison.cache import Memory, unknown
 from skillian.data.comparison.page import ComparisonRows, Page, PageRow
 from skillian.data.declare.saved import SavedComparison
@@ -16,7 +16,7 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
 from skillian.data.results.result import ComparisonResult
-from skillian.data.tables.engine import TableEngine, TablePreview
+from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError
 
@@ -59,7 +59,7 @@ class ComparisonEngine:
         return MeasureEngine(*self._sources, self._memory, self._top)
 
     def _of(self, question: SavedComparison) -> TableEngine | MeasureEngine:
-        return self.tables if question.is_of_rows else self.measures
+        return self.measures if question.measures else self.tables
 
     async def compare(
         self,
@@ -98,10 +98,6 @@ class ComparisonEngine:
     async def check(self, question: SavedComparison) -> None:
         """Check a question without running it; raises as `compare` does before its statements."""
         await self._of(question).check(question)
-
-    async def preview(self, question: SavedComparison) -> TablePreview:
-        """How rows would be compared; raises as `compare` does."""
-        return await self.tables.preview(question)
 
     def remembered(self, cache_key: str) -> ComparisonResult:
         """The result of a comparison that is kept; raises `InvalidInputError`."""
@@ -148,6 +144,12 @@ class ComparisonEngine:
     ) -> Why | Explanation:
         """What explains the rows that differ; of measures, who carries the gap, by dimensions."""
         return await self._of(self.question(cache_key)).explain(cache_key, dimensions, report)
+
+    async def details(
+        self, cache_key: str, depth: Depth, report: Callable[[str], None]
+    ) -> Mapping[str, Any]:
+        """What a report shows besides the result, by name; raises as `explain` does."""
+        return await self._of(self.question(cache_key)).details(cache_key, depth, report)
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
         """Yield all groups or rows of a page, or all that differ; raises as `rows`.

@@ -4,7 +4,7 @@ Long texts and lists are shortened. Of sources with hidden values it reads count
 neither a value of a row nor an amount, nor the members of a dimension.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, NamedTuple, cast
@@ -18,6 +18,8 @@ from skillian.data.comparison.explain.explanation import (
 from skillian.data.comparison.interpretation import findings, interpret
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.engine import ComparisonEngine
+from skillian.data.for_code import groups_in_code, rows_in_code
 from skillian.data.query.catalogue import SourceInfo
 from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
@@ -351,15 +353,20 @@ class ForModels(NamedTuple):
     brief_why: Callable[[Any], dict[str, Any]]
     why_counts: Callable[[Any], dict[str, object]]
     row: Callable[[Any], dict[str, Any]]
+    in_code: Callable[
+        [ComparisonEngine, ComparisonResult], Awaitable[tuple[Any, Mapping[str, Any]]]
+    ]
 
 
 _OF_ROWS = ForModels(
     *(brief_row_comparison, rows_counts),
     *(brief_why, why_counts, brief_row),
+    in_code=rows_in_code,
 )
 _OF_GROUPS = ForModels(
     *(brief_comparison, comparison_counts),
     *(brief_explanation, explanation_shares, GroupRow.to_dict),
+    in_code=groups_in_code,
 )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import quote, urlencode
 
 from pydantic import ValidationError
@@ -14,9 +15,17 @@ from skillian.connectors.base import path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
 from skillian.data.declare.document import reason_of
+from skillian.data.declare.files import measured_source
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.query.relation import SourceOfTable, address_of, bare_tables, declared_name
+from skillian.data.query.relation import (
+    SourceOfTable,
+    address_of,
+    bare_source,
+    bare_tables,
+    declared_name,
+)
+from skillian.data.subjects import subject_of
 from skillian.errors import InvalidInputError, SourceNotFoundError
 
 
@@ -69,22 +78,32 @@ def _declared(names: Sequence[str], path: Path, *, is_stated: bool) -> SourceReg
     return SourceRegistry.load(path) if needed and (is_stated or path.exists()) else None
 
 
-def with_known_names(options: Mapping[str, Any], registry: SourceRegistry) -> dict[str, Any]:
-    """The options with the names that the first source has, where only their case differs."""
-    source = registry.get(options["a"])
+def source_of(fields: Mapping[str, Any]) -> SourceOfTable:
+    """Makes a source of a table that nobody has declared, for a question with these fields."""
+    if not fields.get("measures"):
+        return bare_source
+    dimensions = (*(fields.get("align_on") or ()), *fields.get("filters", ()))
+    return partial(measured_source, measures=fields["measures"], dimensions=dimensions)
+
+
+def with_known_names(fields: Mapping[str, Any], registry: SourceRegistry) -> dict[str, Any]:
+    """The fields of a question with declared names as a has them, where only case differs."""
+    source = registry.get(fields["a"])
     names = [*source.dimensions, *source.measures]
 
     def known(name: str) -> str:
         alike = [each for each in names if each.casefold() == name.casefold()]
         return alike[0] if name not in names and len(alike) == 1 else name
 
-    align_on = options["align_on"]
-    return {
-        **options,
-        "measures": [known(name) for name in options["measures"]],
-        "align_on": align_on and [known(name) for name in align_on],
-        "filters": {known(name): test for name, test in options["filters"].items()},
-    }
+    resolved = dict(fields)
+    for field in subject_of(fields.get("measures")).declared:
+        stated = fields.get(field)
+        if isinstance(stated, Mapping):
+            tests = cast("Mapping[str, object]", stated)
+            resolved[field] = {known(name): test for name, test in tests.items()}
+        elif stated:
+            resolved[field] = [known(name) for name in stated]
+    return resolved
 
 
 def is_file(name: str) -> bool:

@@ -42,8 +42,13 @@ class Subject:
         counts: The part of a result that has the counts which people read.
         details: What a JSON report always has besides the result.
         adds_schema: Whether sentences on the schemas follow those of a result, which has none.
-        foreign: The fields of a question that only the other subject has.
+        judges_declared: Whether differences of the schemas of declared sources are findings.
+        takes_files: Whether uploaded files, which nobody declares, can be compared.
+        foreign: What is asked of the other subject only: fields of a question, and `why`.
         reason: Why it has none of them, after their names.
+        declared: The fields with names that sources declare, and what each of them declares.
+        fail_on: The classes of findings that a command line may name.
+        changeable: The parts of the scope of an answer that a reader can change.
     """
 
     kind: str
@@ -56,8 +61,13 @@ class Subject:
     counts: str
     details: Sequence[str]
     adds_schema: bool
+    judges_declared: bool
+    takes_files: bool
     foreign: Sequence[str]
     reason: str
+    declared: Mapping[str, Literal["measure", "dimension"]]
+    fail_on: Sequence[str]
+    changeable: Sequence[str]
 
     def finding_classes(self, *, minor: bool) -> tuple[str, ...]:
         """The classes of what differs, with minor differences or without."""
@@ -77,8 +87,13 @@ ROWS = Subject(
     counts="rows",
     details=(),
     adds_schema=False,
+    judges_declared=True,
+    takes_files=True,
     foreign=("align_on", "thresholds"),
-    reason="needs `measures`",
+    reason="needs `measures`; without it whole rows are compared, by `key`",
+    declared={},
+    fail_on=("schema",),
+    changeable=("sources", "filters"),
 )
 MEASURES = Subject(
     kind="measures",
@@ -92,8 +107,13 @@ MEASURES = Subject(
     counts="summary.classes",
     details=("explanation", "rows"),
     adds_schema=True,
-    foreign=("key", "columns", "map", "ignore", "accept", "rules", "multiset"),
+    judges_declared=False,
+    takes_files=False,
+    foreign=("key", "columns", "map", "ignore", "accept", "rules", "multiset", "why"),
     reason="compares whole rows, without `measures`",
+    declared={"measures": "measure", "align_on": "dimension", "filters": "dimension"},
+    fail_on=("minor", "major", "schema"),
+    changeable=("sources", "measures", "filters", "groups", "limits"),
 )
 
 

@@ -7,19 +7,19 @@ from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, cast
 
-from skillian.data.comparison import TOP
+from skillian.data.comparison import TOP, Depth
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
-from skillian.data.named import saved_comparison, with_known_names
+from skillian.data.named import saved_comparison, source_of, with_known_names
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, nearest, quoted
 from skillian.library.comparison import Comparison
 from skillian.library.kept import RowsFile
 from skillian.library.running import run
 from skillian.library.sides import sides_of
-from skillian.reports.formats import GROUPS, Depth
+from skillian.reports.formats import GROUPS
 from skillian.reports.outcome import Compared
 from skillian.reports.running import OnResult, open_engine, run_one
 
@@ -127,18 +127,14 @@ async def _outcome(
     fields = _fields(stated)
     names = _names(stated.get("names", _NAMES))
     _checked({**fields, "name": "a and b", "a": "a", "b": "b"})  # before anything is read
-    measured = None
-    if fields.get("measures"):
-        keys = (*fields.get("align_on", ()), *fields.get("filters", {}))
-        measured = fields["measures"], keys
     sources = stated.get("sources")
-    sides = await sides_of((a, b), names, None if sources is None else Path(str(sources)), measured)
+    path = None if sources is None else Path(str(sources))
+    sides = await sides_of((a, b), names, path, source_of(fields))
     one, other = sides.names
     fields |= {"name": f"{one} and {other}", "a": one, "b": other}
-    if measured is not None:
-        fields = with_known_names({"align_on": None, "filters": {}, **fields}, sides.registry)
+    question = _checked(with_known_names(fields, sides.registry))
     async with open_engine(sides.registry, TOP, keep_rows=True, given=sides.given) as engine:
-        outcome = await run_one(engine, _checked(fields), depth, lambda _: None, keep)
+        outcome = await run_one(engine, question, depth, lambda _: None, keep)
     return outcome, sides.remarks
 
 

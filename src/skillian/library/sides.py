@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from os import fspath
 from pathlib import Path
 
@@ -16,11 +15,10 @@ from skillian.connectors.base import Table
 from skillian.connectors.dialects import compile_sql
 from skillian.connectors.frames import Frame, FramesConnector
 from skillian.data.declare.document import reason_of
-from skillian.data.declare.files import measured_source
 from skillian.data.declare.infer import connection_name
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.data.named import named_tables, with_options
-from skillian.data.query.relation import SourceOfTable, bare_source, free_name, from_here
+from skillian.data.query.relation import SourceOfTable, free_name, from_here
 from skillian.data.sql.admission import admit_query
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.frames import frame_of, is_frame
@@ -70,7 +68,7 @@ async def sides_of(
     sides: tuple[object, object],
     names: tuple[str, str],
     sources: Path | None,
-    measured: tuple[Collection[str], Collection[str]] | None,
+    as_source: SourceOfTable,
 ) -> Sides:
     """Both sides as sources.
 
@@ -78,15 +76,12 @@ async def sides_of(
         sides: What the caller compares.
         names: What data frames and SQL are called.
         sources: The `sources.yaml`; None to use the configured one, if it exists.
-        measured: The measures and the dimensions; None to compare whole rows.
+        as_source: Makes a source of a table that nobody has declared.
 
     Raises:
         ToolError: A name is wrong, or a side cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    as_source: SourceOfTable = bare_source
-    if measured is not None:
-        as_source = partial(measured_source, measures=measured[0], dimensions=measured[1])
     remarks: list[str] = []
     texts = {
         at: with_options(fspath(side))

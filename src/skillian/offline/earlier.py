@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from tinyagent import Message, ToolCall
@@ -84,9 +84,8 @@ def with_result(earlier: Earlier, call: ToolCall, text: str, result: Mapping[str
         key = _CACHE_KEY.findall(text)
         if not key:
             return earlier
-        comparison = PastComparison(call.arguments, key[-1])
-        if not comparison.is_of_rows:
-            comparison = replace(comparison, keys=_keys(text, result, "top_differences"))
+        keys = _keys(text, result, "top_differences")
+        comparison = PastComparison(call.arguments, key[-1], keys)
         return Earlier(call, comparison, None, comparison.sources)
     if call.name == QUERY and "source" in call.arguments:
         return Earlier(call, earlier.comparison, None, (str(call.arguments["source"]),))

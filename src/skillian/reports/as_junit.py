@@ -67,9 +67,9 @@ _Case = tuple[str, Element | None]
 def _cases(outcome: Outcome) -> Iterator[_Case]:
     """The name of each case, with its failure or error."""
     if isinstance(outcome, TableMissing):
-        yield "the table is on both sides", _problem("failure", "table", outcome.reason, ())
+        yield "the table is on both sides", _problem("failure", "table", outcome.reason)
     elif isinstance(outcome, Failed) or outcome.reason:
-        yield "comparison", _problem("error", "could not compare", outcome.reason or "", ())
+        yield "comparison", _problem("error", "could not compare", outcome.reason or "")
     else:
         cases = _group_cases if outcome.result.measures else _row_cases
         yield from cases(outcome.result, outcome)
@@ -82,7 +82,7 @@ def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]
     sides = ((outcome.comparison.a, "missing_in_a"), (outcome.comparison.b, "missing_in_b"))
     for source, status in sides:
         count = result.counts[status]
-        differences = [each for each in result.top_differences if each.status == status]
+        differences = [_line(each) for each in result.top_differences if each.status == status]
         message = f"{counted(count)} missing in {source}"
         yield (
             f"no group is missing in {source}",
@@ -91,10 +91,10 @@ def _group_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]
     count = result.summary.row_findings
     if count:
         message = f"{counted(count)} with matching measures but different numbers of rows"
-        yield "the rows of each group", _problem("failure", "rows", message, ())
+        yield "the rows of each group", _problem("failure", "rows", message)
     for each in outcome.schema_findings:
         name = each.column_a or each.column_b or each.aspect
-        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence, ())
+        yield f"schema: {name}", _problem("failure", each.aspect, each.sentence)
 
 
 def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
@@ -109,8 +109,8 @@ def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
         problem = None
         if column.mismatches:
             lines = [f"{pair.a!r} in a, {pair.b!r} in b: {pair.count}" for pair in column.pairs]
-            message = f"{column.a} differs in {_rows(column.mismatches)}"
-            problem = _element("failure", "difference", message, lines)
+            message = f"{column.a} differs in {counted(column.mismatches, 'row')}"
+            problem = _problem("failure", "difference", message, lines)
         yield f"column {column.a}", problem
     missing = [each for each in outcome.schema_findings if each.aspect == "column"]
     for columns, source in (
@@ -120,23 +120,18 @@ def _row_cases(result: ComparisonResult, outcome: Compared) -> Iterator[_Case]:
         message = f"only {source} has {', '.join(columns)}"
         yield (
             f"no column is only in {source}",
-            _element("failure", "schema", message, ()) if columns else None,
+            _problem("failure", "schema", message) if columns else None,
         )
     for difference in outcome.schema_findings:
         if difference.aspect != "column":
             name = difference.column_a or "the table"
-            message = difference.sentence
-            yield f"schema: {name}", _element("failure", difference.aspect, message, ())
+            yield f"schema: {name}", _problem("failure", difference.aspect, difference.sentence)
     for each in result.not_compared:
-        yield f"column {each.column}", _element("failure", "not compared", each.reason, ())
+        yield f"column {each.column}", _problem("failure", "not compared", each.reason)
 
 
 def _counted_problem(count: int, kind: str, words: str) -> Element | None:
-    return _element("failure", kind, f"{_rows(count)} {words}", ()) if count else None
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
+    return _problem("failure", kind, f"{counted(count, 'row')} {words}") if count else None
 
 
 def _measure_problem(
@@ -148,7 +143,7 @@ def _measure_problem(
         return None
     statuses = {"major_diff", "minor_diff"} if minor else {"major_diff"}
     differences = [
-        each
+        _line(each)
         for each in result.top_differences
         if each.measure == measure.name and each.status in statuses
     ]
@@ -164,11 +159,7 @@ def _known(problem: Element) -> Element:
     return Element("skipped", message=f"known: {problem.get('message', '')}")
 
 
-def _problem(tag: str, kind: str, message: str, differences: Iterable[Difference]) -> Element:
-    return _element(tag, kind, message, [_line(each) for each in differences])
-
-
-def _element(tag: str, kind: str, message: str, lines: Iterable[str]) -> Element:
+def _problem(tag: str, kind: str, message: str, lines: Iterable[str] = ()) -> Element:
     problem = Element(tag, type=xml_text(kind), message=xml_text(message))
     problem.text = xml_text("\n".join([message, *lines]))
     return problem

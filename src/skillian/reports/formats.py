@@ -1,28 +1,13 @@
 """The formats of a report, how much detail each needs, and those of all rows that differ."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from skillian.data.comparison import Depth
+
 GROUPS = 1000
 DRILLED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Depth:
-    """How much of what differs is read.
-
-    Attributes:
-        groups: How many groups that differ a report lists.
-        drilled: For how many of them it shows their rows.
-        why: Whether to look for what explains the rows that differ.
-    """
-
-    groups: int = 0
-    drilled: int = 0
-    listed: int = 0
-    why: bool = False
 
 
 class Format(StrEnum):

@@ -13,25 +13,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from skillian.connectors.base import Connector
+from skillian.data.comparison import Depth
 from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.page import Page
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.engine import ComparisonEngine
 from skillian.data.phases import Progress, reporting
 from skillian.data.query.binding import Binder
 from skillian.errors import ToolError
-from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Failed, Outcome
 
-if TYPE_CHECKING:  # what only a comparison of measures loads
-    from skillian.data.comparison.explain.explanation import Explanation
-    from skillian.data.comparison.page import ComparisonRows
-    from skillian.data.comparison.rows import DrillDown, GroupRow
+if TYPE_CHECKING:
     from skillian.data.results.result import ComparisonResult
 
 AT_ONCE = 4
-DRILLED_ROWS = 50
 
 OnProgress = Callable[[str, str], None]
 """Gets the name of a comparison and its current activity; an empty activity when it has ended."""
@@ -136,53 +131,9 @@ async def explained(
     """Add the explanation and the groups; if they fail, the result stands without them."""
     if not compared.result.unmatched(minor=True):
         return compared
-    explain = _groups_explained if compared.result.measures else _rows_explained
-    return await explain(engine, compared, depth, report)
-
-
-async def _rows_explained(
-    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
-) -> Compared:
-    if not depth.why:
-        return compared
-    report("looking for what explains the rows that differ")
-    return replace(compared, why=await engine.tables.why(compared.result.cache_key, report))
-
-
-async def _groups_explained(
-    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
-) -> Compared:
-    result = compared.result
-    start, key, measures = monotonic(), result.cache_key, engine.measures
-    explanation: Explanation | None = None
-    rows: ComparisonRows[GroupRow] | None = None
-    drilled: list[DrillDown] = []
-    notes: list[str] = []
-    try:
-        report("explaining the gap")
-        explanation = await measures.explain(key)
-    except ToolError as error:
-        notes.append(f"The gap could not be explained: {error}")
-    try:
-        page = Page((), limit=depth.groups)
-        rows = await measures.rows(key, page) if depth.groups else None
-        largest = rows.rows[: depth.drilled] if rows else ()
-        for number, group in enumerate(largest, 1):
-            report(f"reading the rows of group {number} of {len(largest)}")
-            drilled.append(await measures.drill_down(key, group.key, DRILLED_ROWS))
-    except ToolError as error:
-        notes.append(f"Not all groups that differ are shown: {error}")
-    if notes:
-        from skillian.data.comparison.explain.explanation import (  # noqa: PLC0415 - see above
-            Explanation,
-        )
-
-        explanation = explanation or Explanation(key, result.key_columns, (), ())
-        explanation = replace(explanation, notes=(*explanation.notes, *notes))
-    seconds = compared.seconds + monotonic() - start
-    return replace(
-        compared, seconds=seconds, explanation=explanation, rows=rows, drilled=tuple(drilled)
-    )
+    start = monotonic()
+    details = await engine.details(compared.result.cache_key, depth, report)
+    return replace(compared, seconds=compared.seconds + monotonic() - start, **details)
 
 
 def _progress(report: Callable[[str], None], unit: str) -> Progress:

@@ -21,6 +21,6 @@ def key_words(key: Mapping[str, object]) -> str:
     return ", ".join(f"{name} {text(value)}" for name, value in key.items())
 
 
-def counted(groups: int) -> str:
-    """A number of groups, in words."""
-    return "1 group" if groups == 1 else f"{groups} groups"
+def counted(count: int, unit: str = "group") -> str:
+    """A number of groups or rows, in words."""
+    return f"{count} {unit}{'' if count == 1 else 's'}"

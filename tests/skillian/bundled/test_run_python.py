@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from skillian.bundled.run_python import make_frame
 from skillian.chat.agent import Agent
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.for_code import make_frame
 from skillian.data.results.groups import Difference
 from skillian.data.services import DataServices
 from skillian.data.subjects import Status

@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from skillian.data.comparison import Depth
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.reports.formats import Depth
 from skillian.reports.outcome import Outcome
 from skillian.reports.running import open_engine, run_all
 

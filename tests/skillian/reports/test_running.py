@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from tests.skillian.reports.comparisons import comparison_of, outcomes_of
 
+from skillian.data.comparison import Depth
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import write_demo
@@ -14,7 +15,6 @@ from skillian.errors import QueryError
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_markdown import write_markdown
-from skillian.reports.formats import Depth
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.running import AT_ONCE, open_engine, run_all
 

@@ -5,29 +5,19 @@ from __future__ import annotations
 import json
 import re
 import tempfile
-from collections.abc import Generator
-from typing import IO, Annotated, Any, Literal, Self
+from collections.abc import Collection, Generator
+from typing import IO, Annotated, Any, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.responses import JSONResponse, StreamingResponse
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    Json,
-    ValidationError,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Json
 
 from skillian.api.routes.runs import RunInfo
 from skillian.api.routes.sessions import MAX_OFFSET
-from skillian.api.service import Body, TheOwner, TheService
+from skillian.api.service import TheOwner, TheService
 from skillian.api.streams import while_connected
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.declare.definitions import Name, Thresholds
-from skillian.data.declare.document import reason_of
-from skillian.data.declare.rules import Rules
+from skillian.data.declare.forms import QuestionForm
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.subjects import RowClass, Status
 from skillian.reports.as_html import write_html
@@ -51,6 +41,7 @@ _CHUNK = 65_536
 # The report admits its script by digest; this keeps the script away from this server as well.
 _PAGE_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
 
+_CONTROL = re.compile(r"[\x00-\x1f]")
 _RESPOND_ASYNC = re.compile(r"(?:^|,)\s*respond-async\s*(?:[,;]|$)", re.IGNORECASE)
 _LATER: dict[int | str, dict[str, Any]] = {
     202: {"model": RunInfo, "description": "The comparison runs in the background"}
@@ -103,74 +94,65 @@ def _is_unicode(value: dict[str, Any]) -> dict[str, Any]:
     return value
 
 
-class CompareRequest(Body):
+def _is_printable(names: Collection[str]) -> Collection[str]:
+    others: Any = getattr(names, "values", tuple)()  # those in b, of a map
+    if _CONTROL.search("".join((*names, *others))):
+        raise ValueError("names of columns have no control characters here")
+    return names
+
+
+def _columns(most: int) -> tuple[Any, Any]:
+    return Field(min_length=1, max_length=most), AfterValidator(_is_printable)
+
+
+_FORM = QuestionForm(
+    "CompareRequest",
     """What to compare; defaults are those of the configuration.
 
     With `measures`, their totals for each combination of `align_on`; without, whole rows: `key` has
     the columns that identify one, and is proposed if it is left out.
-    """
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "source_a": "fi_reporting",
-                    "source_b": "bpc_reporting",
-                    "measures": ["amount"],
-                    "align_on": ["company", "period"],
-                    "filters": {"company": "1001"},
-                },
-                {
-                    "source_a": "customers",
-                    "source_b": "customers_copy",
-                    "key": ["id"],
-                    "ignore": ["updated_at"],
-                    "rules": {"all": {"trim": True}, "columns": {"price": {"absolute": "0.01"}}},
-                },
-            ]
-        },
-    )
-
-    source_a: Name
-    source_b: Name
-    measures: Annotated[list[Name], Field(min_length=1, max_length=10)] | None = None
-    align_on: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
-    filters: Annotated[
-        dict[Name, Any],
-        Field(
-            default_factory=dict,
-            max_length=20,
-            description=(
+    """,
+    {
+        "a": (None,),
+        "b": (None,),
+        "measures": (None, Field(min_length=1, max_length=10)),
+        "align_on": (None, Field(min_length=1, max_length=20)),
+        "filters": (
+            (
                 "Dimension to a value, a list of values, null, or one of"
                 ' {"ne": v}, {"gte": v}, {"gt": v}, {"lte": v}, {"lt": v}, {"between": [a, b]}.'
                 " Of whole rows: column to the same."
             ),
+            Field(max_length=20),
+            AfterValidator(_is_unicode),
         ),
-        AfterValidator(_is_unicode),
-    ]
-    thresholds: Thresholds = Thresholds()
-    key: Annotated[list[Name], Field(min_length=1, max_length=20)] | None = None
-    columns: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
-    map: Annotated[dict[Name, Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
-    ignore: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
-    accept: Annotated[list[Name], Field(min_length=1, max_length=MAX_COLUMNS)] | None = None
-    rules: Rules | None = None
-    multiset: bool = False
-
-    @model_validator(mode="after")
-    def _is_of_one_kind(self) -> Self:
-        try:
-            self.saved()
-        except ValidationError as error:
-            raise ValueError("; ".join(map(reason_of, error.errors()))) from None
-        return self
-
-    def saved(self) -> SavedComparison:
-        """The comparison with the fields that the request states."""
-        stated = self.model_dump(exclude_defaults=True, exclude={"source_a", "source_b"})
-        return SavedComparison.model_validate(
-            {"name": "comparison", "a": self.source_a, "b": self.source_b, **stated}
-        )
+        "thresholds": (None,),
+        "key": (None, *_columns(20)),
+        **dict.fromkeys(("columns", "map", "ignore", "accept"), (None, *_columns(MAX_COLUMNS))),
+        "rules": (None,),
+        "multiset": (None,),
+    },
+    {
+        "examples": [
+            {
+                "source_a": "fi_reporting",
+                "source_b": "bpc_reporting",
+                "measures": ["amount"],
+                "align_on": ["company", "period"],
+                "filters": {"company": "1001"},
+            },
+            {
+                "source_a": "customers",
+                "source_b": "customers_copy",
+                "key": ["id"],
+                "ignore": ["updated_at"],
+                "rules": {"all": {"trim": True}, "columns": {"price": {"absolute": "0.01"}}},
+            },
+        ]
+    },
+)
+AskedComparison = Annotated[SavedComparison, _FORM]
+"""A question in the body of a request."""
 
 
 class MeasureComparison(BaseModel):
@@ -215,7 +197,7 @@ class ComparisonPage(BaseModel):
 
 @router.post("/compare", response_model=RowComparisonBody | MeasureComparison, responses=_LATER)
 async def compare(
-    body: CompareRequest,
+    body: AskedComparison,
     request: Request,
     service: TheService,
     owner: TheOwner,
@@ -226,14 +208,13 @@ async def compare(
     With `Prefer: respond-async` (RFC 7240) the answer is 202 at once. The comparison runs in the
     background, without its client; `Location` is where its state is.
     """
-    saved = body.saved()
     if _RESPOND_ASYNC.search(prefer):
         with service.slots.taken():
-            run = await while_connected(request, service.runs.compare(owner, saved))
+            run = await while_connected(request, service.runs.compare(owner, body))
         headers = {"Location": f"/runs/{run['id']}", "Preference-Applied": "respond-async"}
         return JSONResponse(run, 202, headers)
     with service.slots.taken():
-        return await while_connected(request, service.comparisons.compare(saved, owner))
+        return await while_connected(request, service.comparisons.compare(body, owner))
 
 
 @router.get("/comparisons/{key}", response_model=RowComparisonBody | MeasureComparison)

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Path
 from fastapi.responses import JSONResponse
 from pydantic import BaseModel, Field
 
-from skillian.api.routes.comparisons import CompareRequest
+from skillian.api.routes.comparisons import AskedComparison
 from skillian.api.routes.runs import RunInfo
 from skillian.api.saved import saved_json
 from skillian.api.service import Body, TheOwner, TheService
@@ -25,7 +25,7 @@ class SaveRequest(Body):
     """A comparison and the name to save it under."""
 
     name: SavedName
-    comparison: CompareRequest
+    comparison: AskedComparison
 
 
 class ShareRequest(Body):
@@ -77,7 +77,7 @@ class SavedReport(SavedInfo):
 @router.post("", status_code=201, response_model=SavedInfo)
 async def save(body: SaveRequest, service: TheService, owner: TheOwner) -> dict[str, Any]:
     """Save a comparison under a name."""
-    record = await service.saved.save(owner, body.name, body.comparison.saved())
+    record = await service.saved.save(owner, body.name, body.comparison)
     return saved_json(record, owner)
 
 

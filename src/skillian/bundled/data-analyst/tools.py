@@ -12,14 +12,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from cachetools import LRUCache
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema
+from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from skillian.bundled.run_python import python_tool
 from skillian.data.comparison.page import Page
-from skillian.data.declare.definitions import Thresholds
-from skillian.data.declare.document import reason_of
-from skillian.data.declare.rules import Rules
-from skillian.data.declare.saved import SavedComparison
+from skillian.data.declare.forms import QuestionForm
 from skillian.data.for_models import (
     brief_measures,
     brief_rows,
@@ -36,7 +33,7 @@ from skillian.data.query.catalogue import DimensionInfo, SourceInfo, matching_so
 from skillian.data.services import DataServices
 from skillian.data.sql.values import jsonable
 from skillian.data.subjects import ROW_CLASSES, STATUSES, RowClass, Status
-from skillian.errors import InvalidInputError, NamesValuesError, QueryError
+from skillian.errors import InvalidInputError, NamesValuesError, OtherSubjectError, QueryError
 from skillian.skills.skill import SkillTool, session_id
 
 if TYPE_CHECKING:
@@ -83,53 +80,59 @@ class QuerySourceInput(Input):
     limit: int = Field(50, ge=1, le=1000)
 
 
-_OBJECT: dict[str, Any] = {"type": "object"}
 _STATUS: dict[str, Any] = {"type": "array", "items": {"type": "string"}}
+_TEXT = WithJsonSchema({"type": "string"})
+_OBJECT = WithJsonSchema({"type": "object"})
 
 
-class CompareSourcesInput(Input):
-    """The arguments of `compare_sources`."""
+def _texts(most: int | None = None) -> tuple[Any, Any]:
+    """A list of at most so many texts, of which a schema says no more."""
+    schema: dict[str, Any] = {"items": {"type": "string"}, "type": "array"}
+    bounds = {} if most is None else {"minItems": 1, "maxItems": most}
+    return Field(min_length=1, max_length=most), WithJsonSchema(schema | bounds)
 
-    source_a: str
-    source_b: str
-    measures: list[str] | None = Field(
-        None,
-        min_length=1,
-        max_length=10,
-        description="Leave out to compare whole rows.",
-    )
-    align_on: list[str] | None = Field(
-        None, description="Groups; only if the question says by which."
-    )
-    filters: dict[str, Any] | None = Field(None, description="As in query_source.")
-    thresholds: Annotated[Thresholds, WithJsonSchema(_OBJECT)] | None = Field(
-        None,
-        description='A tolerance of the question: {"match": {"absolute": 5}} or "percentage".',
-    )
-    key: list[str] | None = Field(
-        None,
-        min_length=1,
-        max_length=20,
-        description="Of rows: columns that identify one.",
-    )
-    ignore: list[str] | None = Field(
-        None, min_length=1, max_length=1000, description="Of rows: columns to leave out."
-    )
-    columns: list[str] | None = Field(
-        None, min_length=1, max_length=1000, description="Of rows: only these."
-    )
-    map: dict[str, str] | None = Field(
-        None,
-        min_length=1,
-        max_length=1000,
-        description="Of rows: column of source_a to its name in source_b.",
-    )
-    rules: Annotated[Rules, WithJsonSchema(_OBJECT)] | None = Field(
-        None,
-        description="Of rows: {all: rule, columns: {name: rule}}; a rule: absolute, relative,"
-        " seconds, trim, ignore_case, ...",
-    )
-    multiset: bool | None = Field(None, description="Of rows: without a key, count each.")
+
+_COMPARE_SOURCES = QuestionForm(
+    "CompareSourcesInput",
+    "The arguments of `compare_sources`.",
+    {
+        "a": (None, _TEXT),
+        "b": (None, _TEXT),
+        "measures": ("Leave out to compare whole rows.", *_texts(10)),
+        "align_on": ("Groups; only if the question says by which.", *_texts()),
+        "filters": (
+            "As in query_source.",
+            WithJsonSchema({"additionalProperties": True, "type": "object"}),
+        ),
+        "thresholds": (
+            'A tolerance of the question: {"match": {"absolute": 5}} or "percentage".',
+            _OBJECT,
+        ),
+        "key": ("Of rows: columns that identify one.", *_texts(20)),
+        "ignore": ("Of rows: columns to leave out.", *_texts(1000)),
+        "columns": ("Of rows: only these.", *_texts(1000)),
+        "map": (
+            "Of rows: column of source_a to its name in source_b.",
+            Field(min_length=1, max_length=1000),
+            WithJsonSchema(
+                {
+                    "additionalProperties": {"type": "string"},
+                    "maxProperties": 1000,
+                    "minProperties": 1,
+                    "type": "object",
+                }
+            ),
+        ),
+        "rules": (
+            (
+                "Of rows: {all: rule, columns: {name: rule}}; a rule: absolute, relative,"
+                " seconds, trim, ignore_case, ..."
+            ),
+            _OBJECT,
+        ),
+        "multiset": ("Of rows: without a key, count each.",),
+    },
+)
 
 
 class ComparisonInput(Input):
@@ -216,11 +219,14 @@ class DataAnalyst:
         brief = {**result.to_dict(), "rows": brief_rows(result), "measures": measures}
         return {**brief, "scope": scope}
 
-    async def compare_sources(self, arguments: CompareSourcesInput) -> Mapping[str, Any]:
+    async def compare_sources(self, arguments: BaseModel) -> Mapping[str, Any]:
         """The number of groups or rows in each class, and what differs."""
-        hidden = hidden_among(self._services.registry, (arguments.source_a, arguments.source_b))
-        with _without_values(hidden):
-            question = _question(arguments)
+        try:
+            question = _COMPARE_SOURCES.question(arguments)
+        except ValueError as error:
+            raise InvalidInputError(str(error)) from None
+        hidden = hidden_among(self._services.registry, (question.a, question.b))
+        with _as_models_read(hidden):
             refuse_undeclared(self._services.registry, hidden, question.filters)
             result = await self._services.engine.compare(question)
         if session_id():
@@ -233,9 +239,7 @@ class DataAnalyst:
         """Which members of which dimensions carry the gap; of rows, which rules explain it."""
         result = self._result(arguments)
         hidden = hidden_among(self._services.registry, (result.source_a, result.source_b))
-        with _without_values(hidden):
-            if arguments.dimensions:
-                _require_groups(result, "`dimensions` are for measures")
+        with _as_models_read(hidden):
             found = await self._services.engine.explain(arguments.cache_key, arguments.dimensions)
         forms = for_models(result)
         brief = forms.why_counts(found) if hidden else forms.brief_why(found)
@@ -245,10 +249,10 @@ class DataAnalyst:
         """The rows behind one group, both sides."""
         result = self._result(arguments)
         refuse_hidden(self._services.registry, (result.source_a, result.source_b))
-        _require_groups(result, "drill_down needs groups of measures")
-        rows = await self._services.comparison.drill_down(
-            arguments.cache_key, arguments.key, arguments.limit
-        )
+        with _as_models_read():
+            rows = await self._services.comparison.drill_down(
+                arguments.cache_key, arguments.key, arguments.limit
+            )
         sides = {"a": brief_side(rows.a), "b": brief_side(rows.b)}
         return {"key": arguments.key, **sides, "scope": comparison_scope(result)}
 
@@ -296,10 +300,12 @@ class DataAnalyst:
 
 
 @contextmanager
-def _without_values(hidden: Sequence[str]) -> Generator[None]:
-    """Keep the values of hidden sources out of errors."""
+def _as_models_read(hidden: Sequence[str] = ()) -> Generator[None]:
+    """Keep the values of hidden sources out of errors, and name the tool for whole rows."""
     try:
         yield
+    except OtherSubjectError as error:
+        raise InvalidInputError(f"{error}, whose cells get_comparison_rows gives") from None
     except NamesValuesError as error:
         raise InvalidInputError(error.without_values) if hidden else error from None
     except QueryError:
@@ -310,22 +316,6 @@ def _without_values(hidden: Sequence[str]) -> Generator[None]:
                 " so ask a person to run `skillian compare`, which gives the reason"
             ) from None
         raise
-
-
-def _require_groups(result: ComparisonResult, why: str) -> None:
-    if not result.measures:
-        raise InvalidInputError(
-            f"{why}; this comparison is of whole rows, whose cells get_comparison_rows gives"
-        )
-
-
-def _question(arguments: CompareSourcesInput) -> SavedComparison:
-    sides = {"name": "comparison", "a": arguments.source_a, "b": arguments.source_b}
-    stated = arguments.model_dump(exclude_none=True, exclude={"source_a", "source_b"})
-    try:
-        return SavedComparison.model_validate({**sides, **stated})
-    except ValidationError as error:
-        raise InvalidInputError("; ".join(map(reason_of, error.errors()))) from None
 
 
 def tools(services: DataServices) -> list[SkillTool]:
@@ -355,7 +345,7 @@ def tools(services: DataServices) -> list[SkillTool]:
         read_only(
             "compare_sources",
             "Compare measures of two sources, group by group, or whole rows.",
-            CompareSourcesInput,
+            _COMPARE_SOURCES.model,
             analyst.compare_sources,
         ),
         read_only(

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from io import StringIO
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import typer
 from rich.console import Console
@@ -22,17 +21,15 @@ from skillian.cli.compare_report import (
     INTERRUPTED,
     ReportTarget,
     check_target,
-    report_text,
-    write_text,
+    write_report,
 )
-from skillian.cli.compare_rows import RowOptions
 from skillian.cli.compare_save import SavedFiles
 from skillian.cli.shell import ExitCode, notes, out, run, show_error
+from skillian.data.comparison import Depth
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.named import saved_comparison
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
-from skillian.reports.formats import ROWS, Depth, Format
+from skillian.reports.formats import ROWS, Format
 from skillian.reports.outcome import VERDICTS, Compared, Outcome, TableMissing, worst
 from skillian.reports.running import open_engine, run_all
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
@@ -41,23 +38,17 @@ if TYPE_CHECKING:
     from skillian.reports.running import OnProgress
 
 
-class WholeQuestion(NamedTuple):
-    """The two schemas, how their rows are compared, and which tables are."""
-
-    urls: tuple[str, str]
-    options: RowOptions
-    fail_on: str
-    include: Sequence[str]
-    exclude: Sequence[str]
-
-
 def report_whole(
-    question: WholeQuestion, outputs: Sequence[ReportTarget], save: str | None = None
+    common: SavedComparison,
+    selected: tuple[Sequence[str], Sequence[str]],
+    outputs: Sequence[ReportTarget],
+    save: str | None = None,
 ) -> ExitCode:
     """Compare all tables of two schemas, and report.
 
     Args:
-        question: What to compare.
+        common: The two schemas, and what the comparisons of their tables have in common.
+        selected: Patterns of the only tables to compare, and of those to leave out.
         outputs: Where the reports go, at least one.
         save: The name of the saved comparisons to write.
 
@@ -74,7 +65,7 @@ def report_whole(
             raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
         check_target(output)
     files = None if save is None else SavedFiles(save)
-    whole, outcomes = run(_compared(question, outputs[0].top, files), INTERRUPTED)
+    whole, outcomes = run(_compared(common, selected, outputs[0].top, files), INTERRUPTED)
     written = [_written(whole, outcomes, output) for output in outputs]
     if not all(written):
         show_tables(out, outcomes)
@@ -90,12 +81,13 @@ def report_whole(
 
 def _written(whole: WholeSchema, outcomes: Sequence[Outcome], output: ReportTarget) -> bool:
     """Print or write a report; whether that succeeded."""
-    if output.path is not None:
-        return _write(whole, outcomes, output.form, output.path)
-    if output.form is Format.TABLE:
-        show_tables(out, outcomes)
-    else:
-        typer.echo(report_text(outcomes, output.form), nl=False)
+    if output.form is not Format.HTML or output.path is None:
+        return write_report(output, outcomes, show_tables)
+    try:
+        write_pages(outcomes, whole.names, output.path)
+    except OSError as error:
+        show_error(f"{output.path}: {error.strerror}")
+        return False
     return True
 
 
@@ -132,13 +124,12 @@ def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
 
 
 async def _compared(
-    question: WholeQuestion, top: int, files: SavedFiles | None
+    common: SavedComparison,
+    selected: tuple[Sequence[str], Sequence[str]],
+    top: int,
+    files: SavedFiles | None,
 ) -> tuple[WholeSchema, tuple[Outcome, ...]]:
-    a, b = question.urls
-    common = saved_comparison(
-        {"name": "all", "a": a, "b": b, "fail_on": question.fail_on, **question.options.to_saved()}
-    )
-    whole = await plan_whole(question.urls, Path(), common, question.include, question.exclude)
+    whole = await plan_whole((common.a, common.b), Path(), common, *selected)
     if files is not None:
         files.prepare(whole.comparisons, whole.registry)  # refuses a secret before the long run
     with _showing_progress(len(whole.comparisons)) as on_progress:
@@ -153,21 +144,6 @@ def _missing(table: MissingTable, whole: WholeSchema, common: SavedComparison) -
     only = whole.names[0] if table.side == "a" else whole.names[1]
     reason = f"Table {table.name} is only in {only}."
     return TableMissing(common.model_copy(update=update), 0.0, reason)
-
-
-def _write(whole: WholeSchema, outcomes: Sequence[Outcome], form: Format, path: Path) -> bool:
-    if form is Format.HTML:
-        try:
-            write_pages(outcomes, whole.names, path)
-        except OSError as error:
-            show_error(f"{path}: {error.strerror}")
-            return False
-        return True
-    if form is Format.TABLE:
-        written = StringIO()
-        show_tables(Console(file=written, highlight=False, color_system=None), outcomes)
-        return write_text(path, written.getvalue())
-    return write_text(path, report_text(outcomes, form))
 
 
 @contextmanager

@@ -19,7 +19,7 @@ from skillian.data.declare.saved import SavedComparison
 from skillian.data.page_order import PageOrders
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import Subject
-from skillian.errors import InvalidInputError, RowsNotKeptError, quoted
+from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptError, quoted
 
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
@@ -90,8 +90,11 @@ class Kept:
 
     def of(self, kind: type[D]) -> D:
         """What differs, of this kind; raises `InvalidInputError`."""
-        if kind.subject is not self.result.subject:
-            raise InvalidInputError(f"this needs a comparison of {kind.subject.words}")
+        needed, subject = kind.subject, self.result.subject
+        if needed is not subject:
+            raise OtherSubjectError(
+                f"this needs a comparison of {needed.words}; this one is of {subject.words}"
+            )
         return cast("D", self.differing)
 
 

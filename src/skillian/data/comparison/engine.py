@@ -1,12 +1,14 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
-from contextlib import aclosing, asynccontextmanager
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 from cachetools import LRUCache
 
-from skillian.data.comparison import TOP
+from skillian.data.comparison import TOP, Depth
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.comparison.differences import Differences, keep_differences
 from skillian.data.comparison.explain.explanation import Explanation
@@ -34,10 +36,11 @@ from skillian.data.results.rows import RowCounts, TableKey
 from skillian.data.schema.sources import compare_source_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.data.subjects import MEASURES
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, ToolError
 
 MAX_DRILLED = 1000
 MAX_QUESTIONS = 10_000
+_DRILLED_ROWS = 50
 _FEW_ROWS = 1_000_000
 """How many rows of the sources are read again for a heat map."""
 
@@ -110,13 +113,6 @@ class MeasureEngine:
         total, rows = await kept.of(DifferingGroups).page(page, kept.orders)
         return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
 
-    async def all_rows(self, cache_key: str, page: Page) -> AsyncGenerator[tuple[GroupRow, ...]]:
-        """Yield all groups of a page in batches; raises as `rows`."""
-        page = page.of_subject(MEASURES)
-        async with aclosing(self._get(cache_key).groups(page).batches(page)) as batches:
-            async for batch in batches:
-                yield batch
-
     async def heat_map(self, cache_key: str, dimensions: tuple[str, str], measure: str) -> HeatMap:
         """The gap of a measure over two of the dimensions of the key.
 
@@ -161,6 +157,34 @@ class MeasureEngine:
             summary.rows_a + summary.rows_b,
         )
         return Explanation(cache_key, grain, unused_dimensions(plan), measures, notes)
+
+    async def details(
+        self, cache_key: str, depth: Depth, report: Callable[[str], object]
+    ) -> Mapping[str, Any]:
+        """The `explanation`, `rows` and `drilled` rows of a report; what fails is in its notes."""
+        explanation: Explanation | None = None
+        rows: ComparisonRows[GroupRow] | None = None
+        drilled: list[DrillDown] = []
+        notes: list[str] = []
+        try:
+            report("explaining the gap")
+            explanation = await self.explain(cache_key)
+        except ToolError as error:
+            notes.append(f"The gap could not be explained: {error}")
+        try:
+            page = Page((), limit=depth.groups)
+            rows = await self.rows(cache_key, page) if depth.groups else None
+            largest = rows.rows[: depth.drilled] if rows else ()
+            for number, group in enumerate(largest, 1):
+                report(f"reading the rows of group {number} of {len(largest)}")
+                drilled.append(await self.drill_down(cache_key, group.key, _DRILLED_ROWS))
+        except ToolError as error:
+            notes.append(f"Not all groups that differ are shown: {error}")
+        if notes:
+            columns = self.remembered(cache_key).key_columns
+            explanation = explanation or Explanation(cache_key, columns, (), ())
+            explanation = replace(explanation, notes=(*explanation.notes, *notes))
+        return {"explanation": explanation, "rows": rows, "drilled": tuple(drilled)}
 
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100

@@ -15,7 +15,7 @@ from skillian.data.declare.document import Path as KeyPath
 from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.subjects import ROWS, Subject, subject_of
+from skillian.data.subjects import Subject, subject_of
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
 
 FailOn = Literal["minor", "major", "new", "schema"]
@@ -95,11 +95,6 @@ class SavedComparison(Definition):
         """A digest of what is asked, the same for the same request, whatever its name."""
         asked = self.model_dump(mode="json", exclude={"name", "fail_on"}, fallback=repr)
         return hashlib.sha256(json.dumps(asked).encode()).hexdigest()
-
-    @property
-    def is_of_rows(self) -> bool:
-        """Whether it compares whole rows."""
-        return self.subject is ROWS
 
 
 class FileWithSources(Definition):
@@ -197,8 +192,6 @@ def _unknown_names(content: SavedFile, registry: SourceRegistry) -> Iterator[tup
             if name not in registry.names:
                 yield (index, key), str(SourceNotFoundError(name, registry.names))
                 continue
-            if comparison.is_of_rows:
-                continue
             source = registry.get(name)
             for kind, part, logical in _names_in(comparison):
                 known = source.measures if kind == "measure" else source.dimensions
@@ -207,9 +200,8 @@ def _unknown_names(content: SavedFile, registry: SourceRegistry) -> Iterator[tup
 
 
 def _names_in(comparison: SavedComparison) -> Iterator[tuple[str, KeyPath, str]]:
-    for position, name in enumerate(comparison.measures):
-        yield "measure", ("measures", position), name
-    for position, name in enumerate(comparison.align_on or ()):
-        yield "dimension", ("align_on", position), name
-    for name in comparison.filters:
-        yield "dimension", ("filters", name), name
+    """Yield each name that sources declare: of what, where it is, and the name."""
+    for field, kind in comparison.subject.declared.items():
+        names = getattr(comparison, field) or ()
+        for position, name in enumerate(names):
+            yield kind, (field, name if isinstance(names, dict) else position), name

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
+from typing import Any
 from uuid import uuid4
 
+from skillian.data.comparison import Depth
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import Progress, phase
@@ -32,7 +34,7 @@ from skillian.data.tables.place import RowComparison, SideRows
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
 from skillian.data.tables.why.results import Report, Why
-from skillian.errors import InvalidInputError, UnreadableColumnError
+from skillian.errors import InvalidInputError, OtherSubjectError, UnreadableColumnError
 
 TOP = 10
 
@@ -120,8 +122,15 @@ class TableEngine:
     ) -> Why:
         """What `why` finds; raises `InvalidInputError` for dimensions, which rows do not have."""
         if dimensions:
-            raise InvalidInputError("`dimensions` are for measures; this comparison has whole rows")
+            raise OtherSubjectError("`dimensions` are for measures; this comparison has whole rows")
         return await self.why(cache_key, report)
+
+    async def details(self, cache_key: str, depth: Depth, report: Report) -> Mapping[str, Any]:
+        """`why` rows differ, for a report, if that is asked; raises as `why` does."""
+        if not depth.why:
+            return {}
+        report("looking for what explains the rows that differ")
+        return {"why": await self.why(cache_key, report)}
 
     async def why(self, cache_key: str, report: Report | None = None) -> Why:
         """What explains the rows that differ, each rule proved by another comparison.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from nicegui import ui
 
@@ -16,6 +16,7 @@ from skillian.api.service import Service
 from skillian.chat.direct import direct_message
 from skillian.chat.scope import Part, part_of
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.subjects import subject_of
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.offline.earlier import COMPARE, QUERY
@@ -116,9 +117,7 @@ def _words_of(part: Part, words: str) -> ui.html:
 
 def _is_changeable(call: tuple[str, Mapping[str, Any]], part: Part) -> bool:
     tool, arguments = call
-    if tool == COMPARE and not arguments.get("measures"):
-        return part in {"sources", "filters"}  # of whole rows
-    return part in _TITLES
+    return part in (_TITLES if tool == QUERY else subject_of(arguments.get("measures")).changeable)
 
 
 class _Editor:
@@ -165,7 +164,7 @@ class _Editor:
         return read
 
     def _names(self, argument: str, label: str) -> Read:
-        known = self._measures if argument == "measures" else self._dimensions
+        known = self._offered("measures" if argument == "measures" else "dimensions")
         chosen = [name for name in self._arguments.get(argument) or () if name in known]
         field = select(label, known, chosen, multiple=True)
 
@@ -177,21 +176,15 @@ class _Editor:
 
         return read
 
-    @property
-    def _measures(self) -> list[str]:
-        if self._is_query:
-            return list(self._registry.get(self._sources[0]).measures)
-        return list(self._registry.shared(*self._sources).measures)
-
-    @property
-    def _dimensions(self) -> list[str]:
-        if self._is_query:
-            return list(self._registry.get(self._sources[0]).dimensions)
-        return list(self._registry.shared(*self._sources).dimensions)
+    def _offered(self, kind: Literal["measures", "dimensions"]) -> list[str]:
+        """The names that a query or a comparison of these sources can have."""
+        one, other = self._sources
+        known = self._registry.get(one) if self._is_query else self._registry.shared(one, other)
+        return [*getattr(known, kind)]
 
     def _filter_fields(self) -> Read:
         fields = FilterFields(self._service)
-        fields.set_sources(*self._sources, self._dimensions)
+        fields.set_sources(*self._sources, self._offered("dimensions"))
         fields.fill(self._arguments.get("filters") or {})
 
         def read() -> Mapping[str, Any] | None:
@@ -234,12 +227,16 @@ class _Editor:
 def stated(service: Service, tool: str, call: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call with the measures and groups that it left to the configuration."""
     arguments = dict(call)
+    measures = arguments.get("measures")
     with suppress(ToolError):
-        if tool == QUERY and not arguments.get("measures"):
-            arguments["measures"] = list(service.data.registry.get(call["source"]).measures)
-        elif tool == COMPARE and arguments.get("measures") and not arguments.get("align_on"):
+        if tool == QUERY:
+            arguments["measures"] = measures or list(
+                service.data.registry.get(call["source"]).measures
+            )
+        elif tool == COMPARE and "align_on" not in subject_of(measures).foreign:
             shared = service.data.registry.shared(call["source_a"], call["source_b"])
-            arguments["align_on"] = list(shared.align_on or shared.dimensions)
+            groups = arguments.get("align_on") or list(shared.align_on or shared.dimensions)
+            arguments["align_on"] = groups
     return arguments
 
 

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 from nicegui import ui
 
 from skillian.api.problems import ProblemError, problem_of
+from skillian.data.declare.saved import SavedComparison
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.storage import StorageError
-from skillian.web.comparison.form.view import CompareFields
-from skillian.web.match.matcher import Matcher
 from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading
 from skillian.web.shell.frame import Visit
@@ -40,28 +40,24 @@ def show_control(control: Control) -> None:
     _ = ui.run_javascript(_SHOW.replace("CONTROL", control))
 
 
-def change_panel(visit: Visit, cache_key: str, names: tuple[str, str], rows: int) -> None:
+def change_panel(visit: Visit, cache_key: str, show: Callable[[SavedComparison], object]) -> None:
     """Show the question of a comparison in the fields that asked it.
 
     Args:
         visit: Who asks.
         cache_key: The key of the comparison.
-        names: The names of both sides.
-        rows: How many rows both have.
+        show: Shows the fields.
     """
     with ui.element("section").classes("stack") as room:
         room.props["aria-label"] = "Change and compare again"
-        start_task(_fill(visit, cache_key, names, rows), "change a comparison", room)
+        start_task(_fill(visit, cache_key, show), "change a comparison", room)
 
 
-async def _fill(visit: Visit, cache_key: str, names: tuple[str, str], rows: int) -> None:
+async def _fill(visit: Visit, cache_key: str, show: Callable[[SavedComparison], object]) -> None:
     try:
         question = await visit.service.comparisons.question(cache_key, visit.owner)
     except (ToolError, StorageError, ProblemError) as error:
         ui.label(printable(problem_of(error).detail)).classes("fault").props("role=alert")
         return
     Heading("Change and compare again", 2)
-    if question.is_of_rows:
-        Matcher(visit, question, names, rows)
-    else:
-        CompareFields(visit, question)
+    show(question)

@@ -35,6 +35,7 @@ from skillian.web.comparison.verdict import (
     joined,
 )
 from skillian.web.comparison.why.rules import rules_panel
+from skillian.web.match.matcher import Matcher
 from skillian.web.match.matching import type_words
 from skillian.web.shell import text
 from skillian.web.shell.frame import Visit
@@ -60,7 +61,8 @@ def rows_tabs(result: RowsResult, visit: Visit) -> Tabs:
     if _has_keyed_rows(result):
         panels["Why"] = partial(rules_panel, visit, result)
     rows = result["rows"]["a"] + result["rows"]["b"]
-    panels["Change"] = partial(change_panel, visit, result["cache_key"], _names(result), rows)
+    fields = partial(Matcher, visit, names=_names(result), rows=rows)
+    panels["Change"] = partial(change_panel, visit, result["cache_key"], fields)
     panels["SQL"] = partial(_sql, result)
     return Tabs("The result", panels)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Literal
 
@@ -16,12 +17,14 @@ from skillian.web.comparison.change import Control, change_panel, show_control
 from skillian.web.comparison.context import ComparisonContext
 from skillian.web.comparison.differences_chart import differences_chart
 from skillian.web.comparison.drill_down import rows_panel
+from skillian.web.comparison.form.view import CompareFields
 from skillian.web.comparison.grid.grid import grid_panel
 from skillian.web.comparison.measures import classes_panel, measures_panel, verdict_on
-from skillian.web.comparison.rows import RowsResult, rows_tabs, verdict_on_rows
+from skillian.web.comparison.rows import rows_tabs, verdict_on_rows
 from skillian.web.comparison.schema import schema_panel
 from skillian.web.comparison.sql import sql_panel
 from skillian.web.comparison.tabs import Tabs
+from skillian.web.comparison.verdict import Verdict
 from skillian.web.comparison.why.explanation import explanation_panel
 from skillian.web.comparison.why.heat_map import heat_map_panel
 from skillian.web.shell.activity import loading
@@ -54,13 +57,16 @@ async def comparison_view(
         said: The answer above it, whose sentences are not repeated.
         on_save: Called when the reader wants to save it; without it, it cannot be saved here.
     """
+    visit = Visit(service, owner, None)
     with ui.element("div").classes("comparison stack") as room:
-        result: ComparisonResult | RowsResult | None = _cached(service, cache_key)
-        if result is None:
+        parts: _Parts | None = None
+        with suppress(InvalidInputError):
+            parts = _of_groups(visit, cache_key)
+        if parts is None:
             spinner = loading("Reading the comparison …")
             await ui.context.client.connected(timeout=60)
             try:
-                result = await _recalled(service, cache_key, owner)
+                parts = await _recalled(visit, cache_key)
             except (ToolError, ProblemError) as error:
                 Heading("This comparison cannot be shown", level)
                 ui.label(str(error)).classes("fault").props("role=alert")
@@ -68,12 +74,8 @@ async def comparison_view(
                 return
             finally:
                 spinner.delete()
+        verdict, build = parts
         with room:
-            if isinstance(result, ComparisonResult):
-                verdict, build = verdict_on(result), partial(_tabs, service, result, owner)
-            else:
-                verdict = verdict_on_rows(result)
-                build = partial(rows_tabs, result, Visit(service, owner, None))
 
             def change(control: Control) -> None:
                 tabs.open("Change")
@@ -83,26 +85,29 @@ async def comparison_view(
             tabs = build()
 
 
-def _cached(service: Service, cache_key: str) -> ComparisonResult | None:
-    try:
-        return service.data.comparison.remembered(cache_key)
-    except InvalidInputError:
-        return None
+_Parts = tuple[Verdict, Callable[[], Tabs]]
+"""The verdict, and what builds the tabs below it."""
 
 
-async def _recalled(service: Service, cache_key: str, owner: str) -> ComparisonResult | RowsResult:
-    """The comparison of another process; one of whole rows is read as it was stored."""
-    with service.slots.taken():
-        body = await service.comparisons.find(cache_key, owner)
+def _of_groups(visit: Visit, cache_key: str) -> _Parts:
+    """Those of a comparison of measures in the cache; raises `InvalidInputError`."""
+    result = visit.service.data.comparison.remembered(cache_key)
+    return verdict_on(result), partial(_tabs, result, visit)
+
+
+async def _recalled(visit: Visit, cache_key: str) -> _Parts:
+    """Those of a comparison of another process; one of whole rows is read as it was stored."""
+    with visit.service.slots.taken():
+        body = await visit.service.comparisons.find(cache_key, visit.owner)
         if body.get("kind") == "rows":
-            return body
-        await service.comparisons.recall(cache_key)
-    return service.data.comparison.remembered(cache_key)
+            return verdict_on_rows(body), partial(rows_tabs, body, visit)
+        await visit.service.comparisons.recall(cache_key)
+    return _of_groups(visit, cache_key)
 
 
-def _tabs(service: Service, result: ComparisonResult, owner: str) -> Tabs:
+def _tabs(result: ComparisonResult, visit: Visit) -> Tabs:
     """A tab for each way to look at a comparison of measures."""
-    comparison = ComparisonContext(service, result)
+    comparison = ComparisonContext(visit.service, result)
     panels: dict[str, Callable[[], object]] = {}
     if result.summary.classes.groups:
         panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)
@@ -114,10 +119,7 @@ def _tabs(service: Service, result: ComparisonResult, owner: str) -> Tabs:
     if result.top_differences:
         panels["Why"] = partial(_show_all, WHY, comparison)
         panels["Rows"] = partial(rows_panel, comparison.service, result)
-    visit = Visit(comparison.service, owner, None)
-    key, summary = result.cache_key, result.summary
-    rows = summary.rows_a + summary.rows_b
-    panels["Change"] = partial(change_panel, visit, key, comparison.names, rows)
+    panels["Change"] = partial(change_panel, visit, result.cache_key, partial(CompareFields, visit))
     panels["SQL"] = partial(_sql, result)
     tabs = Tabs("The result", panels)
     comparison.follow(on_members=lambda _: tabs.open("Differences"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from typing import Any, get_args
+from typing import Any, ClassVar, get_args
 
 from nicegui import ui
 from pydantic import ValidationError
@@ -14,9 +14,11 @@ from skillian.api.problems import ProblemError
 from skillian.data.declare.rules import Precision, Rule
 from skillian.data.query.catalogue import Catalogue
 from skillian.data.schema.diff import pair_columns
+from skillian.data.subjects import ROWS
 from skillian.display import printable
 from skillian.errors import ToolError
 from skillian.web.comparison.form.fields import select
+from skillian.web.shell.activity import start_task
 from skillian.web.shell.buttons import Button, IconButton
 from skillian.web.shell.elements import set_options
 
@@ -54,11 +56,13 @@ class RowFields:
         catalogue: Knows the columns of the sources.
     """
 
+    subject: ClassVar = ROWS
+
     def __init__(self, catalogue: Catalogue) -> None:
         self._catalogue = catalogue
         self._sources: tuple[str, str] | None = None
         self._paired: tuple[str, ...] = ()
-        with ui.element("div").classes("stack") as self.room:
+        with ui.element("div").classes("stack") as self._room:
             with ui.element("fieldset").classes("fields stack"):
                 with ui.element("legend"):
                     ui.label("How rows are matched")
@@ -74,7 +78,13 @@ class RowFields:
         self.choices = self.key, self.chosen, self.ignored
         self.multiset.on_value_change(self._update)
 
-    async def offer(self, a: str, b: str) -> None:
+    def show(self, sources: tuple[str, str] | None) -> None:
+        """Show the fields, with the columns of two sources to choose from; hide them for none."""
+        self._room.set_visibility(sources is not None)
+        if sources is not None:
+            start_task(self._offer(*sources), "columns", self._room)
+
+    async def _offer(self, a: str, b: str) -> None:
         """Offer the columns of two sources; raises nothing, since no column has to be chosen."""
         if self._sources == (a, b):
             return

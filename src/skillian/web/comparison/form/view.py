@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from nicegui import ui
 
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.subjects import MEASURES, ROWS, subject_of
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.subjects import MEASURES, Subject, subject_of
 from skillian.web.comparison.form.fields import LimitFields, select
 from skillian.web.comparison.form.filter_fields import FilterFields
 from skillian.web.comparison.form.job import SAME, JobControls
 from skillian.web.comparison.form.row_fields import RowFields
-from skillian.web.shell.activity import start_task
 from skillian.web.shell.elements import Heading, set_options
 from skillian.web.shell.frame import START, Visit
 
@@ -52,6 +53,9 @@ class CompareFields:
             self._rows = RowFields(visit.service.data.catalogue)
             self._filters = FilterFields(visit.service)
             self._limits = LimitFields()
+            registry = visit.service.data.registry
+            groups = _GroupFields(registry, self._measures, self._align_on, self._limits)
+            self._kinds = groups, self._rows
             JobControls(visit, "Compare", self._read, self._show_error, form)
         self._a.on_value_change(self._update_options)
         self._b.on_value_change(self._update_options)
@@ -80,46 +84,25 @@ class CompareFields:
 
     def _update_kind(self) -> None:
         """Show the fields of measures or those of whole rows."""
-        subject = subject_of(self._measures.value)
-        fields = {MEASURES: (self._align_on, self._limits.room), ROWS: (self._rows.room,)}
-        for each, rooms in fields.items():
-            for room in rooms:
-                room.set_visibility(each is subject)
-        self._show_limits()
-        if subject is ROWS:
-            start_task(self._rows.offer(self._a.value, self._b.value), "columns", self._rows.room)
+        sources = self._a.value, self._b.value
+        for fields in self._kinds:
+            fields.show(sources if fields.subject is self._subject else None)
 
-    def _show_limits(self) -> None:
-        pair = frozenset((self._a.value, self._b.value))
-        settings = self._visit.service.data.registry.comparison
-        self._limits.set_configured(
-            {name: settings.thresholds_for(pair, name).settled() for name in self._measures.value}
-        )
+    @property
+    def _subject(self) -> Subject:
+        return subject_of(self._measures.value)
 
     def _read(self) -> SavedComparison | None:
         """The comparison that the fields describe; None if a field shows an error."""
         if self._b.error:
             return None
         filters = self._filters.read()
-        how = self._read_measures() if self._measures.value else self._rows.read()
+        how = next(each.read() for each in self._kinds if each.subject is self._subject)
         if filters is None or how is None:
             return None
         return SavedComparison(
             name="comparison", a=self._a.value, b=self._b.value, filters=filters, **how
         )
-
-    def _read_measures(self) -> dict[str, Any] | None:
-        """The fields of a comparison of measures; None if a field shows an error."""
-        self._measures.error = None
-        self._align_on.error = None if self._align_on.value else "Choose at least one dimension."
-        limits = self._limits.read()
-        if limits is None or self._align_on.error:
-            return None
-        return {
-            "measures": tuple(self._measures.value),
-            "align_on": tuple(self._align_on.value),
-            "thresholds": limits,
-        }
 
     def _show_error(self, message: str, is_about_input: bool) -> bool:  # noqa: FBT001 - a callback
         """Show an error next to the field that it is about; False if there is none."""
@@ -130,3 +113,36 @@ class CompareFields:
                 field.error = message
                 return True
         return False
+
+
+@dataclass(frozen=True)
+class _GroupFields:
+    """How measures are compared: by which dimensions, within which limits."""
+
+    subject: ClassVar = MEASURES
+    registry: SourceRegistry
+    measures: Any
+    align_on: Any
+    limits: LimitFields
+
+    def show(self, sources: tuple[str, str] | None) -> None:
+        """Show the fields for two sources; hide them for none."""
+        for room in (self.align_on, self.limits.room):
+            room.set_visibility(sources is not None)
+        settings, pair = self.registry.comparison, frozenset(sources or ())
+        self.limits.set_configured(
+            {name: settings.thresholds_for(pair, name).settled() for name in self.measures.value}
+        )
+
+    def read(self) -> dict[str, Any] | None:
+        """The fields of a `SavedComparison`; None if a field shows an error."""
+        self.measures.error = None
+        self.align_on.error = None if self.align_on.value else "Choose at least one dimension."
+        limits = self.limits.read()
+        if limits is None or self.align_on.error:
+            return None
+        return {
+            "measures": tuple(self.measures.value),
+            "align_on": tuple(self.align_on.value),
+            "thresholds": limits,
+        }
