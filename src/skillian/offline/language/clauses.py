@@ -10,7 +10,6 @@ from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
-    Values,
     add_limits,
     is_plural,
 )
@@ -101,8 +100,7 @@ class _Reader:
         self._tokens = tokens
         self._vocabulary = vocabulary
         years = {t.period.year for t in tokens if t.period is not None and t.period.year}
-        self._values = Values(vocabulary, years or {*asked})
-        self._conditions = Conditions(self._values)
+        self._conditions = Conditions(vocabulary, years or {*asked})
         self._reading = Reading()
         self._before = ""
         self._counts_rows = False
@@ -117,7 +115,7 @@ class _Reader:
         reading.unread += unknown_words(self._tokens)
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
-        clauses, stops = clauses_of(arranged(self._tokens, self._vocabulary.timed))
+        clauses, stops = clauses_of(arranged(self._tokens))
         if stops and not reading.unread:
             reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
         is_whole = not reading.unread
@@ -386,7 +384,7 @@ class _Reader:
             self._reading.replaced[""] = measures or [part[-1].name]
             return
         for name, tokens in self._conditions.groups(part):
-            self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
+            self._reading.replaced[name] = [v for t in tokens for v in self._conditions.values_of(t, name)]
 
     def removed(self, part: Sequence[Token]) -> None:
         self._reading.removed.append(part[-1].name)

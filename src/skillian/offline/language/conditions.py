@@ -11,7 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.language.filters import Operator, Parts, both, filter_of
-from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
+from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
@@ -35,8 +35,8 @@ class NotReadError(Exception):
         self.instead = instead
 
 
-class Values:
-    """Looks up what is written in the values of the dimensions.
+class Conditions:
+    """The conditions on each dimension, in the order of the question.
 
     Args:
         vocabulary: The sources that the question is about.
@@ -44,127 +44,8 @@ class Values:
     """
 
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self.vocabulary = vocabulary
+        self._vocabulary = vocabulary
         self._years = years
-
-    def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
-        """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
-        if named is not None:
-            return named
-        possible = [self._possible(token) for token in tokens]
-        common = [name for name in possible[0] if all(name in each for each in possible)]
-        if toward:  # "from Milan" names an origin
-            against = _DIRECTIONS["to" if toward == "from" else "from"]
-            common = [n for n in common if not set(plain(n).split()) & against]
-            meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
-            common = meant if len(meant) == 1 else common
-        if len(common) == 1 or (common and self._are_one(common)):
-            return common[0]
-        text = " and ".join(token.text for token in tokens)
-        if common:
-            words = [token.text for token in tokens]
-            instead = [(words[0], f"{name} {words[0]}") for name in common]
-            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
-        raise NotReadError(text)
-
-    def of(self, token: Token, dimension: str) -> list[str]:
-        """The values of the dimension that a token means: several for a period."""
-        if dimension in token.values:
-            return [token.values[dimension]]
-        if token.period is not None and dimension in self.vocabulary.timed:
-            return self._in_period(token, token.period, dimension)
-        if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
-            return [token.text.strip("'\"“”")]
-        raise NotReadError(token.text)
-
-    def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
-        """Whether a value belongs to the same dimension as those before it."""
-        possible = (
-            [named]
-            if named
-            else [n for n in self._possible(token) if n in self._possible(tokens[0])]
-        )
-        try:
-            return bool(possible and self.of(token, possible[0]))
-        except NotReadError:
-            return False
-
-    def is_part_of_year(self, dimension: str) -> bool:
-        """Whether the dimension has quarters or months, beside another one for the years."""
-        known = self.vocabulary.values.get(dimension, {})
-        parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
-        return parts and any(
-            are_years(values) for values in self.vocabulary.values.values() if values
-        )
-
-    def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
-        """Whether several values are consecutive periods, in this order."""
-        if dimension not in self.vocabulary.timed:
-            return False
-        if self.vocabulary.is_open(dimension):
-            periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
-            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
-            is_whole = len(days) == len(tokens)
-            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
-        known = sorted(self.vocabulary.values.get(dimension, {}).values())
-        start = known.index(values[0]) if values[0] in known else len(known)
-        return known[start : start + len(values)] == list(values)
-
-    def _possible(self, token: Token) -> list[str]:
-        if token.period is None:
-            return list(token.values)
-        return list(self.vocabulary.timed)
-
-    def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
-        values = self.vocabulary.values.get(dimension, {}).values()
-        years = self._years or {
-            known.year for value in values if (known := period_of(value)) and known.year
-        }
-        known = dated(period, years)
-        if known is None:
-            instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
-            raise NotReadError(f"{token.text} (of which year?)", instead)
-        if self.vocabulary.is_open(dimension):
-            first, last = known.iso()
-            return [first] if first == last else [first, last]
-        within = values_in(known, values)
-        member = period_of(within[0]) if within else None
-        if (
-            member
-            and member.length
-            and ((known.first[0] - 1) % member.length or known.length % member.length)
-        ):
-            raise NotReadError(f"{token.text} (not a whole {dimension})")
-        if not within:
-            raise NotReadError(f"{token.text} (there is no such {dimension})")
-        return within
-
-    def _is_possible(self, text: str, dimension: str) -> bool:
-        """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self.vocabulary.is_open(dimension):
-            return True
-        shapes = {_shape(value) for value in self.vocabulary.values.get(dimension, {}).values()}
-        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
-
-    def _are_one(self, names: Sequence[str]) -> bool:
-        """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self.vocabulary.sources.values()
-        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
-
-
-def _shape(value: str) -> str:
-    return "".join("9" if letter.isdigit() else letter for letter in value)
-
-
-class Conditions:
-    """The conditions on each dimension, in the order of the question.
-
-    Args:
-        values: Looks up values.
-    """
-
-    def __init__(self, values: Values) -> None:
-        self._values = values
         self._conditions: dict[str, Parts] = {}
 
     def arguments(self) -> dict[str, Any]:
@@ -176,7 +57,7 @@ class Conditions:
         known = self._conditions
         if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
             for name, conditions in known.items():
-                if "ne" in conditions and self._values.is_part_of_year(name):
+                if "ne" in conditions and self._is_part_of_year(name):
                     yield f"without {' and '.join(conditions['ne'])} (of each year?)"
 
     def add(self, part: Sequence[Token], operator: Operator) -> None:
@@ -193,17 +74,17 @@ class Conditions:
     def _add_one(
         self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
     ) -> None:
-        each = [value for token in tokens for value in self._values.of(token, dimension)]
+        each = [value for token in tokens for value in self.values_of(token, dimension)]
         values = list(dict.fromkeys(each))
-        is_timed = dimension in self._values.vocabulary.timed
+        is_timed = dimension in self._vocabulary.timed
         if operator in {"eq", "ne"}:
             if _is_unclear(tokens):
                 raise NotReadError(text)
             is_year = tokens[0].period is None or tokens[0].period.is_year
             is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
-            if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
+            if operator == "eq" and is_wide and self._is_run(tokens, each, dimension):
                 operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens) and self._values.vocabulary.is_open(dimension):
+            elif len(each) != len(tokens) and self._vocabulary.is_open(dimension):
                 raise NotReadError(text)
         else:
             has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
@@ -214,7 +95,7 @@ class Conditions:
             ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
             values = ends.get(operator, values[:1])
         is_bound = operator not in {"eq", "ne", "between"}
-        if is_bound and self._values.is_part_of_year(dimension):
+        if is_bound and self._is_part_of_year(dimension):
             raise NotReadError(f"{text} (of each year?)")
         combined = both(self._conditions.get(dimension, {}), {operator: values})
         if combined is None:
@@ -238,7 +119,7 @@ class Conditions:
                     tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
                 elif before is not None and before.kind == token.kind == "name":
                     raise NotReadError(text_of(part))
-                elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
+                elif groups and (not tokens or self._is_one_more(token, tokens, name)):
                     tokens.append(token)
                 else:
                     groups.append((None, [token]))
@@ -247,7 +128,7 @@ class Conditions:
         if any(not tokens for _, tokens in groups) or (is_several and codes):  # "plants P01-P03"
             raise NotReadError(text_of(part))
         toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
-        return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
+        return [(self._dimension_of(each, name, toward), each) for name, each in groups]
 
     def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
         """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
@@ -259,7 +140,106 @@ class Conditions:
 
     def is_timed(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are days or months."""
-        return self.groups(part)[0][0] in self._values.vocabulary.timed
+        return self.groups(part)[0][0] in self._vocabulary.timed
+
+    def _dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
+        """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
+        if named is not None:
+            return named
+        common = [name for name in tokens[0].values if all(name in t.values for t in tokens)]
+        if toward:  # "from Milan" names an origin
+            against = _DIRECTIONS["to" if toward == "from" else "from"]
+            common = [n for n in common if not set(plain(n).split()) & against]
+            meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
+            common = meant if len(meant) == 1 else common
+        if len(common) == 1 or (common and self._are_one(common)):
+            return common[0]
+        text = " and ".join(token.text for token in tokens)
+        if common:
+            words = [token.text for token in tokens]
+            instead = [(words[0], f"{name} {words[0]}") for name in common]
+            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
+        raise NotReadError(text)
+
+    def values_of(self, token: Token, dimension: str) -> list[str]:
+        """The values of the dimension that a token means: several for a period."""
+        if dimension in token.values:
+            return self._in_period(token, dimension) or [token.values[dimension]]
+        if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
+            return [token.text.strip("'\"“”")]
+        raise NotReadError(token.text)
+
+    def _is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
+        """Whether a value belongs to the same dimension as those before it."""
+        possible = [named] if named else [n for n in token.values if n in tokens[0].values]
+        try:
+            return bool(possible and self.values_of(token, possible[0]))
+        except NotReadError:
+            return False
+
+    def _is_part_of_year(self, dimension: str) -> bool:
+        """Whether the dimension has quarters or months, beside another one for the years."""
+        known = self._vocabulary.values.get(dimension, {})
+        parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
+        return parts and any(
+            are_years(values) for values in self._vocabulary.values.values() if values
+        )
+
+    def _is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
+        """Whether several values are consecutive periods, in this order."""
+        if dimension not in self._vocabulary.timed:
+            return False
+        if self._vocabulary.is_open(dimension):
+            periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
+            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
+            is_whole = len(days) == len(tokens)
+            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
+        known = sorted(self._vocabulary.values.get(dimension, {}).values())
+        start = known.index(values[0]) if values[0] in known else len(known)
+        return known[start : start + len(values)] == list(values)
+
+    def _in_period(self, token: Token, dimension: str) -> list[str]:
+        """The values of the dimension within a period; none of another token."""
+        if token.period is None:
+            return []
+        values = self._vocabulary.values.get(dimension, {}).values()
+        years = self._years or {
+            known.year for value in values if (known := period_of(value)) and known.year
+        }
+        known = dated(token.period, years)
+        if known is None:
+            instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
+            raise NotReadError(f"{token.text} (of which year?)", instead)
+        if self._vocabulary.is_open(dimension):
+            first, last = known.iso()
+            return [first] if first == last else [first, last]
+        within = values_in(known, values)
+        member = period_of(within[0]) if within else None
+        if (
+            member
+            and member.length
+            and ((known.first[0] - 1) % member.length or known.length % member.length)
+        ):
+            raise NotReadError(f"{token.text} (not a whole {dimension})")
+        if not within:
+            raise NotReadError(f"{token.text} (there is no such {dimension})")
+        return within
+
+    def _is_possible(self, text: str, dimension: str) -> bool:
+        """Whether a value that the catalogue does not have may be one of the dimension."""
+        if self._vocabulary.is_open(dimension):
+            return True
+        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
+
+    def _are_one(self, names: Sequence[str]) -> bool:
+        """Whether no source has two of these dimensions: one dimension with several names."""
+        sources = self._vocabulary.sources.values()
+        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
+
+
+def _shape(value: str) -> str:
+    return "".join("9" if letter.isdigit() else letter for letter in value)
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:

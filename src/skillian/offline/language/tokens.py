@@ -39,7 +39,8 @@ class Token:
         kind: A terminal of the grammar in lower case, or `unknown`.
         text: The part as it is written.
         name: The source, measure or dimension; of other kinds the plain form.
-        values: Of a value: the dimensions that have it, each with the value as in the data.
+        values: The dimensions that a value or a period belongs to, each with the value as in the
+            data; of a period, as it is written.
         period: Of a period.
         at: The position in the question.
         mark: The mark before it, such as a comma; the last of several.
@@ -126,7 +127,8 @@ class _Place:
             text = first.text if first.is_quoted else self.question[first.start : end]
             words = [word.plain for word in self.words[self.at : self.at + length]]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            period = Token("period", text, text, period=dated[1]) if dated and is_dated else None
+            timed = dict.fromkeys(self.part.timed, text)
+            period = Token("period", text, text, timed, dated[1]) if dated and is_dated else None
             bare = [word for word in words if word not in ARTICLES]
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
             for phrase in dict.fromkeys(
