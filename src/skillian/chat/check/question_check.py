@@ -12,11 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from skillian.chat.check.conditions import (
-    admitted,
-    condition_words,
-    years_of,
-)
 from skillian.offline.calls import (
     PlannedCall,
     UnclearError,
@@ -27,7 +22,14 @@ from skillian.offline.calls import (
 )
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.filters import as_mapping, number_of, values_of
+from skillian.offline.language.filters import (
+    admitted,
+    as_mapping,
+    condition_words,
+    number_of,
+    values_of,
+    years_of,
+)
 from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain

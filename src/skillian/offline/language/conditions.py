@@ -13,7 +13,7 @@ from typing import Any
 from skillian.offline.language.filters import Operator, Parts, both, filter_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, has_digit, plain
 
 _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
@@ -64,9 +64,8 @@ class Conditions:
         """Add the conditions of a clause; raises `NotReadError`."""
         groups = self.groups(part)
         joins = {token.name for token in of_kinds(part, {"join"})}
-        if len(groups) > 1 and (operator != "eq" or "or" in joins):
-            raise NotReadError(text_of(part))
-        if "nor" in joins and operator != "ne":
+        is_across = len(groups) > 1 and (operator != "eq" or "or" in joins)
+        if is_across or ("nor" in joins and operator != "ne"):
             raise NotReadError(text_of(part))
         for dimension, tokens in groups:
             self._add_one(dimension, tokens, operator, text_of(part))
@@ -76,28 +75,28 @@ class Conditions:
     ) -> None:
         each = [value for token in tokens for value in self.values_of(token, dimension)]
         values = list(dict.fromkeys(each))
-        is_timed = dimension in self._vocabulary.timed
+        first, last = values[:1], values[-1:]
+        parts: Parts = {operator: last if operator in {"gt", "lte"} else first}
         if operator in {"eq", "ne"}:
-            if _is_unclear(tokens):
-                raise NotReadError(text)
             is_year = tokens[0].period is None or tokens[0].period.is_year
             is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
-            if operator == "eq" and is_wide and self._is_run(tokens, each, dimension):
-                operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens) and self._vocabulary.is_open(dimension):
+            is_run = operator == "eq" and is_wide and self._is_run(tokens, each, dimension)
+            is_unlisted = len(each) != len(tokens) and self._vocabulary.is_open(dimension)
+            if _is_unclear(tokens) or (is_unlisted and not is_run):
                 raise NotReadError(text)
+            parts = {"gte": first, "lte": last} if is_run else {operator: values}
         else:
-            has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
+            is_timed = dimension in self._vocabulary.timed
+            has_order = is_timed or all(has_digit(token.text) for token in tokens)
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
-            if is_timed and values[0] > values[-1]:
+            if is_timed and first > last:
                 raise NotReadError(f"{text} (it ends before it starts)")
-            ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
-            values = ends.get(operator, values[:1])
-        is_bound = operator not in {"eq", "ne", "between"}
-        if is_bound and self._is_part_of_year(dimension):
-            raise NotReadError(f"{text} (of each year?)")
-        combined = both(self._conditions.get(dimension, {}), {operator: values})
+            if operator == "between":
+                parts = {"gte": first, "lte": last}
+            elif self._is_part_of_year(dimension):
+                raise NotReadError(f"{text} (of each year?)")
+        combined = both(self._conditions.get(dimension, {}), parts)
         if combined is None:
             raise NotReadError(f"{text} (a second condition on {dimension})")
         self._conditions[dimension] = combined
@@ -134,7 +133,7 @@ class Conditions:
         """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
         for value in values:
             is_own = noun.name in value.values or value.period is not None
-            is_new = not value.values and any(letter.isdigit() for letter in value.text)
+            is_new = not value.values and has_digit(value.text)
             if not (is_own or is_new):
                 raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
 
@@ -230,7 +229,7 @@ class Conditions:
         if self._vocabulary.is_open(dimension):
             return True
         shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
-        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
+        return _shape(text) in shapes and has_digit(text)
 
     def _are_one(self, names: Sequence[str]) -> bool:
         """Whether no source has two of these dimensions: one dimension with several names."""
@@ -258,7 +257,7 @@ def is_plural(text: str) -> bool:
 def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
-    is_code = any(letter.isdigit() for letter in token.text)  # "customers C12 C13"
+    is_code = has_digit(token.text)  # "customers C12 C13"
     return is_next and not is_code and before.kind == token.kind == "name"
 
 

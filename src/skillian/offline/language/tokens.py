@@ -22,7 +22,7 @@ from skillian.offline.language.lexicon import (
     POINTING,
 )
 from skillian.offline.language.periods import Period, period_at
-from skillian.offline.language.vocabulary import Vocabulary, Word, split
+from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
 
 _LONGEST = 7
 _MARKS = ",;:.?!()"
@@ -250,7 +250,7 @@ def _other(word: Word, *, is_first: bool) -> Token:
     """The token of a word that no list has: a new name, or unknown."""
     is_name = (
         word.is_quoted
-        or word.has_digit
+        or has_digit(word.text)
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )

@@ -36,11 +36,6 @@ class Word:
     end: int
     is_quoted: bool = False
 
-    @property
-    def has_digit(self) -> bool:
-        """Whether it has a digit: a number, or a name such as CC100."""
-        return any(letter.isdigit() for letter in self.text)
-
 
 def split(text: str) -> list[Word]:
     """The words of a text, which end at hyphens between letters."""
@@ -50,6 +45,11 @@ def split(text: str) -> list[Word]:
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit: a number, or a name such as CC100."""
+    return any(letter.isdigit() for letter in text)
 
 
 def _word(match: re.Match[str]) -> Word:
