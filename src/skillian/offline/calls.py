@@ -33,14 +33,8 @@ class PlannedCall:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NotUnderstood:
-    """Why there is no call, as a sentence; empty if nothing was understood."""
-
-    reason: str = ""
-
-
-Plan = PlannedCall | NotUnderstood
+Plan = PlannedCall | str
+"""A call, or why there is none, as a sentence; empty if nothing was understood."""
 
 
 class UnclearError(Exception):

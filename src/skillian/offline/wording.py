@@ -150,23 +150,16 @@ def _explanation(result: Mapping[str, Any]) -> str:
 
 
 def _rows(result: Mapping[str, Any]) -> str:
-    rows: Sequence[Sequence[Any]] = result["rows"]
-    if not rows:
+    if not result["rows"]:
         return f"{result['source']} has no rows for that."
-    more = result["truncated"] or len(rows) > MOST_LISTED
-    listed = _listed(result["columns"], rows[:MOST_LISTED], result.get("measures", ()))
-    return "\n".join([f"{result['source']}:", *listed, *_more(more)])
+    return "\n".join([f"{result['source']}:", *_listed(result, MOST_LISTED)])
 
 
 def _behind(result: Mapping[str, Any], *, most: int) -> str:
     lines = [f"The rows behind {_pairs(result['key'].items())}:"]
     for side in (result["a"], result["b"]):
-        if not side["rows"]:
-            lines.append(f"{side['source']} has none.")
-            continue
-        more = side["truncated"] or len(side["rows"]) > most
-        listed = _listed(side["columns"], side["rows"][:most])
-        lines += [f"{side['source']}:", *listed, *_more(more)]
+        listed = [f"{side['source']}:", *_listed(side, most)]
+        lines += listed if side["rows"] else [f"{side['source']} has none."]
     return "\n".join(lines)
 
 
@@ -217,10 +210,10 @@ def _passages(result: Mapping[str, Any]) -> str:
     return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
 
 
-def _listed(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], measures: Collection[str] = ()
-) -> list[str]:
-    return [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows]
+def _listed(result: Mapping[str, Any], most: int) -> list[str]:
+    columns, rows, measures = result["columns"], result["rows"], result.get("measures", ())
+    lines = [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows[:most]]
+    return [*lines, *_more(result["truncated"] or len(rows) > most)]
 
 
 def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:
@@ -248,12 +241,12 @@ def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
 
 
 _MOST_LINES = 40
-_ANSWER = "answer"
+_Nested = Mapping[str, object] | list[object]
 
 
 def word_plainly(result: Mapping[str, Any]) -> str:
     """The `answer` of a result if it has one, otherwise each of its values."""
-    answer = result.get(_ANSWER)
+    answer = result.get("answer")
     if isinstance(answer, str) and answer:
         return answer
     lines = list(_lines(result, ""))
@@ -262,26 +255,18 @@ def word_plainly(result: Mapping[str, Any]) -> str:
     return "\n".join(lines) or "The result is empty."
 
 
-def _lines(value: object, indent: str) -> Iterator[str]:
-    if isinstance(value, Mapping):
-        for name, each in cast("Mapping[str, object]", value).items():
-            yield from _named(f"{indent}{name}:", each, indent)
-    elif isinstance(value, list):
-        for each in cast("list[object]", value):
-            yield from _named(f"{indent}-", each, indent)
-    else:
-        yield f"{indent}{_scalar(value)}"
-
-
-def _named(label: str, value: object, indent: str) -> Iterator[str]:
-    if isinstance(value, Mapping | list):
-        yield label if value else f"{label} none"
-        yield from _lines(cast("object", value), f"{indent}  ")
-    else:
-        yield f"{label} {_scalar(value)}"
+def _lines(value: _Nested, indent: str) -> Iterator[str]:
+    is_map = isinstance(value, Mapping)
+    named = [(f"{k}:", v) for k, v in value.items()] if is_map else [("-", v) for v in value]
+    for label, each in named:
+        if isinstance(each, Mapping | list) and each:
+            yield f"{indent}{label}"
+            yield from _lines(cast("_Nested", each), f"{indent}  ")
+        else:
+            yield f"{indent}{label} {_scalar(each)}"
 
 
 def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "none" if value is None else str(value)
+    return "none" if value in (None, [], {}) else str(value)

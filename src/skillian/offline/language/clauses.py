@@ -384,7 +384,9 @@ class _Reader:
             self._reading.replaced[""] = measures or [part[-1].name]
             return
         for name, tokens in self._conditions.groups(part):
-            self._reading.replaced[name] = [v for t in tokens for v in self._conditions.values_of(t, name)]
+            self._reading.replaced[name] = [
+                v for t in tokens for v in self._conditions.values_of(t, name)
+            ]
 
     def removed(self, part: Sequence[Token]) -> None:
         self._reading.removed.append(part[-1].name)
