@@ -70,16 +70,13 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     if reading.thresholds or reading.cleared:
         return "such limits or conditions"
     if (measures and look != "drill") or (look != "drill" and other):
-        return " or ".join(
-            [*sorted(measures), *(f"{name}: {_said(reading.filters[name])}" for name in other)]
-        )
+        values = {
+            n: "such a condition" if isinstance(v, dict) else v for n, v in reading.filters.items()
+        }
+        return " or ".join([*sorted(measures), *(f"{name}: {values[name]}" for name in other)])
     if reading.breakdown and look != "explain":
         return f"group by {' and '.join(reading.breakdown)}"
     return ""
-
-
-def _said(value: Any) -> str:
-    return "such a condition" if isinstance(value, dict) else str(value)
 
 
 def _drill(reading: Reading, known: PastComparison) -> PlannedCall:

@@ -35,6 +35,12 @@ class NotReadError(Exception):
         self.instead = instead
 
 
+def refuse_if(is_unclear: object, part: Sequence[Token]) -> None:
+    """Raise `NotReadError` for a clause that has no meaning, or several."""
+    if is_unclear:
+        raise NotReadError(text_of(part))
+
+
 class Conditions:
     """The conditions on each dimension, in the order of the question.
 
@@ -65,8 +71,7 @@ class Conditions:
         groups = self.groups(part)
         joins = {token.name for token in of_kinds(part, {"join"})}
         is_across = len(groups) > 1 and (operator != "eq" or "or" in joins)
-        if is_across or ("nor" in joins and operator != "ne"):
-            raise NotReadError(text_of(part))
+        refuse_if(is_across or ("nor" in joins and operator != "ne"), part)
         for dimension, tokens in groups:
             self._add_one(dimension, tokens, operator, text_of(part))
 
@@ -124,8 +129,8 @@ class Conditions:
                     groups.append((None, [token]))
         is_several = any(is_plural(each.text) for each in labels)
         codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
-        if any(not tokens for _, tokens in groups) or (is_several and codes):  # "plants P01-P03"
-            raise NotReadError(text_of(part))
+        # "plants P01-P03"
+        refuse_if(any(not tokens for _, tokens in groups) or (is_several and codes), part)
         toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
         return [(self._dimension_of(each, name, toward), each) for name, each in groups]
 

@@ -7,8 +7,9 @@ A word that is English and also a value ("us" and US) has a second reading, `Tok
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -21,7 +22,7 @@ from skillian.offline.language.lexicon import (
     PERIODIC,
     POINTING,
 )
-from skillian.offline.language.periods import Period, period_at
+from skillian.offline.language.periods import Period, period_at, relative_at
 from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
 
 _LONGEST = 7
@@ -63,7 +64,7 @@ def tokens_of(
     question: str,
     whole: Vocabulary,
     part: Vocabulary | None = None,
-    relative: Callable[[str, int], tuple[int, Period] | None] | None = None,
+    today: date | None = None,
 ) -> list[Token]:
     """The names, periods, numbers and phrases of a question, from left to right.
 
@@ -71,13 +72,13 @@ def tokens_of(
         question: The question.
         whole: All sources that it may name.
         part: The sources whose measures, dimensions and values it may name; all by default.
-        relative: Reads "last month" and the like; without it they are not understood.
+        today: What "last month" is before; without it no relative period is understood.
     """
     words = split(question)
     tokens: list[Token] = []
     at, mark = 0, ""
     while at < len(words):
-        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
+        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(today)
         start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
         strange = "".join(each for each in before if each not in _BETWEEN).strip()
@@ -112,12 +113,10 @@ class _Place:
     part: Vocabulary
     before: list[Token]
 
-    def longest(
-        self, relative: Callable[[str, int], tuple[int, Period] | None] | None
-    ) -> tuple[int, Token | None]:
+    def longest(self, today: date | None) -> tuple[int, Token | None]:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
-        dated = None if first.is_quoted else self._dated(first.start, relative)
+        dated = None if first.is_quoted else self._dated(first.start, today)
         opens = (
             dated or first.plain in ARTICLES or first.plain.split(" ")[0] in _openings(self.whole)
         )
@@ -142,11 +141,9 @@ class _Place:
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
 
-    def _dated(
-        self, start: int, relative: Callable[[str, int], tuple[int, Period] | None] | None
-    ) -> tuple[int, Period] | None:
+    def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
-        found = relative(self.question, start) if relative else None
+        found = relative_at(self.question, start, self.part.last_day, today) if today else None
         found = found or period_at(self.question, start)
         if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
             return None

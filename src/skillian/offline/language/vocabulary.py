@@ -214,12 +214,9 @@ class Vocabulary:
     @cached_property
     def last_day(self) -> date | None:
         """The last day of the data, as the values of its timed dimensions say."""
-        last = [
-            max(values, default="")
-            for name in self.timed
-            for values in ([*self.values[name], *(w.last for w in self._each(name) if w.last)],)
-        ]
-        ends = [period.iso()[1] for value in last if (period := period_of(value)) is not None]
+        values = [value for name in self.timed for value in self.values[name]]
+        values += [words.last for name in self.timed for words in self._each(name)]
+        ends = [each.iso()[1] for each in map(period_of, values) if each is not None]
         return date.fromisoformat(max(ends)) if ends else None
 
     def is_open(self, dimension: str) -> bool:
