@@ -56,16 +56,14 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
     if offers:
         also = ["", "It also understands:", *phrases] if phrases else []
         return "\n".join([_with_list(f"{reason or _LOST}\nYou can ask:", offers), *also])
-    names = list(vocabulary.sources)
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         measures = ", ".join(words.measures) or "rows"
         lines.append(f"- {name}: {measures} by {', '.join(words.dimensions)}")
-    first = names[0] if names else "A"
     lines += [
         "",  # otherwise Markdown takes the line for a part of the list
         "You can ask, for example:",
-        f"- Which sources are there? Describe {first}",
+        f"- Which sources are there? Describe {next(iter(vocabulary.sources), 'A')}",
         *phrases,
     ]
     return "\n".join(lines)

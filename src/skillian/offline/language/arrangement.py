@@ -42,18 +42,18 @@ def arranged(tokens: Sequence[Token]) -> list[Token]:
 
 def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
-    names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
-    first = min(names, default=len(tokens))
+    named = (at for at, token in enumerate(tokens) if token.kind in {"source", "measure"})
+    first = next(named, len(tokens))
     lead = [
         at
         for at, token in enumerate(tokens[:first])
         if token.kind in {"filler", "noun", "show", "where"}
     ]
     dropped = set(lead[:_MOST_FILLER])
-    helpers = [at for at, token in enumerate(tokens) if token.text.lower() in {"do", "does", "did"}]
+    has_helper = any(token.text.lower() in {"do", "does", "did"} for token in tokens)
     kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
     for at, token in enumerate(kept):
-        if not _may_stand(token, kept, at, has_helper=bool(helpers)):
+        if not _may_stand(token, kept, at, has_helper=has_helper):
             kept[at] = replace(token, kind="unknown")
     return kept
 

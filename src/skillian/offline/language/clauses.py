@@ -360,6 +360,7 @@ class _Reader:
         self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def place(self, part: Sequence[Token]) -> None:
+        refuse_if(part[0].name not in ORDINALS, part)  # "limit differences"
         self._reading.ordinal = ORDINALS[part[0].name]
         self._reading.says["ordinal"] = text_of(part)
 

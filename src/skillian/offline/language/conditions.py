@@ -268,11 +268,8 @@ def _is_one_name(before: Token, token: Token) -> bool:
 
 def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> list[str]:
     """Add a stated limit, or an absolute and a relative one that must both be met; its units."""
-    text, kinds = text_of(part), {token.kind for token in part}
-    if any(token.name == "or" for token in part) or kinds >= {"over", "under"}:
-        raise NotReadError(text)
-    status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
-    limits = thresholds.setdefault(status, {})
+    refuse_if(any(token.name == "or" for token in part), part)
+    limits = thresholds.setdefault("match", {})
     numbers = [at for at, token in enumerate(part) if token.kind == "number"]
     named: list[str] = []
     if not numbers:  # "ignore cents"
@@ -283,7 +280,7 @@ def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> 
         number, units = as_number(part[at].text), {token.kind for token in amount}
         kind = "percentage" if "percent" in units else "absolute"
         if number is None or kind in limits:
-            raise NotReadError(text)
+            raise NotReadError(text_of(part))
         named += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
         limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
     return named

@@ -124,9 +124,9 @@ def spelt_out(text: str) -> str:
 
 
 _RELATIVE = re.compile(
-    r"(?P<which>this|current|last|previous|past|latest|today|yesterday)"
+    r"(?:(?P<day>today|yesterday)|(?P<which>this|current|last|previous|past|latest)"
     r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
-    r"(?:\s+(?P<unit>day|month|quarter|year)s?)?(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    r"\s+(?P<unit>day|month|quarter|year)s?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
     re.IGNORECASE,
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
@@ -141,13 +141,11 @@ def relative_at(
     It is relative to today, or to the last day of the data if the data ends before that period.
     """
     match = _RELATIVE.match(text, start)
-    which = match["which"].lower() if match else ""
-    if match is None or (which in {"today", "yesterday"}) == bool(match["unit"] or match["count"]):
+    if match is None:
         return None
-    if not match["unit"] and which not in {"today", "yesterday"}:
-        return None
-    unit = (match["unit"] or "day").lower()
-    count = int(_COUNTS.get(written := (match["count"] or "1").lower(), 0) or written)
+    unit, written = (match["unit"] or "day").lower(), (match["count"] or "1").lower()
+    count = _COUNTS.get(written) or int(written)
+    which = (match["day"] or match["which"]).lower()
     back = 0 if which in {"this", "current", "latest", "today"} else 1
     if count < 1 or (count > 1 and not back):
         return None
@@ -206,7 +204,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
     kind, part, month = parts.get("kind"), parts.get("part"), parts.get("month")
     if kind and part:
         length = 3 if kind[0] == "q" else 6
-        last = _WORDS.get(part, int(part[0]) if part[0].isdigit() else 0) * length
+        last = (_WORDS.get(part) or int(part[0])) * length
         return (
             Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
         )

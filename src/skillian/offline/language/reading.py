@@ -59,7 +59,7 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
     if not found:
-        return max(readings, key=_extent)
+        return max(readings, key=lambda each: sum(len(part) for _, part in each.parts))
     is_read, is_only = found[0] is readings[0], len(found) == 1
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
     is_empty = is_only and is_read and all(each.kind != "noun" for each in doubtful)
@@ -73,11 +73,6 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
         for words in (f"{name} {value}", "")
     ]
     return Reading(unread=doubts, instead=instead)
-
-
-def _extent(reading: Reading) -> int:
-    """The number of tokens that a reading consumes."""
-    return sum(len(part) for _, part in reading.parts)
 
 
 def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:

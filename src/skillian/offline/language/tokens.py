@@ -151,7 +151,7 @@ class _Place:
 
     def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
         """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
-        previous = self.before[-1].kind if self.before else ""
+        previous = self._previous()
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
         if phrase in ARTICLES and text not in values.values() and not self._is_alone():
@@ -178,8 +178,8 @@ class _Place:
         following = self._following()
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
-        before = self.before[-1].kind if self.before else ""
-        if english.kind == "noun" and before in {"prep", "not", "only"}:
+        previous = self._previous()
+        if english.kind == "noun" and previous in {"prep", "not", "only"}:
             return value
         is_named = is_exact and named in value.values and english.kind != "vague"
         if english.kind == "number" or is_named:
@@ -190,7 +190,6 @@ class _Place:
         is_start = self.at == 0 and not value.text.isupper()
         if is_capital and is_exact and not is_start:
             return value
-        previous = self.before[-1].kind if self.before else ""
         is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
@@ -199,6 +198,10 @@ class _Place:
         """Whether no noun is after an article: "grade a", "a and b"."""
         is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
         return is_last or self.question[self.words[self.at].end :].lstrip()[:1] in {",", "?", "."}
+
+    def _previous(self) -> str:
+        """The kind of the token before this word."""
+        return self.before[-1].kind if self.before else ""
 
     def _following(self) -> str:
         """The word after this one."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -186,14 +186,10 @@ class Vocabulary:
         named = (unit for words in self.sources.values() for unit in words.units.values())
         return {plain(unit): unit for unit in named}
 
-    def units_of(self, measures: Sequence[str]) -> set[str]:
-        """The declared units of these measures in their plain form."""
-        return {
-            plain(words.units[name])
-            for words in self.sources.values()
-            for name in measures
-            if name in words.units
-        }
+    def units_of(self, measure: str) -> set[str]:
+        """The declared units of a measure in their plain form."""
+        named = (words.units.get(measure) for words in self.sources.values())
+        return {plain(unit) for unit in named if unit is not None}
 
     @cached_property
     def timed(self) -> tuple[str, ...]:
