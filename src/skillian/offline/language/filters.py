@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any, Literal, cast
 
 from skillian.offline.language.periods import period_of
@@ -134,7 +133,6 @@ def _holds(operator: str, span: tuple[Any, Any], named: Sequence[tuple[Any, Any]
     return bounds.get(operator, False)
 
 
-@lru_cache(4096)
 def _span(value: str) -> tuple[Any, Any]:
     """The least and the greatest key of a value: days of a period, or the value itself."""
     period = period_of(value)
