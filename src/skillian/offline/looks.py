@@ -111,9 +111,9 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any] | None:
 
 
 def _rows(reading: Reading, known: PastComparison, earlier: Earlier) -> PlannedCall:
-    if "more" in reading.says and earlier.page is None:
-        raise UnclearError("More of what? Ask for the rows first.")
-    if "more" in reading.says and earlier.page is not None:
+    if "more" in reading.says:
+        if earlier.page is None:
+            raise UnclearError("More of what? Ask for the rows first.")
         before = earlier.page.arguments
         offset = int(before.get("offset", 0)) + int(before.get("limit", _PAGE))
         return PlannedCall(ROWS, {**before, "offset": offset})

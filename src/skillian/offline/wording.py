@@ -20,6 +20,8 @@ _PASSAGES = 2
 # An underscore within a word, as in a name, formats nothing.
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~#]|&\S|://|\b_|_\b|^\s|\s$")
 _LOST = "I did not understand the question."
+OFFERS = "You can ask:"
+"""The line of a question back before the questions that it offers, each after a dash."""
 
 
 def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | None = None) -> str:
@@ -55,7 +57,7 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
     phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     if offers:
         also = ["", "It also understands:", *phrases] if phrases else []
-        return "\n".join([_with_list(f"{reason or _LOST}\nYou can ask:", offers), *also])
+        return "\n".join([with_list(f"{reason or _LOST}\n{OFFERS}", offers), *also])
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         measures = ", ".join(words.measures) or "rows"
@@ -83,7 +85,7 @@ def _comparison(result: Mapping[str, Any]) -> str:
     totals = list(_totals(result))[:_TOTALS]
     most = MOST_FINDINGS - len(totals)
     differences = list(_differences(result))[: most - min(len(causes), 1)]
-    return _with_list(verdict, [*totals, *differences, *causes[: most - len(differences)]])
+    return with_list(verdict, [*totals, *differences, *causes[: most - len(differences)]])
 
 
 def _totals(result: Mapping[str, Any]) -> Iterator[str]:
@@ -138,13 +140,14 @@ def _member(name: str, value: Any) -> str:
     return f"{name} {'empty' if value == '' else literal(value)}"
 
 
-def _with_list(first: str, others: Sequence[str]) -> str:
+def with_list(first: str, others: Iterable[str]) -> str:
+    """A line, and a list below it."""
     return "\n".join([first, *(f"- {each}" for each in others)])
 
 
 def _explanation(result: Mapping[str, Any]) -> str:
     sentences = [str(sentence) for sentence in result["interpretation"]]
-    return _with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
+    return with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
 
 
 def _rows(result: Mapping[str, Any]) -> str:

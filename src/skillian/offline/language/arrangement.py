@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from skillian.offline.language.tokens import Token, as_number
-from skillian.offline.language.vocabulary import plain
+from skillian.offline.language.vocabulary import is_plural
 
 _MOST_FILLER = 40
 _VALUES = {"value", "period", "name"}
@@ -120,9 +120,8 @@ def _labels(tokens: Sequence[Token]) -> list[Token]:
         is_grouped = token.kind in _GROUPING or (
             is_grouped and token.kind in {"dimension", *_JOINS}
         )
-        is_plural = plain(token.text) != token.text.lower().replace("_", " ")
         # "the largest months of 2024"
-        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural)
+        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural(token.text))
         is_label = _is_of(token, after) and not is_apart
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled

@@ -11,14 +11,13 @@ from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
     add_limits,
-    is_plural,
     refuse_if,
 )
 from skillian.offline.language.filters import Operator
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
 _MOST_ROWS = 1000

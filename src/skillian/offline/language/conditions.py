@@ -13,7 +13,7 @@ from typing import Any
 from skillian.offline.language.filters import Operator, Parts, both, filter_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary, has_digit, plain
+from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
 
 _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
@@ -109,11 +109,9 @@ class Conditions:
     def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
         """The values by dimension: named before or after them, or the only one possible."""
         groups: list[tuple[str | None, list[Token]]] = []
-        labels: list[Token] = []
         for before, token in zip([None, *part], part, strict=False):
             if token.kind == "label":
                 groups.append((token.name, []))
-                labels.append(token)
             elif token.kind == "dimension":
                 self._check_noun(token, groups[-1][1] if groups else [])
                 groups[-1] = token.name, groups[-1][1]
@@ -127,7 +125,7 @@ class Conditions:
                     tokens.append(token)
                 else:
                     groups.append((None, [token]))
-        is_several = any(is_plural(each.text) for each in labels)
+        is_several = any(is_plural(each.text) for each in of_kinds(part, {"label"}))
         codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
         # "plants P01-P03"
         refuse_if(any(not tokens for _, tokens in groups) or (is_several and codes), part)
@@ -191,8 +189,6 @@ class Conditions:
 
     def _is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods, in this order."""
-        if dimension not in self._vocabulary.timed:
-            return False
         if self._vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
             days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
@@ -252,11 +248,6 @@ def _is_unclear(tokens: Sequence[Token]) -> bool:
     starts = [period.first for period in periods]
     is_open = any(period.year is None for period in periods)
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
-
-
-def is_plural(text: str) -> bool:
-    """Whether a word or name is written in the plural."""
-    return plain(text) != text.lower().replace("_", " ")
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

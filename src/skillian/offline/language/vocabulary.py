@@ -52,6 +52,11 @@ def has_digit(text: str) -> bool:
     return any(letter.isdigit() for letter in text)
 
 
+def is_plural(text: str) -> bool:
+    """Whether a word or name is written in the plural."""
+    return plain(text) != text.lower().replace("_", " ")
+
+
 def _word(match: re.Match[str]) -> Word:
     is_quoted = match[0][0] in _QUOTES
     text = match[0].strip(_QUOTES) if is_quoted else match[0]
@@ -233,8 +238,5 @@ def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]
     counts = Counter(
         (plain(phrase), name) for name, synonyms in names for phrase in (name, *synonyms)
     )
-    meanings: dict[str, str] = {}
-    for phrase, name in counts:
-        if phrase not in meanings or counts[phrase, name] > counts[phrase, meanings[phrase]]:
-            meanings[phrase] = name
+    meanings = {phrase: name for (phrase, name), _ in reversed(counts.most_common())}
     return meanings | {plain(name): name for _, name in counts}
