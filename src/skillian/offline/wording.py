@@ -257,14 +257,15 @@ def word_plainly(result: Mapping[str, Any]) -> str:
 
 
 def _lines(value: _Nested, indent: str) -> Iterator[str]:
-    is_map = isinstance(value, Mapping)
-    named = [(f"{k}:", v) for k, v in value.items()] if is_map else [("-", v) for v in value]
+    named = [("-", each) for each in value]
+    if isinstance(value, Mapping):
+        named = [(f"{name}:", each) for name, each in value.items()]
     for label, each in named:
         if isinstance(each, Mapping | list) and each:
             yield f"{indent}{label}"
             yield from _lines(cast("_Nested", each), f"{indent}  ")
         else:
-            yield f"{indent}{label} {_scalar(each)}"
+            yield f"{indent}{label} {_scalar(cast('object', each))}"
 
 
 def _scalar(value: object) -> str:
