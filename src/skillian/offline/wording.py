@@ -261,11 +261,14 @@ def _lines(value: _Nested, indent: str) -> Iterator[str]:
     if isinstance(value, Mapping):
         named = [(f"{name}:", each) for name, each in value.items()]
     for label, each in named:
-        if isinstance(each, Mapping | list) and each:
-            yield f"{indent}{label}"
+        is_nested = _is_nested(each)
+        yield f"{indent}{label}" if is_nested else f"{indent}{label} {_scalar(each)}"
+        if is_nested:
             yield from _lines(cast("_Nested", each), f"{indent}  ")
-        else:
-            yield f"{indent}{label} {_scalar(cast('object', each))}"
+
+
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | list) and bool(cast("_Nested", value))
 
 
 def _scalar(value: object) -> str:
