@@ -33,14 +33,8 @@ class PlannedCall:
     arguments: Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class NotUnderstood:
-    """Why there is no call, as a sentence; empty if nothing was understood."""
-
-    reason: str = ""
-
-
-Plan = PlannedCall | NotUnderstood
+Plan = PlannedCall | str
+"""A call, or why there is none, as a sentence; empty if nothing was understood."""
 
 
 class UnclearError(Exception):
@@ -63,8 +57,8 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
 
 def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabulary) -> None:
     """Refuse a unit that is not the one of all measures; without declared units, any will do."""
-    declared = {unit for name in measures for unit in vocabulary.units_of([name]) or {""}}
-    declared = {_UNITS.get(unit, unit) for unit in declared}
+    units = [unit for name in measures for unit in vocabulary.units_of(name) or {""}]
+    declared = {_UNITS.get(unit, unit) for unit in units}
     for text in reading.units if vocabulary.units else ():
         unit = plain(text) or text
         if declared != {_UNITS.get(unit, unit)}:

@@ -8,7 +8,15 @@ from typing import Any
 from skillian.offline.calls import EDITS, UnclearError, check_requests
 from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.filters import BOUNDS, Parts, both, filter_of, parts_of, values_of
+from skillian.offline.language.filters import (
+    BOUNDS,
+    RANGE,
+    Parts,
+    both,
+    filter_of,
+    parts_of,
+    values_of,
+)
 from tinyagent import ToolCall
 
 
@@ -157,11 +165,12 @@ def _changed(name: str, old: Parts, new: Parts, *, is_added: bool) -> Parts:
         if listed and not (left and is_within):
             raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
         return {"eq": left} if listed else both(old, new) or new
-    if {*new} <= BOUNDS and {*old} == {"between"}:
-        first, last = old["between"]
+    is_half = {*new} <= BOUNDS and not {*new} >= RANGE
+    if is_half and {*old} == RANGE:
+        first, last = old["gte"][0], old["lte"][0]
         if not first <= values[0] <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
-        return {"between": [values[0], last] if "gte" in new else [first, values[0]]}
+        return {**old, **new}
     if "eq" in new and {*values} & {*excluded}:
         raise UnclearError(f"Also {said}, or only?")
-    return (both(old, new) if {*new} <= BOUNDS else None) or new
+    return (both(old, new) if is_half else None) or new

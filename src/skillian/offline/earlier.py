@@ -8,11 +8,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from skillian.offline.language.filters import years_of
 from tinyagent import Message, ToolCall
 
 COMPARE, QUERY, ROWS = "compare_sources", "query_source", "get_comparison_rows"
 _CACHE_KEY = re.compile(r'"cache_key":\s*"([^"]+)"')
-_YEAR = re.compile(r'"((?:19|20)\d\d)(?=[-"/]|\d{2,3}")')
 _KEY = re.compile(r'"key":\s*(\{[^{}]*\})')
 
 
@@ -47,8 +47,7 @@ class Earlier:
     @property
     def years(self) -> frozenset[int]:
         """The years that the last call's conditions name."""
-        filters = json.dumps(self.last.arguments.get("filters") or {}) if self.last else ""
-        return frozenset(map(int, _YEAR.findall(filters)))
+        return years_of([self.last.arguments.get("filters")] if self.last else ())
 
 
 def read_earlier(messages: Sequence[Message]) -> Earlier:

@@ -70,16 +70,13 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     if reading.thresholds or reading.cleared:
         return "such limits or conditions"
     if (measures and look != "drill") or (look != "drill" and other):
-        return " or ".join(
-            [*sorted(measures), *(f"{name}: {_said(reading.filters[name])}" for name in other)]
-        )
+        values = {
+            n: "such a condition" if isinstance(v, dict) else v for n, v in reading.filters.items()
+        }
+        return " or ".join([*sorted(measures), *(f"{name}: {values[name]}" for name in other)])
     if reading.breakdown and look != "explain":
         return f"group by {' and '.join(reading.breakdown)}"
     return ""
-
-
-def _said(value: Any) -> str:
-    return "such a condition" if isinstance(value, dict) else str(value)
 
 
 def _drill(reading: Reading, known: PastComparison) -> PlannedCall:
@@ -114,9 +111,9 @@ def _group(reading: Reading, known: PastComparison) -> dict[str, Any] | None:
 
 
 def _rows(reading: Reading, known: PastComparison, earlier: Earlier) -> PlannedCall:
-    if "more" in reading.says and earlier.page is None:
-        raise UnclearError("More of what? Ask for the rows first.")
-    if "more" in reading.says and earlier.page is not None:
+    if "more" in reading.says:
+        if earlier.page is None:
+            raise UnclearError("More of what? Ask for the rows first.")
         before = earlier.page.arguments
         offset = int(before.get("offset", 0)) + int(before.get("limit", _PAGE))
         return PlannedCall(ROWS, {**before, "offset": offset})

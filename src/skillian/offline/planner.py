@@ -61,7 +61,7 @@ class OfflinePlanner:
         if isinstance(planned, PlannedCall):
             return _call(planned.tool, planned.arguments)
         offered = self.offers(turn[0].text, earlier)
-        return _say(word_help(self._vocabulary, planned.reason, offered), NOT_UNDERSTOOD)
+        return _say(word_help(self._vocabulary, planned, offered), NOT_UNDERSTOOD)
 
     async def stream(
         self, request: ModelRequest
@@ -104,7 +104,7 @@ class OfflinePlanner:
                 return _call(further.tool, further.arguments)
             if further is not None:
                 answer = word_result(call.name, result, turn[-1].text)
-                return _say(f"{answer}\n\nNot shown: {further.reason}", "stop")
+                return _say(f"{answer}\n\nNot shown: {further}", "stop")
         answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
         return _say(answer, TOOL_FAILED if result.get("error") else "stop")
 

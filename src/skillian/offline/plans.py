@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from skillian.offline.calls import (
     EDITS,
-    NotUnderstood,
     Plan,
     PlannedCall,
     UnclearError,
@@ -35,7 +34,7 @@ def plan(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan:
     try:
         return _planned(reading, earlier, vocabulary)
     except UnclearError as error:
-        return NotUnderstood(str(error))
+        return str(error)
 
 
 def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> PlannedCall:

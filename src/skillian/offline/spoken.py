@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, cast
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
 
-from skillian.offline.calls import NotUnderstood, PlannedCall
+from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.language.lexicon import ARTICLES, LEXICON
-from skillian.offline.language.vocabulary import ToolWords, Vocabulary, Word, plain, split
+from skillian.offline.language.vocabulary import Vocabulary, Word, plain, split
 
 _BEFORE_VALUES = frozenset(
     (*"= to by and with from".split(), *ARTICLES, *LEXICON["aux"], *LEXICON["prep"])  # noqa: SIM905
@@ -21,7 +21,7 @@ ArgumentTypes = Sequence[Mapping[str, Any]]
 """The types of an argument: JSON schemas, one of which must match."""
 
 
-def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnderstood | None:
+def plan_spoken(question: str, vocabulary: Vocabulary) -> Plan | None:
     """The call of the tool with the longest phrase in the question; None without one.
 
     Arguments that the question does not have are omitted. A missing required argument, and a word
@@ -37,14 +37,15 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> PlannedCall | NotUnder
     if not matches:
         return None
     phrase, tool, (start, end) = max(matches, key=lambda each: each[2][1] - each[2][0])
-    reader = _Arguments(question, words, vocabulary.tools[tool])
-    reader.taken.update(range(start, end))
-    arguments = reader.read(end)
-    if reader.missing:
-        return NotUnderstood(f"{phrase!r} needs {' and '.join(reader.missing)}.")
-    if reader.unread:
-        return NotUnderstood(f"I did not understand: {', '.join(reader.unread)}.")
-    return PlannedCall(tool, arguments)
+    schema = vocabulary.tools[tool].schema
+    reader = _Arguments(question, words, {*range(start, end)})
+    arguments = reader.read(schema, end)
+    missing = [plain(name) for name in schema.get("required", ()) if name not in arguments]
+    if missing:
+        return f"{phrase!r} needs {' and '.join(missing)}."
+    left = (word for at, word in enumerate(words) if at not in reader.taken)
+    unread = [word.text for word in left if word.plain not in _PASSED]
+    return f"I did not understand: {', '.join(unread)}." if unread else PlannedCall(tool, arguments)
 
 
 def _find(words: Sequence[Word], phrase: Sequence[str]) -> tuple[int, int] | None:
@@ -63,100 +64,76 @@ class _Arguments:
 
     question: str
     words: Sequence[Word]
-    tool: ToolWords
-    taken: set[int] = field(default_factory=set[int])
-    missing: list[str] = field(default_factory=list[str])
-    unread: list[str] = field(default_factory=list[str])
+    taken: set[int]
 
-    def read(self, behind: int) -> dict[str, Any]:
+    def read(self, schema: Mapping[str, Any], behind: int) -> dict[str, Any]:
         """The arguments; `behind` is the place where the phrase ends."""
-        known: Mapping[str, Any] = self.tool.schema.get("$defs", {})
-        required: Sequence[str] = self.tool.schema.get("required", ())
-        types: dict[str, ArgumentTypes] = {
-            name: tuple(_types(schema, known))
-            for name, schema in self.tool.schema.get("properties", {}).items()
-        }
+        known: Mapping[str, Any] = schema.get("$defs", {})
+        types = {name: _types(each, known) for name, each in schema.get("properties", {}).items()}
         values: dict[str, Any] = {}
         for name, each in types.items():
             value = self._named(name, each)
-            if value is None:
-                value = self._one_of(each)
-            if value is not None:
-                values[name] = value
-        open_ones = [name for name in required if name not in values]
-        if len(open_ones) == 1:
-            rest = self._rest(behind, types[open_ones[0]])
-            if rest is not None:
-                values[open_ones.pop()] = rest
-        self.missing = [plain(name) for name in open_ones]
-        self.unread = [
-            word.text
-            for at, word in enumerate(self.words)
-            if at not in self.taken and word.plain not in _PASSED
-        ]
-        return values
+            values[name] = self._one_of(each) if value is None else value
+        missing = [name for name in schema.get("required", ()) if values.get(name) is None]
+        if len(missing) == 1:
+            values[missing[0]] = self._rest(behind, types[missing[0]])
+        return {name: value for name, value in values.items() if value is not None}
 
     def _named(self, name: str, types: ArgumentTypes) -> Any:
         """What stands behind the argument's name: "company 1001", "company = 1001"."""
         place = _find(self.words, plain(name).split())
         if place is None or place[0] in self.taken:
             return None
-        at = place[1]
-        while at < len(self.words) and self.words[at].plain in _BEFORE_VALUES:
-            at += 1
-        if at >= len(self.words) or at in self.taken:
+        at = self._after(place[1])
+        if at == len(self.words) or at in self.taken:
             return None
-        value = _as_type(self.words[at].text, types)
-        if value is not None:
-            self.taken.update(range(place[0], at + 1))
-        return value
+        return self._taken(self.words[at].text, types, range(place[0], at + 1))
 
     def _one_of(self, types: ArgumentTypes) -> Any:
         """A word that is one of the argument's own values."""
-        for each in types:
-            for value in cast("list[object]", each.get("enum", [])):
-                place = _find(self.words, plain(str(value)).split())
-                if place is not None and place[0] not in self.taken:
-                    self.taken.update(range(*place))
-                    return value
+        for value in (str(value) for each in types for value in each.get("enum", ())):
+            place = _find(self.words, plain(value).split())
+            if place is not None and place[0] not in self.taken:
+                return self._taken(value, types, range(*place))
         return None
 
     def _rest(self, behind: int, types: ArgumentTypes) -> Any:
         """What is said behind the phrase, as it is written: all of it is the one argument."""
-        first = behind
-        while first < len(self.words) and self.words[first].plain in _BEFORE_VALUES:
-            first += 1
-        left = range(first, len(self.words))
-        if not left or self.taken & set(left):
+        left = range(self._after(behind), len(self.words))
+        if not left or self.taken & {*left}:
             return None
-        text = self.question[self.words[first].start : self.words[-1].end].strip("'\"“”")
+        text = self.question[self.words[left[0]].start : self.words[-1].end]
+        return self._taken(text.strip("'\"“”"), types, left)
+
+    def _after(self, at: int) -> int:
+        """The first place from here on whose word may be a value."""
+        while at < len(self.words) and self.words[at].plain in _BEFORE_VALUES:
+            at += 1
+        return at
+
+    def _taken(self, text: str, types: ArgumentTypes, places: Iterable[int]) -> Any:
+        """The text as one of these types, whose words are taken; None where it can be none."""
         value = _as_type(text, types)
-        if value is not None:
-            self.taken.update(left)
+        self.taken.update(places if value is not None else ())
         return value
 
 
-def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> ArgumentTypes:
     """The schema, or the alternatives that it is made of; `known` are those that have names."""
-    for each in schema.get("anyOf", [schema]):
-        name = str(each.get("$ref", "")).removeprefix("#/$defs/")
-        yield known.get(name, each)
+    names = [(each, str(each.get("$ref", ""))) for each in schema.get("anyOf", [schema])]
+    return [known.get(name.removeprefix("#/$defs/"), each) for each, name in names]
 
 
-def _as_type(text: str, types: Iterable[Mapping[str, Any]]) -> Any:
-    """The text as one of these types; None where it can be none."""
+def _as_type(text: str, types: ArgumentTypes) -> Any:
     for each in types:
         kind = each.get("type")
+        digits = text.removeprefix("-")
         if "enum" in each:
-            matches = [v for v in each["enum"] if plain(str(v)) == plain(text)]
+            matches = [value for value in each["enum"] if plain(str(value)) == plain(text)]
             if matches:
                 return matches[0]
-        elif kind == "integer" and text.removeprefix("-").isdecimal():
+        elif kind == "integer" and digits.isdecimal():
             return int(text)
-        elif kind == "string" or (kind == "number" and _is_number(text)):
+        elif kind == "string" or (kind == "number" and digits.replace(".", "", 1).isdecimal()):
             return text
     return None
-
-
-def _is_number(text: str) -> bool:
-    return text.removeprefix("-").replace(".", "", 1).isdecimal()

@@ -20,6 +20,8 @@ _PASSAGES = 2
 # An underscore within a word, as in a name, formats nothing.
 _ACTIVE = re.compile(r"[\\`*\[\]<>|~#]|&\S|://|\b_|_\b|^\s|\s$")
 _LOST = "I did not understand the question."
+OFFERS = "You can ask:"
+"""The line of a question back before the questions that it offers, each after a dash."""
 
 
 def word_result(tool: str, result: Mapping[str, Any], raw: str, asked: int | None = None) -> str:
@@ -55,17 +57,15 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
     phrases = [f"- {phrase} …" for tool in vocabulary.tools.values() for phrase in tool.phrases[:1]]
     if offers:
         also = ["", "It also understands:", *phrases] if phrases else []
-        return "\n".join([_with_list(f"{reason or _LOST}\nYou can ask:", offers), *also])
-    names = list(vocabulary.sources)
+        return "\n".join([with_list(f"{reason or _LOST}\n{OFFERS}", offers), *also])
     lines = [reason or _LOST, "These are the sources:"]
     for name, words in vocabulary.sources.items():
         measures = ", ".join(words.measures) or "rows"
         lines.append(f"- {name}: {measures} by {', '.join(words.dimensions)}")
-    first = names[0] if names else "A"
     lines += [
         "",  # otherwise Markdown takes the line for a part of the list
         "You can ask, for example:",
-        f"- Which sources are there? Describe {first}",
+        f"- Which sources are there? Describe {next(iter(vocabulary.sources), 'A')}",
         *phrases,
     ]
     return "\n".join(lines)
@@ -85,7 +85,7 @@ def _comparison(result: Mapping[str, Any]) -> str:
     totals = list(_totals(result))[:_TOTALS]
     most = MOST_FINDINGS - len(totals)
     differences = list(_differences(result))[: most - min(len(causes), 1)]
-    return _with_list(verdict, [*totals, *differences, *causes[: most - len(differences)]])
+    return with_list(verdict, [*totals, *differences, *causes[: most - len(differences)]])
 
 
 def _totals(result: Mapping[str, Any]) -> Iterator[str]:
@@ -140,33 +140,27 @@ def _member(name: str, value: Any) -> str:
     return f"{name} {'empty' if value == '' else literal(value)}"
 
 
-def _with_list(first: str, others: Sequence[str]) -> str:
+def with_list(first: str, others: Iterable[str]) -> str:
+    """A line, and a list below it."""
     return "\n".join([first, *(f"- {each}" for each in others)])
 
 
 def _explanation(result: Mapping[str, Any]) -> str:
     sentences = [str(sentence) for sentence in result["interpretation"]]
-    return _with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
+    return with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
 
 
 def _rows(result: Mapping[str, Any]) -> str:
-    rows: Sequence[Sequence[Any]] = result["rows"]
-    if not rows:
+    if not result["rows"]:
         return f"{result['source']} has no rows for that."
-    more = result["truncated"] or len(rows) > MOST_LISTED
-    listed = _listed(result["columns"], rows[:MOST_LISTED], result.get("measures", ()))
-    return "\n".join([f"{result['source']}:", *listed, *_more(more)])
+    return "\n".join([f"{result['source']}:", *_listed(result, MOST_LISTED)])
 
 
 def _behind(result: Mapping[str, Any], *, most: int) -> str:
     lines = [f"The rows behind {_pairs(result['key'].items())}:"]
     for side in (result["a"], result["b"]):
-        if not side["rows"]:
-            lines.append(f"{side['source']} has none.")
-            continue
-        more = side["truncated"] or len(side["rows"]) > most
-        listed = _listed(side["columns"], side["rows"][:most])
-        lines += [f"{side['source']}:", *listed, *_more(more)]
+        listed = [f"{side['source']}:", *_listed(side, most)]
+        lines += listed if side["rows"] else [f"{side['source']} has none."]
     return "\n".join(lines)
 
 
@@ -217,10 +211,10 @@ def _passages(result: Mapping[str, Any]) -> str:
     return "\n\n".join(lines[:_PASSAGES]) or "The knowledge has nothing about that."
 
 
-def _listed(
-    columns: Sequence[str], rows: Sequence[Sequence[Any]], measures: Collection[str] = ()
-) -> list[str]:
-    return [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows]
+def _listed(result: Mapping[str, Any], most: int) -> list[str]:
+    columns, rows, measures = result["columns"], result["rows"], result.get("measures", ())
+    lines = [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows[:most]]
+    return [*lines, *_more(result["truncated"] or len(rows) > most)]
 
 
 def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:
@@ -248,12 +242,12 @@ def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
 
 
 _MOST_LINES = 40
-_ANSWER = "answer"
+_Nested = Mapping[str, object] | list[object]
 
 
 def word_plainly(result: Mapping[str, Any]) -> str:
     """The `answer` of a result if it has one, otherwise each of its values."""
-    answer = result.get(_ANSWER)
+    answer = result.get("answer")
     if isinstance(answer, str) and answer:
         return answer
     lines = list(_lines(result, ""))
@@ -262,26 +256,22 @@ def word_plainly(result: Mapping[str, Any]) -> str:
     return "\n".join(lines) or "The result is empty."
 
 
-def _lines(value: object, indent: str) -> Iterator[str]:
+def _lines(value: _Nested, indent: str) -> Iterator[str]:
+    named = [("-", each) for each in value]
     if isinstance(value, Mapping):
-        for name, each in cast("Mapping[str, object]", value).items():
-            yield from _named(f"{indent}{name}:", each, indent)
-    elif isinstance(value, list):
-        for each in cast("list[object]", value):
-            yield from _named(f"{indent}-", each, indent)
-    else:
-        yield f"{indent}{_scalar(value)}"
+        named = [(f"{name}:", each) for name, each in value.items()]
+    for label, each in named:
+        is_nested = _is_nested(each)
+        yield f"{indent}{label}" if is_nested else f"{indent}{label} {_scalar(each)}"
+        if is_nested:
+            yield from _lines(cast("_Nested", each), f"{indent}  ")
 
 
-def _named(label: str, value: object, indent: str) -> Iterator[str]:
-    if isinstance(value, Mapping | list):
-        yield label if value else f"{label} none"
-        yield from _lines(cast("object", value), f"{indent}  ")
-    else:
-        yield f"{label} {_scalar(value)}"
+def _is_nested(value: object) -> bool:
+    return isinstance(value, Mapping | list) and bool(cast("_Nested", value))
 
 
 def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "none" if value is None else str(value)
+    return "none" if value in (None, [], {}) else str(value)

@@ -110,6 +110,8 @@ async def test_a_source_unlike_all_others_is_not_requested() -> None:
         "average amount of fi_reporting",
         "amount of fi_reporting for periods 2024001 to 9x",
         "Compare amounts by company and period with Berlin",
+        "limit differences",
+        "show first difference",
     ],
 )
 async def test_only_the_actual_question_is_answered(question: str) -> None:

@@ -24,11 +24,10 @@ from skillian.offline.language.filters import as_mapping, values_of
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
+from skillian.offline.wording import OFFERS, with_list
 from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse
 
-OFFERS = "You can ask:"
-"""The line of a question back before the questions that it offers, each after a dash."""
 _CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
 
 
@@ -199,7 +198,7 @@ def _left_out(lost: Iterable[Loss]) -> InvalidInputError:
 
 
 def _question_back(lost: Sequence[Loss]) -> str:
-    parts = "\n".join(f"- {loss.text}" for loss in lost)
-    readings = "\n".join(f"- {each}" for each in dict.fromkeys(r for o in lost for r in o.readings))
-    offers = f"\n{OFFERS}\n{readings}" if readings else ""
-    return f"I have no answer to exactly this question. What is left out:\n{parts}{offers}"
+    back = "I have no answer to exactly this question. What is left out:"
+    back = with_list(back, (loss.text for loss in lost))
+    readings = dict.fromkeys(reading for loss in lost for reading in loss.readings)
+    return with_list(f"{back}\n{OFFERS}", readings) if readings else back

@@ -12,11 +12,6 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from skillian.chat.check.conditions import (
-    admitted,
-    condition_words,
-    years_of,
-)
 from skillian.offline.calls import (
     PlannedCall,
     UnclearError,
@@ -27,7 +22,14 @@ from skillian.offline.calls import (
 )
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.filters import as_mapping, number_of, values_of
+from skillian.offline.language.filters import (
+    admitted,
+    as_mapping,
+    condition_words,
+    number_of,
+    values_of,
+    years_of,
+)
 from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain
@@ -158,22 +160,16 @@ class Turn:
             union = set[str]().union(*sets[1:])
             if union == sets[0]:
                 continue
-            parts = [part for _, part in self._reading.parts if any(self._is_of(name, part))]
+            parts = [
+                part
+                for _, part in self._reading.parts
+                if any(name in t.values or (t.kind == "label" and t.name == name) for t in part)
+            ]
             if parts:
                 is_partial = bool(union) and union < sets[0]
                 yield replace(self._loss(parts), is_partial=is_partial)
             else:
                 yield Loss(f"{name}: {condition_words(wanted)}, as before")
-
-    def _is_of(self, name: str, part: Sequence[Token]) -> Iterator[bool]:
-        """Yield whether each token of a clause is a condition on a dimension."""
-        is_timed = name in self._vocabulary.timed
-        yield from (
-            (is_timed and token.period is not None)
-            or name in token.values
-            or (token.kind == "label" and token.name == name)
-            for token in part
-        )
 
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""
@@ -188,7 +184,9 @@ class Turn:
         if not any(call.get("order") for call in self.calls):
             changing |= {"most", "least", "descending", "ascending"}
         for part in self._unread_parts():
-            said = [t for t in part if texts.isdisjoint({t.text.lower(), *_lower(t.values)})]
+            said = [
+                t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
+            ]
             if changing & {t.name if t.kind == "join" else t.kind for t in said if t.kind != "or"}:
                 yield self._loss([part])
                 continue
@@ -245,10 +243,6 @@ class Turn:
             rest = f"{rest[:start].rstrip(' ,:')} {rest[end:].lstrip(' ,:')}".strip()
         text = ", ".join(said)
         return Loss(text, (f"{rest}, {text}", rest))
-
-
-def _lower(values: Mapping[str, str]) -> Iterator[str]:
-    return map(str.lower, values.values())
 
 
 def _sources(call: Arguments) -> list[str]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
 from skillian.offline.language.tokens import Token, as_number
-from skillian.offline.language.vocabulary import plain
+from skillian.offline.language.vocabulary import is_plural
 
 _MOST_FILLER = 40
 _VALUES = {"value", "period", "name"}
@@ -34,31 +34,26 @@ _UNITS_OF_TIME = {"day", "week", "month", "quarter", "year"}
 _END = Token("", "", "")
 
 
-def arranged(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
-    """The tokens as the grammar reads them: labels, joins and numbers by what is beside them.
-
-    Args:
-        tokens: The tokens of a question.
-        timed: The dimensions that periods belong to.
-    """
-    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)), timed)
-    return _joined(_numbers(_labels(kept, timed)))
+def arranged(tokens: Sequence[Token]) -> list[Token]:
+    """The tokens as the grammar reads them: labels, joins and numbers by what is beside them."""
+    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)))
+    return _joined(_numbers(_labels(kept)))
 
 
 def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
-    names = [at for at, token in enumerate(tokens) if token.kind in {"source", "measure"}]
-    first = min(names, default=len(tokens))
+    named = (at for at, token in enumerate(tokens) if token.kind in {"source", "measure"})
+    first = next(named, len(tokens))
     lead = [
         at
         for at, token in enumerate(tokens[:first])
         if token.kind in {"filler", "noun", "show", "where"}
     ]
     dropped = set(lead[:_MOST_FILLER])
-    helpers = [at for at, token in enumerate(tokens) if token.text.lower() in {"do", "does", "did"}]
+    has_helper = any(token.text.lower() in {"do", "does", "did"} for token in tokens)
     kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
     for at, token in enumerate(kept):
-        if not _may_stand(token, kept, at, has_helper=bool(helpers)):
+        if not _may_stand(token, kept, at, has_helper=has_helper):
             kept[at] = replace(token, kind="unknown")
     return kept
 
@@ -117,7 +112,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
-def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+def _labels(tokens: Sequence[Token]) -> list[Token]:
     """Mark dimensions that are before a value of theirs."""
     labelled: list[Token] = []
     is_grouped = False
@@ -125,28 +120,27 @@ def _labels(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
         is_grouped = token.kind in _GROUPING or (
             is_grouped and token.kind in {"dimension", *_JOINS}
         )
-        is_plural = plain(token.text) != token.text.lower().replace("_", " ")
         # "the largest months of 2024"
-        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural)
-        is_label = _is_of(token, after, timed) and not is_apart
+        is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural(token.text))
+        is_label = _is_of(token, after) and not is_apart
         labelled.append(replace(token, kind="label") if is_label else token)
     return labelled
 
 
-def _is_of(token: Token, value: Token, timed: Collection[str]) -> bool:
+def _is_of(token: Token, value: Token) -> bool:
     """Whether a token is a dimension that may have this value."""
     if token.kind != "dimension" or value.kind not in {*_VALUES, "number"}:
         return False
-    return token.name in (timed if value.kind == "period" else value.values or {token.name})
+    return token.name in (value.values or {token.name})
 
 
-def _with_labels_inside(tokens: Sequence[Token], timed: Collection[str]) -> list[Token]:
+def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
         before = kept[at - 1].kind if at else ""
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
-        is_label = operator.kind in _COMPARING and _is_of(token, value, timed) and not is_next
+        is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
         if is_label and before not in _BLOCKING:
             kept[at : at + 2] = [operator, token]
     return kept
@@ -187,9 +181,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             continue
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
         if {before.kind, token.kind} <= {"value", "period"}:
-            is_list &= before.kind == token.kind == "period" or bool(
-                before.values.keys() & token.values.keys()
-            )
+            is_list &= bool(before.values.keys() & token.values.keys())
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))
         if not (token.kind == "by" and before.kind == "join"):

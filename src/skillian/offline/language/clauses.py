@@ -10,15 +10,14 @@ from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import (
     Conditions,
     NotReadError,
-    Values,
     add_limits,
-    is_plural,
+    refuse_if,
 )
 from skillian.offline.language.filters import Operator
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
 _MOST_ROWS = 1000
@@ -101,8 +100,7 @@ class _Reader:
         self._tokens = tokens
         self._vocabulary = vocabulary
         years = {t.period.year for t in tokens if t.period is not None and t.period.year}
-        self._values = Values(vocabulary, years or {*asked})
-        self._conditions = Conditions(self._values)
+        self._conditions = Conditions(vocabulary, years or {*asked})
         self._reading = Reading()
         self._before = ""
         self._counts_rows = False
@@ -117,7 +115,7 @@ class _Reader:
         reading.unread += unknown_words(self._tokens)
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
-        clauses, stops = clauses_of(arranged(self._tokens, self._vocabulary.timed))
+        clauses, stops = clauses_of(arranged(self._tokens))
         if stops and not reading.unread:
             reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
         is_whole = not reading.unread
@@ -148,8 +146,7 @@ class _Reader:
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
         is_first = self._before == "listed" and part[0].kind == "label"
-        if (is_asked and is_counted) or is_first:
-            raise NotReadError(text_of(part))
+        refuse_if((is_asked and is_counted) or is_first, part)
 
     def _check_whole(self, names: Sequence[str]) -> None:
         """Refuse what only the whole question shows to have several readings."""
@@ -169,8 +166,7 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        if "or" in {token.name for token in of_kinds(part, {"join"})}:
-            raise NotReadError(text_of(part))
+        refuse_if("or" in {token.name for token in of_kinds(part, {"join"})}, part)
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
             self._reading.says.setdefault("missing", text_of(part))
             self._reading.only_in = part[-2].name
@@ -179,20 +175,19 @@ class _Reader:
                 self._reading.sources.append(token.name)
 
     def measures(self, part: Sequence[Token]) -> None:
-        names = list(dict.fromkeys(token.name for token in of_kinds(part, {"measure"})))
+        measures = of_kinds(part, {"measure"})
+        names = list(dict.fromkeys(token.name for token in measures))
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        if is_other or is_noun or self._before in {"order", "by_measure"}:
-            raise NotReadError(text_of(of_kinds(part, {"measure"})))
+        refuse_if(is_other or is_noun or self._before in {"order", "by_measure"}, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
-        if is_limited and part[0].text.lower() != "by":  # "a tolerance of 2 EUR each month"
-            raise NotReadError(text_of(part))
+        # "a tolerance of 2 EUR each month"
+        refuse_if(is_limited and part[0].text.lower() != "by", part)
         is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
-        if self._before == "order" or (is_pair and part[-1].kind != "level"):
-            raise NotReadError(text_of(part))
+        refuse_if(self._before == "order" or (is_pair and part[-1].kind != "level"), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -208,8 +203,7 @@ class _Reader:
     def members(self, part: Sequence[Token]) -> None:
         dimensions = of_kinds(part, {"dimension"})
         is_which = bool(of_kinds(part, {"which"}))
-        if self._before == "order" or (is_which and self._reading.direction):
-            raise NotReadError(text_of(part))
+        refuse_if(self._before == "order" or (is_which and self._reading.direction), part)
         self._counts_rows |= is_which
         self._reading.members += [t.name for t in dimensions if t.name not in self._reading.members]
         if dimensions:
@@ -219,11 +213,10 @@ class _Reader:
     def condition(self, part: Sequence[Token]) -> None:
         is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
         is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
-        if self._excludes and not (is_marked or is_timed):
-            raise NotReadError(text_of(part))  # "without Germany, bikes", "without private surgery"
+        # "without Germany, bikes", "without private surgery"
+        refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
-        if self._before == "compared" and len(periods) > 1:  # "compare 2023 and 2024"
-            raise NotReadError(text_of(part))
+        refuse_if(self._before == "compared" and len(periods) > 1, part)  # "compare 2023 and 2024"
         self._check_opening(part)
         self._conditions.add(part, "eq")
 
@@ -240,8 +233,8 @@ class _Reader:
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
         is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        if is_list or is_plain:  # "France, Germany excluded", "which do not have web orders"
-            raise NotReadError(text_of(part))
+        # "France, Germany excluded", "which do not have web orders"
+        refuse_if(is_list or is_plain, part)
         self._conditions.add(part, "ne")
 
     def edit(self, part: Sequence[Token]) -> None:
@@ -249,23 +242,21 @@ class _Reader:
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
 
     def forgiven(self, part: Sequence[Token]) -> None:
-        if not self._reading.thresholds or self._before == "over":
-            raise NotReadError(text_of(part))
+        refuse_if(not self._reading.thresholds or self._before == "over", part)
 
     def bound(self, part: Sequence[Token]) -> None:
         operator = _OPERATORS.get(part[0].kind, "eq")
         is_route = part[0].kind in {"from", "to"}
         is_timed = self._conditions.is_timed(part)
         is_relative = any(t.period is not None and t.period.is_relative for t in part)
+        # "the month after March", "not from Milan to Nice"
         is_next = self._before == "members" and part[0].kind in {"after", "before"}
-        if is_next or (is_route and self._before == "exclusion"):
-            raise NotReadError(text_of(part))  # "the month after March", "not from Milan to Nice"
+        is_next |= is_route and self._before == "exclusion"
+        is_now = part[0].kind == "to" and is_timed  # until June, or now June?
+        is_of = is_route and not is_timed and of_kinds(part, {"label"})  # "plants from P01"
+        refuse_if(is_next or is_now or is_of, part)
         if part[0].kind == "from" and (not is_timed or is_relative):
             operator = "eq"  # "from EMEA", "from last year"
-        if part[0].kind == "to" and is_timed:  # until June, or now June?
-            raise NotReadError(text_of(part))
-        if is_route and not is_timed and of_kinds(part, {"label"}):  # "plants from P01"
-            raise NotReadError(text_of(part))
         self._conditions.add(part, operator)
 
     def onwards(self, part: Sequence[Token]) -> None:
@@ -284,31 +275,27 @@ class _Reader:
 
     def ranked(self, part: Sequence[Token]) -> None:
         kind: Direction = "least" if of_kinds(part, {"least"}) else "most"
-        if self._reading.direction not in {"", kind}:
-            raise NotReadError(text_of(part))
+        refuse_if(self._reading.direction not in {"", kind}, part)
         self._reading.direction = kind
         self._counts_rows = True
         measures = of_kinds(part, {"measure"})
-        if part[0].text.lower() == "most" and part[-1].kind == "dimension":  # "for most countries"
-            raise NotReadError(text_of(part))
-        if measures and not (of_kinds(part, {"gap"}) or self._reading.members):
-            self._alone = text_of(part)  # "the highest revenue by country": of each?
-        if of_kinds(part, {"gap"}):
-            if measures:
-                self.measures(measures)
-        else:
+        # "for most countries"
+        refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
+        if measures and of_kinds(part, {"gap"}):
+            self.measures(part)
+        elif measures:  # "the highest revenue by country": of each?
+            self._alone = "" if self._reading.members else text_of(part)
             self._reading.ordered_by += [token.name for token in measures]
         self.members(of_kinds(part, {"dimension", "number"}))
 
     def by_measure(self, part: Sequence[Token]) -> None:
         is_ranked = self._reading.direction or self._reading.count
-        if not is_ranked or self._reading.ordered_by:  # "top 3 by revenue and by orders"
-            raise NotReadError(text_of(part))
+        # "top 3 by revenue and by orders"
+        refuse_if(not is_ranked or self._reading.ordered_by, part)
         self._reading.ordered_by.append(part[-1].name)
 
     def listed(self, part: Sequence[Token]) -> None:
-        if of_kinds(part, {"dimension"}):  # "the first 3 months"
-            raise NotReadError(text_of(part))
+        refuse_if(of_kinds(part, {"dimension"}), part)  # "the first 3 months"
         self._counts_rows = True
         self.count(part)
 
@@ -316,8 +303,8 @@ class _Reader:
         numbers = of_kinds(part, {"number"})
         if numbers and (numbers[0].text != "one" or of_kinds(part, {"dimension"})):
             number = as_number(numbers[0].text) or 0
-            if self._reading.count is not None or number not in range(1, _MOST_ROWS + 1):
-                raise NotReadError(text_of(part))
+            is_counted = self._reading.count is not None
+            refuse_if(is_counted or number not in range(1, _MOST_ROWS + 1), part)
             self._reading.count = int(number)
 
     def order(self, part: Sequence[Token]) -> None:
@@ -329,8 +316,7 @@ class _Reader:
         sign, text = "-" if part[0].kind == "descending" else "", part[0].text.lower()
         is_bare = self._before in {"groups", "members"} and not ("first" in text or "high" in text)
         ordered = self._reading.ordered_by or self._reading.measures
-        if is_bare or len(ordered) != 1:  # "by month descending"
-            raise NotReadError(text_of(part))
+        refuse_if(is_bare or len(ordered) != 1, part)  # "by month descending"
         self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
 
     def rank(self, part: Sequence[Token]) -> None:
@@ -351,8 +337,7 @@ class _Reader:
     def over(self, part: Sequence[Token]) -> None:
         is_gap = "gap" in self._reading.says or part[-1].kind == "off"
         is_of_gap = of_kinds(part, {"percent"}) and self._before not in {"measures", "members"}
-        if not (is_gap or is_of_gap):
-            raise NotReadError(text_of(part))
+        refuse_if(not (is_gap or is_of_gap), part)
         self._reading.units += add_limits(part, self._reading.thresholds)
 
     def in_unit(self, part: Sequence[Token]) -> None:
@@ -360,22 +345,21 @@ class _Reader:
 
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
-        if part[0].kind == "not" and self._reading.measures:  # "weight of scans without invoices"
-            raise NotReadError(text_of(part))
+        # "weight of scans without invoices"
+        refuse_if(part[0].kind == "not" and self._reading.measures, part)
         for token in of_kinds(part, {"source"}):
-            if self._reading.lacking not in {"", token.name}:
-                raise NotReadError(text_of(part))
+            refuse_if(self._reading.lacking not in {"", token.name}, part)
             self.source([token])
             self._reading.lacking = token.name
 
     def only_in(self, part: Sequence[Token]) -> None:
-        if not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep):
-            raise NotReadError(text_of(part))
+        refuse_if(not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep), part)
         self.source(part)
         self._reading.says.setdefault("missing", text_of(part))
         self._reading.only_in = of_kinds(part, {"source"})[0].name
 
     def place(self, part: Sequence[Token]) -> None:
+        refuse_if(part[0].name not in ORDINALS, part)  # "limit differences"
         self._reading.ordinal = ORDINALS[part[0].name]
         self._reading.says["ordinal"] = text_of(part)
 
@@ -386,7 +370,9 @@ class _Reader:
             self._reading.replaced[""] = measures or [part[-1].name]
             return
         for name, tokens in self._conditions.groups(part):
-            self._reading.replaced[name] = [v for t in tokens for v in self._values.of(t, name)]
+            self._reading.replaced[name] = [
+                v for t in tokens for v in self._conditions.values_of(t, name)
+            ]
 
     def removed(self, part: Sequence[Token]) -> None:
         self._reading.removed.append(part[-1].name)

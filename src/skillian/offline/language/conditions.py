@@ -11,9 +11,9 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.language.filters import Operator, Parts, both, filter_of
-from skillian.offline.language.periods import MONTHS, Period, are_years, dated, period_of, values_in
+from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
-from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
 
 _DIRECTIONS = {
     "from": {"origin", "from", "departure", "sender", "start"},
@@ -35,8 +35,14 @@ class NotReadError(Exception):
         self.instead = instead
 
 
-class Values:
-    """Looks up what is written in the values of the dimensions.
+def refuse_if(is_unclear: object, part: Sequence[Token]) -> None:
+    """Raise `NotReadError` for a clause that has no meaning, or several."""
+    if is_unclear:
+        raise NotReadError(text_of(part))
+
+
+class Conditions:
+    """The conditions on each dimension, in the order of the question.
 
     Args:
         vocabulary: The sources that the question is about.
@@ -44,15 +50,105 @@ class Values:
     """
 
     def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self.vocabulary = vocabulary
+        self._vocabulary = vocabulary
         self._years = years
+        self._conditions: dict[str, Parts] = {}
 
-    def dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
+    def arguments(self) -> dict[str, Any]:
+        """The `filters` argument."""
+        return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
+
+    def of_each_year(self) -> Iterator[str]:
+        """Yield the exclusions of quarters or months of no single year."""
+        known = self._conditions
+        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
+            for name, conditions in known.items():
+                if "ne" in conditions and self._is_part_of_year(name):
+                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
+
+    def add(self, part: Sequence[Token], operator: Operator) -> None:
+        """Add the conditions of a clause; raises `NotReadError`."""
+        groups = self.groups(part)
+        joins = {token.name for token in of_kinds(part, {"join"})}
+        is_across = len(groups) > 1 and (operator != "eq" or "or" in joins)
+        refuse_if(is_across or ("nor" in joins and operator != "ne"), part)
+        for dimension, tokens in groups:
+            self._add_one(dimension, tokens, operator, text_of(part))
+
+    def _add_one(
+        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
+    ) -> None:
+        each = [value for token in tokens for value in self.values_of(token, dimension)]
+        values = list(dict.fromkeys(each))
+        first, last = values[:1], values[-1:]
+        parts: Parts = {operator: last if operator in {"gt", "lte"} else first}
+        if operator in {"eq", "ne"}:
+            is_year = tokens[0].period is None or tokens[0].period.is_year
+            is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
+            is_run = operator == "eq" and is_wide and self._is_run(tokens, each, dimension)
+            is_unlisted = len(each) != len(tokens) and self._vocabulary.is_open(dimension)
+            if _is_unclear(tokens) or (is_unlisted and not is_run):
+                raise NotReadError(text)
+            parts = {"gte": first, "lte": last} if is_run else {operator: values}
+        else:
+            is_timed = dimension in self._vocabulary.timed
+            has_order = is_timed or all(has_digit(token.text) for token in tokens)
+            if not has_order or (len(tokens) > 1) != (operator == "between"):
+                raise NotReadError(text)
+            if is_timed and first > last:
+                raise NotReadError(f"{text} (it ends before it starts)")
+            if operator == "between":
+                parts = {"gte": first, "lte": last}
+            elif self._is_part_of_year(dimension):
+                raise NotReadError(f"{text} (of each year?)")
+        combined = both(self._conditions.get(dimension, {}), parts)
+        if combined is None:
+            raise NotReadError(f"{text} (a second condition on {dimension})")
+        self._conditions[dimension] = combined
+
+    def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
+        """The values by dimension: named before or after them, or the only one possible."""
+        groups: list[tuple[str | None, list[Token]]] = []
+        for before, token in zip([None, *part], part, strict=False):
+            if token.kind == "label":
+                groups.append((token.name, []))
+            elif token.kind == "dimension":
+                self._check_noun(token, groups[-1][1] if groups else [])
+                groups[-1] = token.name, groups[-1][1]
+            elif token.kind in _OF_CONDITIONS:
+                name, tokens = groups[-1] if groups else (None, [])
+                if tokens and _is_one_name(tokens[-1], token):
+                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
+                elif before is not None and before.kind == token.kind == "name":
+                    raise NotReadError(text_of(part))
+                elif groups and (not tokens or self._is_one_more(token, tokens, name)):
+                    tokens.append(token)
+                else:
+                    groups.append((None, [token]))
+        is_several = any(is_plural(each.text) for each in of_kinds(part, {"label"}))
+        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
+        # "plants P01-P03"
+        refuse_if(any(not tokens for _, tokens in groups) or (is_several and codes), part)
+        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
+        return [(self._dimension_of(each, name, toward), each) for name, each in groups]
+
+    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
+        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
+        for value in values:
+            is_own = noun.name in value.values or value.period is not None
+            is_new = not value.values and has_digit(value.text)
+            if not (is_own or is_new):
+                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
+
+    def is_timed(self, part: Sequence[Token]) -> bool:
+        """Whether the first values of a clause are days or months."""
+        return self.groups(part)[0][0] in self._vocabulary.timed
+
+    def _dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
         """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
         if named is not None:
             return named
-        possible = [self._possible(token) for token in tokens]
-        common = [name for name in possible[0] if all(name in each for each in possible)]
+        common = [name for name in tokens[0].values if all(name in t.values for t in tokens)]
         if toward:  # "from Milan" names an origin
             against = _DIRECTIONS["to" if toward == "from" else "from"]
             common = [n for n in common if not set(plain(n).split()) & against]
@@ -67,64 +163,54 @@ class Values:
             raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
         raise NotReadError(text)
 
-    def of(self, token: Token, dimension: str) -> list[str]:
+    def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
-            return [token.values[dimension]]
-        if token.period is not None and dimension in self.vocabulary.timed:
-            return self._in_period(token, token.period, dimension)
+            return self._in_period(token, dimension) or [token.values[dimension]]
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
         raise NotReadError(token.text)
 
-    def is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
+    def _is_one_more(self, token: Token, tokens: Sequence[Token], named: str | None) -> bool:
         """Whether a value belongs to the same dimension as those before it."""
-        possible = (
-            [named]
-            if named
-            else [n for n in self._possible(token) if n in self._possible(tokens[0])]
-        )
+        possible = [named] if named else [n for n in token.values if n in tokens[0].values]
         try:
-            return bool(possible and self.of(token, possible[0]))
+            return bool(possible and self.values_of(token, possible[0]))
         except NotReadError:
             return False
 
-    def is_part_of_year(self, dimension: str) -> bool:
+    def _is_part_of_year(self, dimension: str) -> bool:
         """Whether the dimension has quarters or months, beside another one for the years."""
-        known = self.vocabulary.values.get(dimension, {})
+        known = self._vocabulary.values.get(dimension, {})
         parts = bool(known) and all(_PART_OF_YEAR.fullmatch(value) for value in known)
         return parts and any(
-            are_years(values) for values in self.vocabulary.values.values() if values
+            are_years(values) for values in self._vocabulary.values.values() if values
         )
 
-    def is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
+    def _is_run(self, tokens: Sequence[Token], values: Sequence[str], dimension: str) -> bool:
         """Whether several values are consecutive periods, in this order."""
-        if dimension not in self.vocabulary.timed:
-            return False
-        if self.vocabulary.is_open(dimension):
+        if self._vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
             days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
             is_whole = len(days) == len(tokens)
             return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
-        known = sorted(self.vocabulary.values.get(dimension, {}).values())
+        known = sorted(self._vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
 
-    def _possible(self, token: Token) -> list[str]:
+    def _in_period(self, token: Token, dimension: str) -> list[str]:
+        """The values of the dimension within a period; none of another token."""
         if token.period is None:
-            return list(token.values)
-        return list(self.vocabulary.timed)
-
-    def _in_period(self, token: Token, period: Period, dimension: str) -> list[str]:
-        values = self.vocabulary.values.get(dimension, {}).values()
+            return []
+        values = self._vocabulary.values.get(dimension, {}).values()
         years = self._years or {
             known.year for value in values if (known := period_of(value)) and known.year
         }
-        known = dated(period, years)
+        known = dated(token.period, years)
         if known is None:
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
-        if self.vocabulary.is_open(dimension):
+        if self._vocabulary.is_open(dimension):
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
@@ -141,125 +227,19 @@ class Values:
 
     def _is_possible(self, text: str, dimension: str) -> bool:
         """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self.vocabulary.is_open(dimension):
+        if self._vocabulary.is_open(dimension):
             return True
-        shapes = {_shape(value) for value in self.vocabulary.values.get(dimension, {}).values()}
-        return _shape(text) in shapes and any(letter.isdigit() for letter in text)
+        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
+        return _shape(text) in shapes and has_digit(text)
 
     def _are_one(self, names: Sequence[str]) -> bool:
         """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self.vocabulary.sources.values()
+        sources = self._vocabulary.sources.values()
         return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
 
 
 def _shape(value: str) -> str:
     return "".join("9" if letter.isdigit() else letter for letter in value)
-
-
-class Conditions:
-    """The conditions on each dimension, in the order of the question.
-
-    Args:
-        values: Looks up values.
-    """
-
-    def __init__(self, values: Values) -> None:
-        self._values = values
-        self._conditions: dict[str, Parts] = {}
-
-    def arguments(self) -> dict[str, Any]:
-        """The `filters` argument."""
-        return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
-
-    def of_each_year(self) -> Iterator[str]:
-        """Yield the exclusions of quarters or months of no single year."""
-        known = self._conditions
-        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
-            for name, conditions in known.items():
-                if "ne" in conditions and self._values.is_part_of_year(name):
-                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
-
-    def add(self, part: Sequence[Token], operator: Operator) -> None:
-        """Add the conditions of a clause; raises `NotReadError`."""
-        groups = self.groups(part)
-        joins = {token.name for token in of_kinds(part, {"join"})}
-        if len(groups) > 1 and (operator != "eq" or "or" in joins):
-            raise NotReadError(text_of(part))
-        if "nor" in joins and operator != "ne":
-            raise NotReadError(text_of(part))
-        for dimension, tokens in groups:
-            self._add_one(dimension, tokens, operator, text_of(part))
-
-    def _add_one(
-        self, dimension: str, tokens: Sequence[Token], operator: Operator, text: str
-    ) -> None:
-        each = [value for token in tokens for value in self._values.of(token, dimension)]
-        values = list(dict.fromkeys(each))
-        is_timed = dimension in self._values.vocabulary.timed
-        if operator in {"eq", "ne"}:
-            if _is_unclear(tokens):
-                raise NotReadError(text)
-            is_year = tokens[0].period is None or tokens[0].period.is_year
-            is_wide = len(each) > len(tokens) or (len(tokens) > 1 and not is_year)
-            if operator == "eq" and is_wide and self._values.is_run(tokens, each, dimension):
-                operator, values = "between", [values[0], values[-1]]
-            elif len(each) != len(tokens) and self._values.vocabulary.is_open(dimension):
-                raise NotReadError(text)
-        else:
-            has_order = is_timed or all(any(c.isdigit() for c in t.text) for t in tokens)
-            if not has_order or (len(tokens) > 1) != (operator == "between"):
-                raise NotReadError(text)
-            if is_timed and values[0] > values[-1]:
-                raise NotReadError(f"{text} (it ends before it starts)")
-            ends = {"between": [values[0], values[-1]], "gt": values[-1:], "lte": values[-1:]}
-            values = ends.get(operator, values[:1])
-        is_bound = operator not in {"eq", "ne", "between"}
-        if is_bound and self._values.is_part_of_year(dimension):
-            raise NotReadError(f"{text} (of each year?)")
-        combined = both(self._conditions.get(dimension, {}), {operator: values})
-        if combined is None:
-            raise NotReadError(f"{text} (a second condition on {dimension})")
-        self._conditions[dimension] = combined
-
-    def groups(self, part: Sequence[Token]) -> list[tuple[str, list[Token]]]:
-        """The values by dimension: named before or after them, or the only one possible."""
-        groups: list[tuple[str | None, list[Token]]] = []
-        labels: list[Token] = []
-        for before, token in zip([None, *part], part, strict=False):
-            if token.kind == "label":
-                groups.append((token.name, []))
-                labels.append(token)
-            elif token.kind == "dimension":
-                self._check_noun(token, groups[-1][1] if groups else [])
-                groups[-1] = token.name, groups[-1][1]
-            elif token.kind in _OF_CONDITIONS:
-                name, tokens = groups[-1] if groups else (None, [])
-                if tokens and _is_one_name(tokens[-1], token):
-                    tokens[-1] = replace(tokens[-1], text=f"{tokens[-1].text} {token.text}")
-                elif before is not None and before.kind == token.kind == "name":
-                    raise NotReadError(text_of(part))
-                elif groups and (not tokens or self._values.is_one_more(token, tokens, name)):
-                    tokens.append(token)
-                else:
-                    groups.append((None, [token]))
-        is_several = any(is_plural(each.text) for each in labels)
-        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
-        if any(not tokens for _, tokens in groups) or (is_several and codes):  # "plants P01-P03"
-            raise NotReadError(text_of(part))
-        toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")
-        return [(self._values.dimension_of(each, name, toward), each) for name, each in groups]
-
-    def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
-        """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
-        for value in values:
-            is_own = noun.name in value.values or value.period is not None
-            is_new = not value.values and any(letter.isdigit() for letter in value.text)
-            if not (is_own or is_new):
-                raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
-
-    def is_timed(self, part: Sequence[Token]) -> bool:
-        """Whether the first values of a clause are days or months."""
-        return self.groups(part)[0][0] in self._values.vocabulary.timed
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:
@@ -270,25 +250,17 @@ def _is_unclear(tokens: Sequence[Token]) -> bool:
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
 
 
-def is_plural(text: str) -> bool:
-    """Whether a word or name is written in the plural."""
-    return plain(text) != text.lower().replace("_", " ")
-
-
 def _is_one_name(before: Token, token: Token) -> bool:
     """Whether two new names are one: "Acme Corp", with nothing but a space between them."""
     is_next = token.at == before.at + len(before.text) + 1
-    is_code = any(letter.isdigit() for letter in token.text)  # "customers C12 C13"
+    is_code = has_digit(token.text)  # "customers C12 C13"
     return is_next and not is_code and before.kind == token.kind == "name"
 
 
 def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> list[str]:
     """Add a stated limit, or an absolute and a relative one that must both be met; its units."""
-    text, kinds = text_of(part), {token.kind for token in part}
-    if any(token.name == "or" for token in part) or kinds >= {"over", "under"}:
-        raise NotReadError(text)
-    status = "minor_diff" if "minor" in kinds and "ignore" not in kinds else "match"
-    limits = thresholds.setdefault(status, {})
+    refuse_if(any(token.name == "or" for token in part), part)
+    limits = thresholds.setdefault("match", {})
     numbers = [at for at, token in enumerate(part) if token.kind == "number"]
     named: list[str] = []
     if not numbers:  # "ignore cents"
@@ -299,7 +271,7 @@ def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> 
         number, units = as_number(part[at].text), {token.kind for token in amount}
         kind = "percentage" if "percent" in units else "absolute"
         if number is None or kind in limits:
-            raise NotReadError(text)
+            raise NotReadError(text_of(part))
         named += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
         limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
     return named

@@ -1,13 +1,13 @@
-"""The conditions of the `filters` argument: combined, changed, and what they admit.
+"""The conditions of the `filters` argument: combined, changed, in words, and what they admit.
 
-They are evaluated as a mapping of operators to values, in which a plain value is `eq`.
+They are evaluated as a mapping of operators to values: a plain value is `eq`, `between` two bounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, timedelta
 from decimal import Decimal, InvalidOperation
-from functools import lru_cache
 from typing import Any, Literal, cast
 
 from skillian.offline.language.periods import period_of
@@ -15,7 +15,9 @@ from skillian.offline.language.periods import period_of
 Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 Parts = Mapping[Any, list[str]]
 BOUNDS = {"gte", "gt", "lte", "lt"}
-_SIDES = ({"gte", "gt", "between"}, {"lte", "lt", "between"})
+RANGE = {"gte", "lte"}
+_SIDES = ({"gte", "gt"}, {"lte", "lt"})
+_ENDS = 2
 
 
 def values_of(argument: object) -> Iterator[str]:
@@ -36,21 +38,25 @@ def as_mapping(value: object) -> Mapping[str, Any]:
 
 def parts_of(condition: Any) -> dict[str, list[str]]:
     """The values of a condition by operator; empty without a condition."""
-    if isinstance(condition, Mapping):
-        parts = cast("Mapping[str, Any]", condition)
-        return {operator: list(values_of(value)) for operator, value in parts.items()}
-    return {} if condition is None else {"eq": list(values_of(condition))}
+    if not isinstance(condition, Mapping):
+        return {} if condition is None else {"eq": list(values_of(condition))}
+    stated = cast("Mapping[str, Any]", condition)
+    parts = {operator: list(values_of(value)) for operator, value in stated.items()}
+    if len(parts.get("between", ())) == _ENDS:
+        first, last = parts.pop("between")
+        parts["gte"] = [*parts.get("gte", ()), first]
+        parts["lte"] = [*parts.get("lte", ()), last]
+    return parts
 
 
 def filter_of(parts: Parts) -> Any:
     """The condition of a filter with these operators; None without any."""
-    if {"gte", "lte"} <= {*parts}:
-        parts = {"between": [parts["gte"][0], parts["lte"][0]], **parts}
-        parts = {name: values for name, values in parts.items() if name not in {"gte", "lte"}}
-    found = {
-        operator: values[0] if len(values) == 1 and operator != "between" else list(values)
+    found: dict[str, Any] = {
+        operator: values[0] if len(values) == 1 else list(values)
         for operator, values in parts.items()
     }
+    if found.keys() >= RANGE:
+        found = {"between": [found.pop("gte"), found.pop("lte")], **found}
     return found.get("eq", found or None)
 
 
@@ -74,31 +80,59 @@ def number_of(text: object) -> Decimal | None:
         return None
 
 
+def condition_words(condition: Any) -> str:
+    """A condition of the filter language in words."""
+    words = {"eq": "", "ne": "not ", "gte": "from ", "gt": "after ", "lte": "up to "}
+    parts = [
+        f"{words.get(name, 'before ')}{', '.join(values) or 'empty'}"
+        for name, values in parts_of(condition).items()
+    ]
+    return " and ".join(parts) or "empty"
+
+
+def years_of(conditions: Iterable[Any]) -> frozenset[int]:
+    """The years of all values."""
+    periods = (period_of(value) for each in conditions for value in values_of(each))
+    return frozenset(each.year for each in periods if each is not None and each.year)
+
+
+def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
+    """What each condition on a dimension admits of its values.
+
+    Of an open dimension, the values and days beside each end of the conditions are tried too.
+    """
+    named = [value for condition in conditions for value in values_of(condition)]
+    known = {*values, *named}
+    for period in map(period_of, named if is_open else ()):
+        for end in period.iso() if period else ():
+            known |= {
+                (date.fromisoformat(end) + timedelta(step)).isoformat() for step in (-1, 0, 1)
+            }
+    return [{value for value in known if admits(each, value)} for each in conditions]
+
+
 def admits(condition: Any, value: str) -> bool:
     """Whether a filter's condition admits a value, which may be a day of a month that it names."""
-    low, high = _span(value)
-    for operator, values in parts_of(condition).items():
-        spans = [_span(each) for each in values]
-        if operator in {"eq", "ne"}:
-            holds = ((low, high) in spans) == (operator == "eq")
-        elif len(spans) != 1 + (operator == "between"):
-            holds = False
-        else:
-            (first, _), (_, last) = spans[0], spans[-1]
-            starts, ends = (spans[0][1], spans[-1][0])
-            holds = {
-                "gte": low >= first,
-                "gt": low > starts,
-                "lte": high <= last,
-                "lt": high < ends,
-                "between": first <= low and high <= last,
-            }[operator]
-        if not holds:
-            return False
-    return True
+    span = _span(value)
+    return all(
+        _holds(operator, span, [*map(_span, values)])
+        for operator, values in parts_of(condition).items()
+    )
 
 
-@lru_cache(4096)
+def _holds(operator: str, span: tuple[Any, Any], named: Sequence[tuple[Any, Any]]) -> bool:
+    low, high = span
+    if operator in {"eq", "ne"}:
+        return (span in named) == (operator == "eq")
+    bounds = {
+        "gte": all(low >= first for first, _ in named),
+        "gt": all(low > last for _, last in named),
+        "lte": all(high <= last for _, last in named),
+        "lt": all(high < first for first, _ in named),
+    }
+    return bounds.get(operator, False)
+
+
 def _span(value: str) -> tuple[Any, Any]:
     """The least and the greatest key of a value: days of a period, or the value itself."""
     period = period_of(value)

@@ -7,6 +7,7 @@ from calendar import monthrange
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
+from functools import lru_cache
 
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
@@ -38,10 +39,8 @@ _FORMS = [
         rf"(?:(?:(?:fiscal|financial|calendar)\s+)?year\s+)?{_YEAR}",
     )
 ]
-_VALUE = re.compile(
-    r"(?P<year>(?:19|20)\d\d)(?:[-/ ]?q(?P<quarter>[1-4])|0(?P<fiscal>\d\d)"
-    r"|[-/.]?[mp]?(?P<month>\d\d?)(?:[-/.]?(?P<day>\d\d))?)?(?:[t ][\d:.]+)?"
-)
+_COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)")
+_TIME = re.compile(r"(?<=\d\d)[Tt ]\d\d:[\d:.]+$")
 _MAY = re.compile(r"may\s+(?:i|we|you|it|they|be|have|not|also|differ)\b", re.IGNORECASE)
 """The verb, and not the month."""
 _ORDER = r"(?:st|nd|rd|th)?"
@@ -124,9 +123,9 @@ def spelt_out(text: str) -> str:
 
 
 _RELATIVE = re.compile(
-    r"(?P<which>this|current|last|previous|past|latest|today|yesterday)"
+    r"(?:(?P<day>today|yesterday)|(?P<which>this|current|last|previous|past|latest)"
     r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
-    r"(?:\s+(?P<unit>day|month|quarter|year)s?)?(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    r"\s+(?P<unit>day|month|quarter|year)s?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
     re.IGNORECASE,
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
@@ -141,13 +140,11 @@ def relative_at(
     It is relative to today, or to the last day of the data if the data ends before that period.
     """
     match = _RELATIVE.match(text, start)
-    which = match["which"].lower() if match else ""
-    if match is None or (which in {"today", "yesterday"}) == bool(match["unit"] or match["count"]):
+    if match is None:
         return None
-    if not match["unit"] and which not in {"today", "yesterday"}:
-        return None
-    unit = (match["unit"] or "day").lower()
-    count = int(_COUNTS.get(written := (match["count"] or "1").lower(), 0) or written)
+    unit, written = (match["unit"] or "day").lower(), (match["count"] or "1").lower()
+    count = _COUNTS.get(written) or int(written)
+    which = (match["day"] or match["which"]).lower()
     back = 0 if which in {"this", "current", "latest", "today"} else 1
     if count < 1 or (count > 1 and not back):
         return None
@@ -206,7 +203,7 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
     kind, part, month = parts.get("kind"), parts.get("part"), parts.get("month")
     if kind and part:
         length = 3 if kind[0] == "q" else 6
-        last = _WORDS.get(part, int(part[0]) if part[0].isdigit() else 0) * length
+        last = (_WORDS.get(part) or int(part[0])) * length
         return (
             Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
         )
@@ -219,21 +216,14 @@ def _period(parts: Mapping[str, str | None]) -> Period | None:
     return Period(year, (number, day or 1), (number, day or _LAST))
 
 
+@lru_cache(4096)
 def period_of(value: str) -> Period | None:
-    """The day, month or quarter that a value of the data is."""
-    match = _VALUE.fullmatch(value.lower())
-    if match is None:
-        return None
-    year, day = int(match["year"]), int(match["day"] or 0)
-    if match["quarter"]:
-        last = 3 * int(match["quarter"])
-        return Period(year, (last - 2, 1), (last, _LAST))
-    month = int(match["fiscal"] or match["month"] or 0)
-    if len(value) == len("2024"):
-        return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
-    if not 1 <= month <= _MONTHS_OF_YEAR or day > _LAST:
-        return None
-    return Period(year, (month, day or 1), (month, day or _LAST))
+    """The period that a value of the data is; values that begin with the year are in its order."""
+    day = _TIME.sub("", value)
+    if compact := _COMPACT.fullmatch(day):
+        day = "-".join(compact.groups())
+    found = period_at(day, 0) if day[:4].isdecimal() else None
+    return found[1] if found is not None and found[0] == len(day) else None
 
 
 def dated(period: Period, years: Iterable[int]) -> Period | None:

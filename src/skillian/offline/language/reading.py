@@ -9,7 +9,7 @@ from functools import lru_cache
 from itertools import islice, product
 
 from skillian.offline.language.clauses import Reading, read_clauses
-from skillian.offline.language.periods import Period, relative_at, spelt_out
+from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.tokens import Token, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary
 
@@ -38,16 +38,12 @@ def read(
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     question = spelt_out(question)
-    part = vocabulary
-
-    def relative(text: str, start: int) -> tuple[int, Period] | None:
-        return relative_at(text, start, part.last_day, today or date.today())  # noqa: DTZ011
-
-    tokens = tokens_of(question, vocabulary, part, relative)
+    today = today or date.today()  # noqa: DTZ011
+    tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     part = vocabulary.within(named or sources)
     if part is not vocabulary:
-        tokens = tokens_of(question, vocabulary, part, relative)
+        tokens = tokens_of(question, vocabulary, part, today)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
     return _read(tokens, part, years)
@@ -63,7 +59,7 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
     if not found:
-        return max(readings, key=_extent)
+        return max(readings, key=lambda each: sum(len(part) for _, part in each.parts))
     is_read, is_only = found[0] is readings[0], len(found) == 1
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
     is_empty = is_only and is_read and all(each.kind != "noun" for each in doubtful)
@@ -77,11 +73,6 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
         for words in (f"{name} {value}", "")
     ]
     return Reading(unread=doubts, instead=instead)
-
-
-def _extent(reading: Reading) -> int:
-    """The number of tokens that a reading consumes."""
-    return sum(len(part) for _, part in reading.parts)
 
 
 def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:

@@ -7,8 +7,9 @@ A word that is English and also a value ("us" and US) has a second reading, `Tok
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from decimal import Decimal
 from functools import lru_cache
 from itertools import chain, pairwise
@@ -21,8 +22,8 @@ from skillian.offline.language.lexicon import (
     PERIODIC,
     POINTING,
 )
-from skillian.offline.language.periods import Period, period_at
-from skillian.offline.language.vocabulary import Vocabulary, Word, split
+from skillian.offline.language.periods import Period, period_at, relative_at
+from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
 
 _LONGEST = 7
 _MARKS = ",;:.?!()"
@@ -39,7 +40,8 @@ class Token:
         kind: A terminal of the grammar in lower case, or `unknown`.
         text: The part as it is written.
         name: The source, measure or dimension; of other kinds the plain form.
-        values: Of a value: the dimensions that have it, each with the value as in the data.
+        values: The dimensions that a value or a period belongs to, each with the value as in the
+            data; of a period, as it is written.
         period: Of a period.
         at: The position in the question.
         mark: The mark before it, such as a comma; the last of several.
@@ -62,7 +64,7 @@ def tokens_of(
     question: str,
     whole: Vocabulary,
     part: Vocabulary | None = None,
-    relative: Callable[[str, int], tuple[int, Period] | None] | None = None,
+    today: date | None = None,
 ) -> list[Token]:
     """The names, periods, numbers and phrases of a question, from left to right.
 
@@ -70,13 +72,13 @@ def tokens_of(
         question: The question.
         whole: All sources that it may name.
         part: The sources whose measures, dimensions and values it may name; all by default.
-        relative: Reads "last month" and the like; without it they are not understood.
+        today: What "last month" is before; without it no relative period is understood.
     """
     words = split(question)
     tokens: list[Token] = []
     at, mark = 0, ""
     while at < len(words):
-        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(relative)
+        length, token = _Place(question, words, at, whole, part or whole, tokens).longest(today)
         start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
         strange = "".join(each for each in before if each not in _BETWEEN).strip()
@@ -111,12 +113,10 @@ class _Place:
     part: Vocabulary
     before: list[Token]
 
-    def longest(
-        self, relative: Callable[[str, int], tuple[int, Period] | None] | None
-    ) -> tuple[int, Token | None]:
+    def longest(self, today: date | None) -> tuple[int, Token | None]:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
-        dated = None if first.is_quoted else self._dated(first.start, relative)
+        dated = None if first.is_quoted else self._dated(first.start, today)
         opens = (
             dated or first.plain in ARTICLES or first.plain.split(" ")[0] in _openings(self.whole)
         )
@@ -126,7 +126,8 @@ class _Place:
             text = first.text if first.is_quoted else self.question[first.start : end]
             words = [word.plain for word in self.words[self.at : self.at + length]]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            period = Token("period", text, text, period=dated[1]) if dated and is_dated else None
+            timed = dict.fromkeys(self.part.timed, text)
+            period = Token("period", text, text, timed, dated[1]) if dated and is_dated else None
             bare = [word for word in words if word not in ARTICLES]
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
             for phrase in dict.fromkeys(
@@ -140,11 +141,9 @@ class _Place:
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
 
-    def _dated(
-        self, start: int, relative: Callable[[str, int], tuple[int, Period] | None] | None
-    ) -> tuple[int, Period] | None:
+    def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
-        found = relative(self.question, start) if relative else None
+        found = relative_at(self.question, start, self.part.last_day, today) if today else None
         found = found or period_at(self.question, start)
         if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
             return None
@@ -152,7 +151,7 @@ class _Place:
 
     def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
         """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
-        previous = self.before[-1].kind if self.before else ""
+        previous = self._previous()
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
         if phrase in ARTICLES and text not in values.values() and not self._is_alone():
@@ -179,8 +178,8 @@ class _Place:
         following = self._following()
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
-        before = self.before[-1].kind if self.before else ""
-        if english.kind == "noun" and before in {"prep", "not", "only"}:
+        previous = self._previous()
+        if english.kind == "noun" and previous in {"prep", "not", "only"}:
             return value
         is_named = is_exact and named in value.values and english.kind != "vague"
         if english.kind == "number" or is_named:
@@ -191,7 +190,6 @@ class _Place:
         is_start = self.at == 0 and not value.text.isupper()
         if is_capital and is_exact and not is_start:
             return value
-        previous = self.before[-1].kind if self.before else ""
         is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
@@ -200,6 +198,10 @@ class _Place:
         """Whether no noun is after an article: "grade a", "a and b"."""
         is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
         return is_last or self.question[self.words[self.at].end :].lstrip()[:1] in {",", "?", "."}
+
+    def _previous(self) -> str:
+        """The kind of the token before this word."""
+        return self.before[-1].kind if self.before else ""
 
     def _following(self) -> str:
         """The word after this one."""
@@ -248,7 +250,7 @@ def _other(word: Word, *, is_first: bool) -> Token:
     """The token of a word that no list has: a new name, or unknown."""
     is_name = (
         word.is_quoted
-        or word.has_digit
+        or has_digit(word.text)
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -36,11 +36,6 @@ class Word:
     end: int
     is_quoted: bool = False
 
-    @property
-    def has_digit(self) -> bool:
-        """Whether it has a digit: a number, or a name such as CC100."""
-        return any(letter.isdigit() for letter in self.text)
-
 
 def split(text: str) -> list[Word]:
     """The words of a text, which end at hyphens between letters."""
@@ -50,6 +45,16 @@ def split(text: str) -> list[Word]:
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
+
+
+def has_digit(text: str) -> bool:
+    """Whether a text has a digit: a number, or a name such as CC100."""
+    return any(letter.isdigit() for letter in text)
+
+
+def is_plural(text: str) -> bool:
+    """Whether a word or name is written in the plural."""
+    return plain(text) != text.lower().replace("_", " ")
 
 
 def _word(match: re.Match[str]) -> Word:
@@ -186,14 +191,10 @@ class Vocabulary:
         named = (unit for words in self.sources.values() for unit in words.units.values())
         return {plain(unit): unit for unit in named}
 
-    def units_of(self, measures: Sequence[str]) -> set[str]:
-        """The declared units of these measures in their plain form."""
-        return {
-            plain(words.units[name])
-            for words in self.sources.values()
-            for name in measures
-            if name in words.units
-        }
+    def units_of(self, measure: str) -> set[str]:
+        """The declared units of a measure in their plain form."""
+        named = (words.units.get(measure) for words in self.sources.values())
+        return {plain(unit) for unit in named if unit is not None}
 
     @cached_property
     def timed(self) -> tuple[str, ...]:
@@ -214,12 +215,9 @@ class Vocabulary:
     @cached_property
     def last_day(self) -> date | None:
         """The last day of the data, as the values of its timed dimensions say."""
-        last = [
-            max(values, default="")
-            for name in self.timed
-            for values in ([*self.values[name], *(w.last for w in self._each(name) if w.last)],)
-        ]
-        ends = [period.iso()[1] for value in last if (period := period_of(value)) is not None]
+        values = [value for name in self.timed for value in self.values[name]]
+        values += [words.last for name in self.timed for words in self._each(name)]
+        ends = [each.iso()[1] for each in map(period_of, values) if each is not None]
         return date.fromisoformat(max(ends)) if ends else None
 
     def is_open(self, dimension: str) -> bool:
@@ -240,8 +238,5 @@ def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]
     counts = Counter(
         (plain(phrase), name) for name, synonyms in names for phrase in (name, *synonyms)
     )
-    meanings: dict[str, str] = {}
-    for phrase, name in counts:
-        if phrase not in meanings or counts[phrase, name] > counts[phrase, meanings[phrase]]:
-            meanings[phrase] = name
+    meanings = {phrase: name for (phrase, name), _ in reversed(counts.most_common())}
     return meanings | {plain(name): name for _, name in counts}
