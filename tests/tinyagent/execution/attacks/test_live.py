@@ -13,7 +13,6 @@ from tests.tinyagent.execution.attacks.running import PlainPython, proves
 PROVED = [attack for attack in ALL + LOCAL if attack.proof is not Proof.NONE]
 
 
-@pytest.mark.share(6)  # they change only with the corpus
 @pytest.mark.parametrize("attack", PROVED, ids=lambda attack: attack.id)
 def test_attack_is_one(
     attack: Attack, canaries: Canaries, request: pytest.FixtureRequest, tmp_path: Path
