@@ -101,10 +101,8 @@ class Delegation:
             values: The arguments of the call.
             is_said: Whether a text is the user's.
         """
-        texts = [text for text in values if isinstance(text, str) and _has_words(text)]
+        texts = (text for text in values if isinstance(text, str) and _has_words(text))
         starts = [text[:_MAX_CHARACTERS] for text in texts if not is_said(text)]
-        if not starts:
-            return
         with _LOCK:
             for start in starts:
                 _WRITTEN[start] = self
