@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
-# Compiled afterwards, on all cores: pip would take twice as long. Files that are no Python stay as they are.
+# Compiled afterwards on all cores, which takes half as long; templates that are not valid Python are skipped.
 INSTALL := $(PIP) install --no-compile -c constraints.txt
 COMPILE := { $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true; }
 LOG := .cache/setup.log

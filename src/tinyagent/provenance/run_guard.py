@@ -70,7 +70,7 @@ class Guard(Middleware):
         self._trusts = partial(_trusts, policy, run.tools, items, run.delegation)
         self._trusted_items = items
         self._callers: dict[tuple[Any, ...], tuple[Label, Caller]] = {}
-        self._labels: dict[str, Label] = {}  # of tools all of whose results have the same one
+        self._labels: dict[str, Label] = {}  # of tools whose results all have the same label
         self._asking = asyncio.Lock()
         self._refused = Counter[str]()  # by tool
         self._refused_at = 0  # the step in which a person said no

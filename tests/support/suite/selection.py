@@ -85,7 +85,7 @@ class Selection(NamedTuple):
         return []
 
     def runs_nothing(self, path: str) -> bool:
-        """Whether nothing of a file runs, and it has no tests of which no time is known."""
+        """Whether no test of a file runs, and the time of each is known."""
         functions = self.times.get(path, {})
         if not functions or self.seconds(path):
             return False

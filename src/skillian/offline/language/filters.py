@@ -99,7 +99,7 @@ def years_of(conditions: Iterable[Any]) -> frozenset[int]:
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
     """What each condition on a dimension admits of its values.
 
-    Of an open dimension, the values and days beside each end of the conditions are tried too.
+    Of an open dimension, the values and days next to each end of the conditions are tried too.
     """
     named = [value for condition in conditions for value in values_of(condition)]
     known = {*values, *named}
