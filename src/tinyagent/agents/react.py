@@ -231,7 +231,7 @@ class ReactAgent(LoopAgent[ReactRun, Memory, ReactStep, T, D]):
             unknown = unknown or (call.name if call.name not in run.tools else "")
         if run.was_doubted or run.control.answer_only:
             return ()
-        names = ", ".join([*run.tools][:_NAMED])
+        names = ", ".join(tool.name for tool in offered_of(run.tools)[:_NAMED])
         if unknown and self._output is None:
             run.was_doubted = True
             raise MalformedReply(f"There is no tool {unknown!r}. {_TOOLS_ARE}: {names}.")

@@ -107,7 +107,7 @@ async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(
 async def test_the_request_is_the_same_for_each_question_and_owner(opened: Opened) -> None:
     requests: list[str] = []
     for question in (f"{ASK} by company", "Hello", f"{ASK} in Atlantis"):
-        model = ScriptedModel(["Done."])
+        model = ScriptedModel(["Which do you mean?"])
         await Agent(model, *opened).process(question)
         [request] = model.requests
         requests.append(json.dumps([request.messages[0].to_dict(), list(request.format.tools)]))
@@ -162,3 +162,14 @@ async def test_a_turn_that_another_process_began_knows_its_calls(
     run = RunContext[Any](RunControl(question, 1, {}, started=0))
     response = await Grounded(opened[1]).bind(run).model_call(ModelRequest(before), ask)
     assert expected in (response.content or "")
+
+
+async def test_a_call_of_the_planner_that_failed_is_not_repeated(opened: Opened) -> None:
+    async def say(_: ModelRequest) -> ModelResponse:
+        return ModelResponse("I have no answer.")
+
+    turn = Grounded(opened[1]).bind(RunContext[Any](RunControl(ASK, 1, {}, started=0)))
+    request = ModelRequest((Message("user", ASK),))
+    contents = [(await turn.model_call(request, say)).content or "" for _ in range(2)]
+    assert json.loads(contents[0])["name"] == "compare_sources"
+    assert contents[1] == "I have no answer."

@@ -165,17 +165,33 @@ async def test_only_the_last_call_says_what_the_turn_did_not_use(opened: Opened)
 FIGURES = "The total is 123,456.78 EUR."
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Why?", "And excluding reversals?", "List the 3 largest differences", f"In Q1 2024, {ASK}"],
-)
-async def test_figures_without_a_call_for_the_question_are_no_answer(
-    opened: Opened, question: str
-) -> None:
+async def test_figures_without_a_call_for_the_question_are_no_answer(opened: Opened) -> None:
     agent = Agent(ScriptedModel([compare(), "Done.", FIGURES]), *opened)
     _, conversation = await agent.process(ASK)
-    second, _ = await agent.process(question, conversation)
+    second, _ = await agent.process("And excluding reversals?", conversation)
     assert "no tool was called" in second.content
+
+
+@pytest.mark.parametrize(
+    ("question", "tool"),
+    [
+        ("Why?", "explain_difference"),
+        ("List the 3 largest differences", "get_comparison_rows"),
+        (f"In Q1 2024, {ASK}", "compare_sources"),
+        ("Amount of fi_reporting by company", "query_source"),
+    ],
+)
+@pytest.mark.parametrize("reply", [FIGURES, "I need to call a function to find the amount."])
+async def test_a_model_that_neither_calls_nor_asks_is_given_the_call_that_the_planner_reads(
+    opened: Opened, question: str, tool: str, reply: str
+) -> None:
+    agent = Agent(ScriptedModel([compare(), "Done.", reply, "That is all."]), *opened)
+    _, conversation = await agent.process(ASK)
+    second, _ = await agent.process(question, conversation)
+    [made] = second.tool_calls_made
+    assert made.tool == tool
+    assert "error" not in json.loads(made.result)
+    assert second.content == "That is all."
 
 
 async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(
@@ -186,7 +202,7 @@ async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(
     _, conversation = await agent.process(ASK)
     again, conversation = await agent.process("Summarize that", conversation)
     assert again.content == said
-    other, _ = await agent.process(f"In Q1 2024, {ASK}", conversation)
+    other, _ = await agent.process(f"In the year that Anna means, {ASK}", conversation)
     assert "no tool was called" in other.content
 
 

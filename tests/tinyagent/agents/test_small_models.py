@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -269,8 +270,10 @@ async def test_a_small_model_that_calls_nothing_is_asked_once_more() -> None:
     model = ScriptedModel(["20 degrees.", CALL, "4 degrees."], name=SMALL)
     assert (await ReactAgent(model, TOOLS).run("go")).output == "4 degrees."
     model = ScriptedModel(["Tokyo.", "Tokyo."], name=SMALL)
-    assert (await ReactAgent(model, TOOLS).run("go")).output == "Tokyo."
+    hidden = replace(get_weather, name="get_rain", is_offered=False)
+    assert (await ReactAgent(model, [*TOOLS, hidden]).run("go")).output == "Tokyo."
     assert len(model.requests) == 2
+    assert model.requests[1].messages[-1].text.endswith("The tools are: get_weather, read_file.")
 
 
 @pytest.mark.parametrize("name", ["gpt-5.5", "gpt-oss:120b", "qwen3-30b-a3b", "mixtral-8x7b"])

@@ -2,7 +2,8 @@
 
 A call that leaves out a part of the question that changes numbers goes back to the model; if it is
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
-not used, and what the model chose itself, are in the scope of the result. A filter value that
+not used, and what the model chose itself, are in the scope of the result. If a model calls nothing
+and asks nothing back, the call is made that the planner reads in the question. A filter value that
 neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
 search for, except as the group of a comparison to look into.
 """
@@ -19,6 +20,7 @@ from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
 from skillian.errors import InvalidInputError, quoted
+from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import as_object, keys_in, read_earlier
 from skillian.offline.language.filters import as_mapping, values_of
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
@@ -54,6 +56,7 @@ class _GroundedTurn(Middleware):
         self._made: list[Arguments] = []
         self._lost: list[Loss] = []
         self._begin = 0
+        self._is_planned = False
 
     async def model_call(
         self,
@@ -71,6 +74,10 @@ class _GroundedTurn(Middleware):
         response = await call_next(request)
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
+        if (planned := self._planned(response.content or "")) is not None:
+            self._is_planned = True
+            call = {"name": planned.tool, "arguments": planned.arguments}
+            return replace(response, content=json.dumps(call), finish_reason="stop")
         if response.finish_reason == "length":
             return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
         lost = self._lost
@@ -79,6 +86,14 @@ class _GroundedTurn(Middleware):
         if not lost:
             return response
         return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
+
+    def _planned(self, reply: str) -> PlannedCall | None:
+        """The call of the planner, for a model that makes none and asks nothing; at most once.
+
+        A reply with a brace may hold a call that is written as text.
+        """
+        is_begun = self._is_planned or self._made or self._lost or self._is_answered()
+        return None if is_begun or "?" in reply or "{" in reply else self._turn.planned()
 
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
