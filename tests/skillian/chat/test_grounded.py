@@ -162,14 +162,3 @@ async def test_a_turn_that_another_process_began_knows_its_calls(
     run = RunContext[Any](RunControl(question, 1, {}, started=0))
     response = await Grounded(opened[1]).bind(run).model_call(ModelRequest(before), ask)
     assert expected in (response.content or "")
-
-
-async def test_a_call_of_the_planner_that_failed_is_not_repeated(opened: Opened) -> None:
-    async def say(_: ModelRequest) -> ModelResponse:
-        return ModelResponse("I have no answer.")
-
-    turn = Grounded(opened[1]).bind(RunContext[Any](RunControl(ASK, 1, {}, started=0)))
-    request = ModelRequest((Message("user", ASK),))
-    contents = [(await turn.model_call(request, say)).content or "" for _ in range(2)]
-    assert json.loads(contents[0])["name"] == "compare_sources"
-    assert contents[1] == "I have no answer."

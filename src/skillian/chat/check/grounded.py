@@ -56,7 +56,6 @@ class _GroundedTurn(Middleware):
         self._made: list[Arguments] = []
         self._lost: list[Loss] = []
         self._begin = 0
-        self._is_planned = False
 
     async def model_call(
         self,
@@ -75,7 +74,6 @@ class _GroundedTurn(Middleware):
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
         if (planned := self._planned(response.content or "")) is not None:
-            self._is_planned = True
             call = {"name": planned.tool, "arguments": planned.arguments}
             return replace(response, content=json.dumps(call), finish_reason="stop")
         if response.finish_reason == "length":
@@ -88,12 +86,12 @@ class _GroundedTurn(Middleware):
         return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
 
     def _planned(self, reply: str) -> PlannedCall | None:
-        """The call of the planner, for a model that makes none and asks nothing; at most once.
+        """The call of the planner, in a turn whose model makes none and asks nothing back.
 
         A reply with a brace may hold a call that is written as text.
         """
-        is_begun = self._is_planned or self._made or self._lost or self._is_answered()
-        return None if is_begun or "?" in reply or "{" in reply else self._turn.planned()
+        has_called = any(each.role == "tool" for each in self._messages[self._begin :])
+        return None if has_called or "?" in reply or "{" in reply else self._turn.planned()
 
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
