@@ -10,8 +10,9 @@ from __future__ import annotations
 import importlib
 import re
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import Any, NamedTuple, cast
 
 parser: Any = importlib.import_module("re._parser")  # what the engine itself reads a pattern by
@@ -246,28 +247,37 @@ class Automaton:
             node: _edges_from(builder, end) for node, (_, end) in builder.reads.items()
         }
         self._edges[0] = _edges_from(builder, begin)
+        self._known: dict[tuple[int, str], dict[str, tuple[int, ...]]] = {}
 
     def ambiguous_words(self) -> Iterator[Word]:
         """Words that may be repeated, with two ways through the pattern at each repetition."""
         before = self._first_words()
         loops = {node: self._reach(node) for node in self._reads if node in before}
         looping = [node for node in loops if node in loops[node]]
+        back = {end: {node for node in loops if end in loops[node]} for end in looping}
         for node in looping:
-            word = self._two_ways(node)
+            word = self._two_ways(node, back[node])
             if word:
                 yield Word(before[node], word)
         for first in looping:
             for second in looping:
                 if first != second and second in loops[first] and first not in loops[second]:
-                    word = self._from_loop_to_loop(first, second)
+                    word = self._from_loop_to_loop(first, second, back)
                     if word:
                         yield Word(before[first], word)
 
-    def _steps(self, node: int, last: str) -> Iterator[tuple[int, str]]:
-        for edge in self._edges[node]:
-            if last in edge.last:
-                for letter in sorted(self._reads[edge.target] & edge.following):
-                    yield edge.target, letter
+    def _targets(self, node: int, last: str) -> dict[str, tuple[int, ...]]:
+        """The states behind a state and its letter, by the letter that leads there."""
+        if (node, last) not in self._known:
+            found: dict[str, set[int]] = defaultdict(set)
+            for edge in self._edges[node]:
+                if last in edge.last:
+                    for letter in self._reads[edge.target] & edge.following:
+                        found[letter].add(edge.target)
+            self._known[node, last] = {
+                letter: (*sorted(found[letter]),) for letter in sorted(found)
+            }
+        return self._known[node, last]
 
     def _reach(self, node: int) -> set[int]:
         reached: set[int] = set()
@@ -285,24 +295,27 @@ class Automaton:
         pending = deque(words)
         while pending:
             node, last = pending.popleft()
-            for step in self._steps(node, last):
-                if step not in words:
-                    words[step] = words[node, last] + step[1]
-                    pending.append(step)
+            for letter, targets in self._targets(node, last).items():
+                for step in ((target, letter) for target in targets):
+                    if step not in words:
+                        words[step] = words[node, last] + letter
+                        pending.append(step)
         found: dict[int, str] = {}
         for (node, _), word in words.items():
             if node not in found or len(word) < len(found[node]):
                 found[node] = word
         return found
 
-    def _two_ways(self, node: int) -> str:
-        """A word that leads from a state back to it in two ways."""
+    def _two_ways(self, node: int, back: set[int]) -> str:
+        """A word that leads from a state back to it in two ways, by those that lead back to it."""
 
         def moves(state: Any) -> Iterator[tuple[Any, str]]:
             one, other, has_parted, last = state
             for number, edge in enumerate(self._edges[one]):
+                if last not in edge.last or edge.target not in back:
+                    continue
                 for count, another in enumerate(self._edges[other]):
-                    if last not in edge.last or last not in another.last:
+                    if last not in another.last or another.target not in back:
                         continue
                     both = self._reads[edge.target] & self._reads[another.target]
                     parted = has_parted or one != other or number != count
@@ -315,22 +328,23 @@ class Automaton:
             lambda state, start: state[:3] == (node, node, True) and state[3] == start[3],
         )
 
-    def _from_loop_to_loop(self, first: int, second: int) -> str:
-        """A word that leads from each of two states to itself, and from one to the other."""
+    def _from_loop_to_loop(self, first: int, second: int, back: Mapping[int, set[int]]) -> str:
+        """A word that leads from each of two states to itself, and from one to the other.
+
+        Args:
+            first: the one.
+            second: the other.
+            back: the states that lead to each of them.
+        """
+        ends = back[first], back[second], back[second]
 
         def moves(state: Any) -> Iterator[tuple[Any, str]]:
             *nodes, last = state
-            options: list[dict[str, set[int]]] = []
-            for node in nodes:
-                by_letter: dict[str, set[int]] = defaultdict(set)
-                for target, letter in self._steps(node, last):
-                    by_letter[letter].add(target)
-                options.append(by_letter)
-            for letter in sorted(options[0].keys() & options[1].keys() & options[2].keys()):
-                for one in options[0][letter]:
-                    for middle in options[1][letter]:
-                        for other in options[2][letter]:
-                            yield (one, middle, other, letter), letter
+            here, between, there = (self._targets(node, last) for node in nodes)
+            for letter in sorted(here.keys() & between.keys() & there.keys()):
+                reached = zip((here[letter], between[letter], there[letter]), ends, strict=True)
+                for step in product(*(end.intersection(targets) for targets, end in reached)):
+                    yield (*step, letter), letter
 
         return _shortest(
             (
