@@ -18,7 +18,7 @@ from skillian.demo.ledger import write_demo
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
-from tinyagent import Message, RunContext, ScriptedModel, ToolCall, Usage, scripted_call
+from tinyagent import Message, ScriptedModel, ToolCall, Usage, scripted_call
 from tinyagent.core import ModelRequest, ModelResponse, RawToolCall
 from tinyagent.core.context import RunControl
 
@@ -159,6 +159,6 @@ async def test_a_turn_that_another_process_began_knows_its_calls(
     async def ask(_: ModelRequest) -> ModelResponse:
         return ModelResponse("It is 4,711.")
 
-    run = RunContext[Any](RunControl(question, 1, {}, started=0))
-    response = await Grounded(opened[1]).bind(run).model_call(ModelRequest(before), ask)
+    run = RunControl(question, 1, {}, started=0)
+    response = await Grounded(opened[1]).steer(run).model_call(ModelRequest(before), ask)
     assert expected in (response.content or "")

@@ -25,10 +25,17 @@ from skillian.offline.earlier import COMPARE, QUERY, Earlier, with_result
 from skillian.offline.language.filters import admits, values_of
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.planner import NOT_UNDERSTOOD
+from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
-from tinyagent import ScriptedModel, ToolCall, scripted_call
+from tinyagent import (
+    RunFinished,
+    ScriptedModel,
+    TextDelta,
+    ToolCall,
+    ToolFinished,
+    scripted_call,
+)
 from tinyagent.core import RawToolCall
 
 Opened = tuple[SkillRegistry, Vocabulary]
@@ -173,25 +180,38 @@ async def test_figures_without_a_call_for_the_question_are_no_answer(opened: Ope
 
 
 @pytest.mark.parametrize(
-    ("question", "tool"),
+    "question",
     [
-        ("Why?", "explain_difference"),
-        ("List the 3 largest differences", "get_comparison_rows"),
-        (f"In Q1 2024, {ASK}", "compare_sources"),
-        ("Amount of fi_reporting by company", "query_source"),
+        "Why?",
+        "List the 3 largest differences",
+        f"In Q1 2024, {ASK}",
+        "Amount of fi_reporting by company",
+        "Why do the amounts of fi_reporting and bpc_reporting differ for company 1001?",
     ],
 )
-@pytest.mark.parametrize("reply", [FIGURES, "I need to call a function to find the amount."])
-async def test_a_model_that_neither_calls_nor_asks_is_given_the_call_that_the_planner_reads(
-    opened: Opened, question: str, tool: str, reply: str
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [FIGURES],
+        ["I need to call a function to find the amount."],
+        [query(source="sales"), "There is no source sales."],
+    ],
+    ids=["figures", "words", "an unknown source"],
+)
+async def test_the_planner_answers_if_a_model_makes_no_valid_call_and_asks_nothing(
+    opened: Opened, question: str, replies: list[Any]
 ) -> None:
-    agent = Agent(ScriptedModel([compare(), "Done.", reply, "That is all."]), *opened)
+    agent = Agent(ScriptedModel([compare(), "Done.", *replies]), *opened)
     _, conversation = await agent.process(ASK)
-    second, _ = await agent.process(question, conversation)
-    [made] = second.tool_calls_made
-    assert made.tool == tool
-    assert "error" not in json.loads(made.result)
-    assert second.content == "That is all."
+    expected, _ = await Agent(OfflinePlanner(opened[1]), *opened).process(question, conversation)
+    events = [each async for each in agent.stream(question, conversation)]
+    finished = [each.result for each in events if isinstance(each, ToolFinished)]
+    made = [(each.call.name, each.call.arguments) for each in finished[len(replies) - 1 :]]
+    assert made == [(each.tool, each.arguments) for each in expected.tool_calls_made]
+    assert isinstance(events[-1], RunFinished)
+    assert events[-1].result.output == expected.content
+    deltas = [each for each in events if isinstance(each, TextDelta)]
+    assert deltas[-1].kind == "restart"
 
 
 async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(

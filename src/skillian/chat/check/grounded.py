@@ -2,10 +2,10 @@
 
 A call that leaves out a part of the question that changes numbers goes back to the model; if it is
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
-not used, and what the model chose itself, are in the scope of the result. If a model calls nothing
-and asks nothing back, the call is made that the planner reads in the question. A filter value that
-neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
-search for, except as the group of a comparison to look into.
+not used, and what the model chose itself, are in the scope of the result. If a model makes no valid
+call and asks nothing back, the planner answers the turn, provided that it reads the question. A
+filter value that neither the user nor the catalogue has is refused: a cell that a model has read is
+not a value to search for, except as the group of a comparison to look into.
 """
 
 from __future__ import annotations
@@ -19,21 +19,21 @@ from dataclasses import replace
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
-from skillian.errors import InvalidInputError, quoted
-from skillian.offline.calls import PlannedCall
+from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.offline.earlier import as_object, keys_in, read_earlier
 from skillian.offline.language.filters import as_mapping, values_of
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
-from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
+from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
 from skillian.offline.wording import OFFERS, with_list
-from tinyagent import Message, Middleware, RunContext, ToolCall, ToolResult
-from tinyagent.core import ModelRequest, ModelResponse
+from tinyagent import Message, Middleware, TextDelta, ToolCall, ToolResult
+from tinyagent.core import ModelRequest, ModelResponse, RunControl
+from tinyagent.middleware import SteeringMiddleware
 
 _CUT_OFF = "The answer of the model was cut off, so it is not shown. Ask for less at once."
 
 
-class Grounded(Middleware):
+class Grounded(SteeringMiddleware):
     """Checks the calls of each turn.
 
     Args:
@@ -42,20 +42,22 @@ class Grounded(Middleware):
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self._vocabulary = vocabulary
+        self._planner = OfflinePlanner(vocabulary)
 
-    def bind(self, run: RunContext) -> Middleware:
+    def steer(self, run: RunControl) -> Middleware:
         """Check one turn: its question, and the conversation up to each call."""
         question = spelt_out(" ".join(run.task.split()))
-        return _GroundedTurn(Turn(question, self._vocabulary))
+        return _GroundedTurn(Turn(question, self._vocabulary), run, self._planner)
 
 
 class _GroundedTurn(Middleware):
-    def __init__(self, turn: Turn) -> None:
-        self._turn = turn
+    def __init__(self, turn: Turn, run: RunControl, planner: OfflinePlanner) -> None:
+        self._turn, self._run, self._planner = turn, run, planner
         self._messages: Sequence[Message] = ()
         self._made: list[Arguments] = []
         self._lost: list[Loss] = []
         self._begin = 0
+        self._taken: int | None = None  # the number of messages when the planner took over
 
     async def model_call(
         self,
@@ -70,12 +72,15 @@ class _GroundedTurn(Middleware):
             self._turn = replace(self._turn, earlier=earlier, spoken=spoken)
             self._recall(request.messages[self._begin :])
         self._messages = request.messages
+        if self._taken is not None and request.messages[-1].role == "tool":
+            own = (*request.messages[: self._begin + 1], *request.messages[self._taken :])
+            planned = await self._planned(own)
+            return replace(planned, content=_as_text(planned), tool_calls=())
         response = await call_next(request)
         if response.tool_calls or response.finish_reason == NOT_UNDERSTOOD:
             return response
-        if (planned := self._planned(response.content or "")) is not None:
-            call = {"name": planned.tool, "arguments": planned.arguments}
-            return replace(response, content=json.dumps(call), finish_reason="stop")
+        if (taken := await self._taken_over(response)) is not None:
+            return taken
         if response.finish_reason == "length":
             return replace(response, content=_CUT_OFF, finish_reason=TOOL_FAILED)
         lost = self._lost
@@ -85,13 +90,25 @@ class _GroundedTurn(Middleware):
             return response
         return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
 
-    def _planned(self, reply: str) -> PlannedCall | None:
+    async def _taken_over(self, reply: ModelResponse) -> ModelResponse | None:
         """The call of the planner, in a turn whose model makes none and asks nothing back.
 
         A reply with a brace may hold a call that is written as text.
         """
-        has_called = any(each.role == "tool" for each in self._messages[self._begin :])
-        return None if has_called or "?" in reply or "{" in reply else self._turn.planned()
+        text = (reply.content or "").replace(self._turn.question, "")
+        tried = (each for each in self._messages[self._begin :] if each.role == "tool")
+        if self._lost or "?" in text or "{" in text or not all(map(_is_invalid, tried)):
+            return None
+        planned = await self._planned(self._messages[: self._begin + 1])
+        if not any(call.name in CHECKED for call in planned.tool_calls):
+            return None
+        self._taken = len(self._messages)
+        # What has been streamed of the reply is not shown any more.
+        self._run.emit(TextDelta(self._run.step, "", "restart"))
+        return replace(reply, content=_as_text(planned), finish_reason="stop")
+
+    async def _planned(self, messages: Sequence[Message]) -> ModelResponse:
+        return await self._planner.complete(ModelRequest(messages))
 
     async def tool_call(
         self, call: ToolCall, call_next: Callable[[ToolCall], Awaitable[ToolResult]]
@@ -191,6 +208,19 @@ class _GroundedTurn(Middleware):
         first, last = period.days()
         named = (each.days() for each in periods_of(spoken) if each.year)
         return any(first <= end and start <= last for start, end in named)
+
+
+def _as_text(response: ModelResponse) -> str:
+    """The words of a response, or its call as text, as all adapters read it."""
+    for call in response.tool_calls:
+        return json.dumps({"name": call.name, "arguments": json.loads(call.arguments)})
+    return response.content or ""
+
+
+def _is_invalid(result: Message) -> bool:
+    """Whether a result is that a call was invalid; other failures are a model's to explain."""
+    kind = as_object(result.text).get("type")
+    return result.is_error or kind in {InvalidInputError.type, UnknownNameError.type}
 
 
 def offers_of(content: str, finish_reason: str) -> list[str]:

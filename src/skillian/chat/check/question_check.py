@@ -103,13 +103,6 @@ class Turn:
         years = self.earlier.years or years_of(call["filters"] for call in self.calls)
         return read(self.question, self.whole, self.earlier.sources or sources, None, years)
 
-    def planned(self) -> PlannedCall | None:
-        """The call that the planner makes of the whole question, if it is about data."""
-        planned = plan(self._reading, self.earlier, self.whole)
-        if isinstance(planned, PlannedCall) and planned.tool in CHECKED:
-            return planned
-        return None
-
     @cached_property
     def _expected(self) -> Arguments:
         """The call that the planner makes of it; without one, the arguments that it names."""
