@@ -206,12 +206,23 @@ async def test_the_planner_answers_if_a_model_makes_no_valid_call_and_asks_nothi
     expected, _ = await Agent(OfflinePlanner(opened[1]), *opened).process(question, conversation)
     events = [each async for each in agent.stream(question, conversation)]
     finished = [each.result for each in events if isinstance(each, ToolFinished)]
-    made = [(each.call.name, each.call.arguments) for each in finished[len(replies) - 1 :]]
-    assert made == [(each.tool, each.arguments) for each in expected.tool_calls_made]
+    planned = [(each.tool, each.arguments) for each in expected.tool_calls_made]
+    made = [(each.call.name, each.call.arguments) for each in finished]
+    assert made[-len(planned) :] == planned
     assert isinstance(events[-1], RunFinished)
     assert events[-1].result.output == expected.content
     deltas = [each for each in events if isinstance(each, TextDelta)]
     assert deltas[-1].kind == "restart"
+
+
+async def test_the_planner_answers_if_a_call_in_a_text_cannot_be_read_twice(
+    opened: Opened,
+) -> None:
+    reply = '{{"name": "query_source", "arguments": {}}}'
+    model = ScriptedModel([reply, reply], name="a-model-1.5b")
+    response, _ = await Agent(model, *opened).process("Amount of fi_reporting by company")
+    assert [each.tool for each in response.tool_calls_made] == ["query_source"]
+    assert response.content.startswith("fi_reporting:")
 
 
 async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(

@@ -93,11 +93,13 @@ class _GroundedTurn(Middleware):
     async def _taken_over(self, reply: ModelResponse) -> ModelResponse | None:
         """The call of the planner, in a turn whose model makes none and asks nothing back.
 
-        A reply with a brace may hold a call that is written as text.
+        The first reply may hold a call that is written as text, if it has a brace.
         """
         text = (reply.content or "").replace(self._turn.question, "")
-        tried = (each for each in self._messages[self._begin :] if each.role == "tool")
-        if self._lost or "?" in text or "{" in text or not all(map(_is_invalid, tried)):
+        turn = self._messages[self._begin :]
+        may_call = "{" in text and len(turn) == 1
+        tried = (each for each in turn if each.role == "tool")
+        if self._lost or "?" in text or may_call or not all(map(_is_invalid, tried)):
             return None
         planned = await self._planned(self._messages[: self._begin + 1])
         if not any(call.name in CHECKED for call in planned.tool_calls):

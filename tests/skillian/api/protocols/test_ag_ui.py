@@ -161,7 +161,7 @@ async def test_a_follow_up_uses_the_clients_conversation(client: Client) -> None
 
 async def test_reasoning_and_restarts(serve: Serve) -> None:
     async with serve(lambda _: Thinking(["Four."])) as client:
-        events = await events_of(client)
+        events = await events_of(client, UserMessage(id="1", content="Two and two?"))
     assert kinds(events)[1:6] == [
         "REASONING_START",
         "REASONING_MESSAGE_START",
@@ -203,7 +203,8 @@ async def test_an_unexpected_error_shows_no_details(serve: Serve) -> None:
 
 async def test_lone_surrogates_of_a_model_do_no_harm(serve: Serve) -> None:
     async with serve(lambda _: ScriptedModel(["half \ud83d"])) as client:
-        assert text_of(await events_of(client)) == "half ?"
+        events = await events_of(client, UserMessage(id="1", content="Half of what?"))
+    assert text_of(events) == "half ?"
 
 
 async def test_a_client_that_disconnects_ends_the_run(serve: Serve) -> None:

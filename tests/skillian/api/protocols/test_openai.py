@@ -212,7 +212,7 @@ async def test_a_stream_has_the_text_as_it_is_written(serve: Serve, asking: Aski
     model = HeldModel("Wait")
     async with serve(lambda _: model) as client:
         stream = await asking(client).chat.completions.create(
-            model="skillian", messages=user(), stream=True
+            model="skillian", messages=user("Hello"), stream=True
         )
         chunks = []
         async for chunk in stream:
@@ -284,7 +284,9 @@ async def test_a_turn_without_an_end_is_marked(serve: Serve, asking: Asking) -> 
 
 async def test_lone_surrogates_of_a_model_do_no_harm(serve: Serve, asking: Asking) -> None:
     async with serve(lambda _: ScriptedModel(lambda _: "half \ud83d")) as client:
-        completion = await asking(client).chat.completions.create(model="skillian", messages=user())
+        completion = await asking(client).chat.completions.create(
+            model="skillian", messages=user("Hello")
+        )
         chunks = await streamed(asking(client))
     assert completion.choices[0].message.content == text_of(chunks) == "half ?"
 
@@ -326,7 +328,8 @@ async def test_a_client_that_disconnects_ends_the_turn(
     model = HeldModel()
     async with serve(lambda _: model, max_turns=1) as client:
         asked = asking(client)
-        body: dict[str, Any] = {"model": "skillian", "messages": user(), "stream": stream}
+        said = user("Hello")
+        body: dict[str, Any] = {"model": "skillian", "messages": said, "stream": stream}
         leaving = asyncio.create_task(_read(client, body))
         await soon(model.asked.is_set)
         with pytest.raises(openai.InternalServerError, match="is busy"):
@@ -334,7 +337,7 @@ async def test_a_client_that_disconnects_ends_the_turn(
         leaving.cancel()
         await soon(model.cancelled.is_set)
         model.let_go.set()
-        completion = await asked.chat.completions.create(model="skillian", messages=user())
+        completion = await asked.chat.completions.create(model="skillian", messages=said)
     assert completion.choices[0].message.content == "At last."
 
 
