@@ -119,7 +119,7 @@ ALONE = [
          drop_b=lambda row: row["id"] > 1800),
     Pair("francs", in_rows("currency", "CHF", random_net), (FRANCS,)),
     Pair("rate of francs", in_rows("currency", "CHF", on("net", lambda v: rounded(2)(v * FRANC))),
-         (FRANCS,)),
+         (where("--where currency=CHF --rule net:factor=0.94,round=2"),)),
 ]  # fmt: skip
 TWO = (
     *((0, "local Europe/Berlin"), (0, "blanks around"), (1, "upper case"), (8, "cut at 20")),
