@@ -48,6 +48,14 @@ class Cause:
         others = {"map": self.mapping, "filter": self.filters}
         return (*(name for each in parts for name in each), *(n for n, v in others.items() if v))
 
+    def fits(self, question: SavedComparison) -> bool:
+        """Whether its filters can be added to those of a question."""
+        return all(
+            _can_join(question.filters[n], t)
+            for n, t in self.filters.items()
+            if n in question.filters
+        )
+
     def applied(self, question: SavedComparison) -> SavedComparison:
         """The question with this cause."""
         rules = question.rules
@@ -108,14 +116,15 @@ def differences(result: ComparisonResult, subjects: tuple[str, ...]) -> int:
     return sum(counts.get(each, 0) for each in subjects)
 
 
-def joins(question: SavedComparison, column: str, test: object) -> bool:
-    """Whether a filter of a column can be added to those of a question."""
-    filters = question.filters
-    return column not in filters or all(isinstance(x, Mapping) for x in (filters[column], test))
+def _can_join(one: object, other: object) -> bool:
+    """Whether one filter can say what two filters of a column say."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return False
+    return {*cast("Iterable[str]", one)} & {*cast("Iterable[str]", other)} <= {"ne"}
 
 
 def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both filters; the other one is added to tests of the same column, as `joins` allows."""
+    """Both filters; the other one is added to tests of the same column, where `fits` allows it."""
     merged = dict(one)
     for name, test in other.items():
         if name not in merged:

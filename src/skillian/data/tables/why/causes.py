@@ -20,7 +20,7 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.statement import DIFFERING, DUPLICATE
-from skillian.data.tables.why.cause import Cause, differences, in_rows, joins, of_filter, of_rule
+from skillian.data.tables.why.cause import Cause, differences, in_rows, of_filter, of_rule
 from skillian.data.tables.why.guesses import LEAST, guessed
 from skillian.data.tables.why.rates import Rates
 from skillian.data.tables.why.results import CLASSES, Fact, ProvedRule, Report, Why
@@ -111,13 +111,7 @@ class _CauseSearch:
             if shared and (cause := await self._prove_in_rows(own, shared[0])):
                 named.update(cause.columns)
             else:
-                await self._prove(
-                    [
-                        of_filter((pair.a,), each, left)
-                        for each in shared[:2]
-                        if joins(self._question, each.column, each.test)
-                    ]
-                )
+                await self._prove([of_filter((pair.a,), each, left) for each in shared[:2]])
         return Why(tuple(self._proved), tuple(self._facts))
 
     async def _prove_rates(self, index: int, pair: ColumnPair) -> bool:
@@ -232,11 +226,7 @@ class _CauseSearch:
             shared = await self._of_repeated(name)
         else:
             shared = await SharedValues(self._rows).of_class(name)
-        return [
-            of_filter((name,), each, rows)
-            for each in shared[:3]
-            if joins(self._question, each.column, each.test)
-        ]
+        return [of_filter((name,), each, rows) for each in shared[:3]]
 
     async def _of_repeated(self, name: str) -> list[InCommon]:
         """What the rows have in common that one side has more often, of a sample of their keys."""
@@ -264,6 +254,7 @@ class _CauseSearch:
             if key not in self._question.filters
         }
         filters = {**self._question.filters, **only}
+        self._reruns += 1
         counted = {"key": (), "multiset": True, "rules": Rules(), "filters": filters}
         try:
             await self._engine.compute(self._question.model_copy(update=counted), keep=look)
@@ -301,7 +292,7 @@ class _CauseSearch:
 
     async def _compared(self, cause: Cause) -> ComparisonResult | None:
         """The result with a cause and those that are proved; None if it cannot be had."""
-        if self._reruns >= _RERUNS:
+        if self._reruns >= _RERUNS or not cause.fits(self._question):
             return None
         self._reruns += 1
         self._report(f"comparing again with {cause.option}")
