@@ -223,6 +223,6 @@ def without_cause() -> list[Pair]:
     shares = [(name, each, share) for name, each in changes for share in (0.002, 0.03)]
     shares += [("noise", noise, share) for share in (0.0005, 0.01, 0.1, 0.5)]
     pairs = [Pair(f"{name} {share}", each, share=share) for name, each, share in shares]
-    by_chance = Pair("versions 0.004", versions, share=0.004, changed_a=versions)
+    by_chance = Pair("versions 0.008", versions, share=0.008, changed_a=versions)
     missed = Pair("missing rows", None, drop_b=missing)
     return [Pair("one cell", one_cell), *pairs, by_chance, missed]

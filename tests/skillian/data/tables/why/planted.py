@@ -219,7 +219,7 @@ def empty(row: Row, _chance: random.Random) -> None:
 
 
 def versions(row: Row, chance: random.Random) -> None:
-    row["score"] = chance.choice((1.0, 1.1, 2.0))
+    row["score"] = chance.choice((*(1.0,) * 6, *(1.1,) * 3, 2.0))
 
 
 def fine(row: Row, chance: random.Random) -> None:
