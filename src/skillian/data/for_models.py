@@ -285,7 +285,7 @@ def why_counts(why: Why) -> dict[str, object]:
     """The kinds and the counts of the proved rules, without any value."""
     sentences = [
         f"A rule ({', '.join(rule.kinds)}) for {' and '.join(rule.columns)} explains"
-        f" {rule.explained:,} of {rule.differences:,} differences; with the rules so far,"
+        f" {rule.explained:,} of {rule.differences:,} {rule.of}; with the rules so far,"
         f" {rule.matched:,} of {rule.total:,} rows match."
         for rule in why.rules
     ]

@@ -6,7 +6,10 @@ import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+import pyarrow.parquet as pq  # pyright: ignore[reportMissingTypeStubs]
 import pytest
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
@@ -44,6 +47,18 @@ def test_rows_are_chosen_by_null_and_by_columns_of_one_side(
     [comparison] = json.loads(done.stdout)["comparisons"]
     counts = comparison["rows"]
     assert (counts["a"], counts["b"]) == rows
+
+
+def test_a_parquet_column_of_no_type_has_no_value(skillian: Run, tmp_path: Path) -> None:
+    table: Any = pa
+    parquet: Any = pq
+    for name, gone in (("a", ["x", None]), ("b", [None, None])):
+        rows = table.table({"id": [1, 2], "gone": table.array(gone)})
+        parquet.write_table(rows, tmp_path / f"{name}.parquet")
+    where = ("--key", "id", "--where", "gone is null", "--format", "json")
+    done = skillian("compare", "a.parquet", "b.parquet", *where)
+    [comparison] = json.loads(done.stdout)["comparisons"]
+    assert (comparison["rows"]["a"], comparison["rows"]["b"]) == (1, 2)
 
 
 def test_a_report_names_the_side_of_a_filter(skillian: Run) -> None:

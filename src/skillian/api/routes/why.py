@@ -28,11 +28,13 @@ class ProvedRuleBody(BaseModel):
     """A rule with which fewer rows differ, as a comparison with it has shown.
 
     `explained` of `differences` are gone with it; with this rule and those before, `matched` of
-    the `total` rows of a match. `option` is for the command line.
+    the `total` rows of a match. For the command line, `option` is this rule, and `options` also
+    has those before.
     """
 
     sentence: str
     option: str
+    options: str
     explained: int
     differences: int
     matched: int
@@ -64,6 +66,7 @@ class RowsWhyBody(BaseModel):
                             "sentence": "name (trimmed) explains 9 of 9 differences; with"
                             " `--rule name:trim`, 20 of 20 rows match.",
                             "option": "--rule name:trim",
+                            "options": "--rule name:trim",
                             "explained": 9,
                             "differences": 9,
                             "matched": 20,

@@ -189,12 +189,21 @@ class Rule(Definition):
         if self.round is not None:
             yield f"rounded to {self.round} {'place' if self.round == 1 else 'places'}"
         if self.shift is not None:
-            yield f"a shifted by {self.shift:f} s"
+            yield f"a shifted by {_span(self.shift)}"
         for side, zone in (("a", self.zone_a), ("b", self.zone_b)):
             if zone is not None:
                 yield f"times in {side} without a zone are in {zone}"
         if self.length is not None:
             yield f"the first {self.length} characters"
+
+
+def _span(seconds: Decimal) -> str:
+    """A time in words, in the largest unit that divides it."""
+    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
+        if seconds % length == 0:
+            count = seconds / length
+            return f"{count.normalize():f} {unit}{'' if abs(count) == 1 else 's'}"
+    return f"{seconds:f} s"
 
 
 EXACT = Rule()

@@ -54,6 +54,8 @@ class DimensionBuilder:
             value = self._mapped(value)
         if self._definition.type is not None:
             return self._typed(value, kind, self._definition.type)
+        if kind.sql == '"NULL"':  # of Parquet, without any value
+            return sql.as_text(value), ColumnType("text", "VARCHAR")
         if kind.kind in {"float", "other"}:
             fix = "decimal(18,2)" if kind.kind == "float" else "text"
             raise QueryError(f"its column is {kind.sql}, which is not exact; declare `type: {fix}`")

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.declare.rules import EXACT, Rule, Rules
+from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.phases import within
+from skillian.data.query.filters import MAX_VALUES
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
+from skillian.data.sql.rows import fetch, fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.statement import DIFFERING
+from skillian.data.tables.statement import DIFFERING, DUPLICATE
+from skillian.data.tables.why.cause import Cause, differences, in_rows, of_filter, of_rule
 from skillian.data.tables.why.guesses import LEAST, guessed
 from skillian.data.tables.why.rates import Rates
-from skillian.data.tables.why.results import Fact, ProvedRule, Report, Why
+from skillian.data.tables.why.results import CLASSES, Fact, ProvedRule, Report, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
 
@@ -32,7 +32,7 @@ _RERUNS = 8
 _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
-_CLASSES = ("only in a", "only in b")
+_BETTER = 1.03
 _APPLIED = ("key", "map", "filters", "rules")
 
 
@@ -67,41 +67,6 @@ def _ignored(_doing: str) -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class _Cause:
-    """A possible cause: the question that proves it, and what it is about."""
-
-    columns: tuple[str, ...]
-    about: str
-    option: str
-    weight: int
-    rules: Mapping[str, Rule] = field(default_factory=dict[str, Rule])
-    mapping: Mapping[str, str] = field(default_factory=dict[str, str])
-    filters: Mapping[str, Any] = field(default_factory=dict[str, Any])
-    facts: tuple[Fact, ...] = ()
-
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """What it consists of, without any value."""
-        parts = (each.model_dump(exclude_none=True) for each in self.rules.values())
-        others = {"map": self.mapping, "filter": self.filters}
-        return (*(name for each in parts for name in each), *(n for n, v in others.items() if v))
-
-    def applied(self, question: SavedComparison) -> SavedComparison:
-        """The question with this cause."""
-        rules = question.rules
-        own = {**rules.columns}
-        for name, rule in self.rules.items():
-            own[name] = rule.over(own.get(name, EXACT))
-        return question.model_copy(
-            update={
-                "rules": Rules(all=rules.all, types=rules.types, columns=own),
-                "map": {**question.map, **self.mapping},
-                "filters": _both(question.filters, self.filters),
-            }
-        )
-
-
 class _CauseSearch:
     def __init__(
         self,
@@ -131,49 +96,64 @@ class _CauseSearch:
             for group in await self._of_columns()
             if group and known.isdisjoint(group[0].columns)
         ]
-        groups += [await self._of_class(name) for name in _CLASSES]
+        of_columns = [cause for group in groups for cause in group]
+        groups += [await self._of_class(name) for name in CLASSES]
+        mismatched = self._mismatched()
         for group in sorted(filter(None, groups), key=lambda each: -each[0].weight):
             await self._prove(group)
-        for index, pair, mismatches in self._mismatched():
-            left = _differences(self._result, (pair.a,))
-            if left >= _HALF * mismatches:
-                if await self._prove_rates(index, pair):
-                    continue
-                shared = await SharedValues(self._rows).of_column(index)
-                await self._prove(self._filters(shared[:2], (pair.a,), left))
+        named: set[str] = set()
+        for index, pair, mismatches in mismatched:
+            left = differences(self._result, (pair.a,))
+            if left < _HALF * mismatches or pair.a in named or await self._prove_rates(index, pair):
+                continue
+            shared = await SharedValues(self._rows).of_column(index)
+            own = [cause for cause in of_columns if pair.a in cause.columns]
+            if shared and (cause := await self._prove_in_rows(own, shared[0])):
+                named.update(cause.columns)
+            else:
+                await self._prove([of_filter((pair.a,), each, left) for each in shared[:2]])
         return Why(tuple(self._proved), tuple(self._facts))
 
     async def _prove_rates(self, index: int, pair: ColumnPair) -> bool:
-        """Name the factor of each value of another column; each is proved by these rows alone."""
+        """Name the factor of each value of another column."""
         if pair.cells.family not in {"number", "float"}:
             return False
-        count, is_proved = _differences(self._result, (pair.a,)), False
-        for rate in await Rates(self._rows).of_column(index):
-            if rate.column in self._question.filters:
-                continue
-            test = shlex.quote(f"{rate.column}={rate.value}")
-            cause = _Cause(
-                (pair.a,),
-                f"In rows with {rate.column} = {rate.value}, {pair.a} ({rate.guess.rule.words()})",
-                f"--where {test} --rule {shlex.quote(f'{pair.a}:{rate.guess.written}')}",
-                rate.rows,
-                {pair.a: rate.guess.rule},
+        proved = [
+            await self._is_proved_alone(
+                in_rows(of_rule(pair.a, rate.guess, rate.rows), rate.column, (rate.value,)),
             )
-            filters = {**self._question.filters, rate.column: [rate.value]}
-            alone = self._question.model_copy(update={"filters": filters})
-            after = await self._compared(cause, alone)
-            if after is None:
-                continue
-            left = _differences(after, cause.columns)
-            if left <= _LOST * rate.rows:
-                options = [*self._options, cause.option]
-                self._add(cause, after, (rate.rows - left, count), cause.applied(alone), options)
-                is_proved = True
-        return is_proved
+            for rate in await Rates(self._rows).of_column(index)
+        ]
+        return any(proved)
 
-    async def _of_columns(self) -> list[list[_Cause]]:
+    async def _prove_in_rows(self, causes: Sequence[Cause], shared: InCommon) -> Cause | None:
+        """Name the cause that only the rows have in which a column differs."""
+        for cause in causes if shared.facts else ():
+            weight = sum(fact.count for fact in shared.facts) * len(cause.columns)
+            own = replace(cause, weight=weight)
+            values = tuple(fact.value for fact in shared.facts)
+            if await self._is_proved_alone(in_rows(own, shared.column, values)):
+                self._facts += shared.facts
+                return cause
+        return None
+
+    async def _is_proved_alone(self, cause: Cause) -> bool:
+        """Name a cause of some rows if these rows alone, compared with it, are nearly all equal."""
+        if not cause.filters.keys().isdisjoint(self._question.filters):
+            return False
+        after = await self._compared(cause)
+        if after is None or (left := differences(after, cause.columns)) > _LOST * cause.weight:
+            return False
+        count = max(differences(self._result, cause.columns), cause.weight)
+        options = [*self._options, cause.option]
+        self._add(
+            cause, after, (cause.weight - left, count), cause.applied(self._question), options
+        )
+        return True
+
+    async def _of_columns(self) -> list[list[Cause]]:
         """The rules that may explain each column."""
-        found: list[list[_Cause]] = []
+        found: list[list[Cause]] = []
         for index, pair, mismatches in self._mismatched():
             table = await self._sample(index)
             try:
@@ -182,13 +162,7 @@ class _CauseSearch:
                 await self._rows.workspace.drop(table)
             found.append(
                 [
-                    _Cause(
-                        (pair.a,),
-                        f"{pair.a} ({guess.rule.words()})",
-                        f"--rule {shlex.quote(f'{pair.a}:{guess.written}')}",
-                        mismatches * guess.explained // guess.of,
-                        {pair.a: guess.rule},
-                    )
+                    of_rule(pair.a, guess, mismatches * guess.explained // guess.of)
                     for guess in guesses
                 ]
             )
@@ -214,7 +188,7 @@ class _CauseSearch:
         workspace = self._rows.workspace
         return await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
 
-    async def _swapped(self) -> list[_Cause]:
+    async def _swapped(self) -> list[Cause]:
         """Pairs of columns of one type, each of which has the values of the other one in b."""
         columns = self._mismatched()
         pairs = [
@@ -232,82 +206,103 @@ class _CauseSearch:
         )
         text = f'SELECT {counted} FROM "{self._rows.table}"'  # noqa: S608 - our own names
         [row] = await fetch(self._rows.workspace, Statement(text, {}))
-        found: list[_Cause] = []
+        found: list[Cause] = []
         for number, (one, other) in enumerate(pairs):
             count = int(row[f"c{number}"] or 0)
             if count >= max(LEAST, _HALF * max(one[2], other[2])):
                 a, b = one[1], other[1]
                 mapping = {a.a: b.b, b.a: a.b}
-                about = f"That {a.a} and {b.a} have each other's values"
+                about = f"The exchange of {a.a} and {b.a}"
                 option = map_options(mapping.items())
-                found.append(_Cause((a.a, b.a), about, option, 2 * count, mapping=mapping))
+                found.append(Cause((a.a, b.a), about, option, 2 * count, mapping=mapping))
         return found
 
-    async def _of_class(self, name: str) -> list[_Cause]:
-        """Filters without which there may be no rows that only one side has."""
-        rows = _differences(self._result, (name,))
+    async def _of_class(self, name: str) -> list[Cause]:
+        """Filters without which there may be no rows that only one side has, or repeated keys."""
+        rows = differences(self._result, (name,))
         if rows < LEAST:
             return []
-        shared = await SharedValues(self._rows).of_class(name)
-        return self._filters(shared[:3], (name,), rows)
+        if name.startswith("repeated"):
+            shared = await self._of_repeated(name)
+        else:
+            shared = await SharedValues(self._rows).of_class(name)
+        return [of_filter((name,), each, rows) for each in shared[:3]]
 
-    def _filters(
-        self, found: Sequence[InCommon], columns: tuple[str, ...], weight: int
-    ) -> list[_Cause]:
-        return [
-            _Cause(
-                columns,
-                f"That {_subject(shared)} have {shared.words}",
-                " ".join(f"--where {shlex.quote(each)}" for each in shared.options),
-                filters={shared.column: shared.test},
-                weight=weight,
-                facts=shared.facts,
-            )
-            for shared in found
-            if isinstance(self._question.filters.get(shared.column, {}), Mapping)
-        ]
+    async def _of_repeated(self, name: str) -> list[InCommon]:
+        """What the rows have in common that one side has more often, of a sample of their keys."""
+        keys = [sql.bare(f"k{index}") for index in range(self._rows.plan.keys)]
+        select = exp.Select(expressions=list(keys)).from_(sql.table(self._rows.table), copy=False)
+        is_repeated = exp.GT(this=sql.bare(f"rows_{name[-1]}"), expression=sql.one())
+        has_key = (sql.negated(sql.is_null(key)) for key in keys)
+        repeated = sql.equals(sql.bare("class"), DUPLICATE)
+        select.where(repeated, is_repeated, *has_key, copy=False)
+        select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
+        rows = await fetch_tree(
+            self._rows.workspace, select.limit(MAX_VALUES // (2 * len(keys)), copy=False)
+        )
+        if len(rows) < LEAST:
+            return []
+        found: list[InCommon] = []
 
-    async def _prove(self, causes: Sequence[_Cause]) -> None:
-        """Compare with each cause until most differences that it is about are gone."""
+        async def look(repeated: DifferingRows) -> None:
+            found.extend(await SharedValues(repeated, self._rows).of_repeated(name))
+
+        names = (pair.a for pair in self._rows.plan.pairs)
+        only = {
+            key: sorted({row[f"k{index}"] for row in rows})
+            for index, key in zip(range(len(keys)), names, strict=False)
+            if key not in self._question.filters
+        }
+        filters = {**self._question.filters, **only}
+        self._reruns += 1
+        counted = {"key": (), "multiset": True, "rules": Rules(), "filters": filters}
+        try:
+            await self._engine.compute(self._question.model_copy(update=counted), keep=look)
+        except ToolError:
+            return []
+        return found
+
+    async def _prove(self, causes: Sequence[Cause]) -> None:
+        """Compare with each cause; accept the first rule, or the filter that is the best."""
+        best: tuple[int, Cause, ComparisonResult, int] | None = None
+        count = differences(self._result, causes[0].columns) if causes else 0
         for cause in causes:
             after = await self._compared(cause)
             if after is None:
                 continue
-            before, count = self._result, _differences(self._result, cause.columns)
-            gone = count - _differences(after, cause.columns)
+            before = self._result
+            gone = count - differences(after, cause.columns)
             if gone < max(LEAST, _GONE * count):
                 continue
+            lost = 0
             if cause.filters:
                 # Rows without the cause stay: it is rarer among all rows than among these.
-                lost = before.rows.met - after.rows.met
-                most = _LOST if cause.columns[0] in _CLASSES else _HALF
+                lost = max(0, before.rows.met - after.rows.met)
+                most = _LOST if cause.columns[0] in CLASSES else _HALF
                 is_rare = lost <= most * before.rows.met * gone / count
             else:
                 is_rare = after.rows.matched >= before.rows.matched
-            if is_rare:
-                self._accept(cause, after, gone, count)
-                return
+            if is_rare and (best is None or gone - lost > _BETTER * best[0]):
+                best = gone - lost, cause, after, gone
+            if is_rare and (not cause.filters or len(cause.facts) == 1):
+                break
+        if best is not None:
+            _, cause, after, gone = best
+            self._accept(cause, after, gone, count)
 
-    async def _compared(
-        self, cause: _Cause, question: SavedComparison | None = None
-    ) -> ComparisonResult | None:
-        """The result with a cause and those that are proved; None if it cannot be had.
-
-        Args:
-            cause: The cause.
-            question: The question without it, if that is not the one with all that is proved.
-        """
-        if self._reruns >= _RERUNS:
+    async def _compared(self, cause: Cause) -> ComparisonResult | None:
+        """The result with a cause and those that are proved; None if it cannot be had."""
+        if self._reruns >= _RERUNS or not cause.fits(self._question):
             return None
         self._reruns += 1
         self._report(f"comparing again with {cause.option}")
         try:
             with within(f"explaining, rule {self._reruns} of at most {_RERUNS}"):
-                return await self._engine.compute(cause.applied(question or self._question))
+                return await self._engine.compute(cause.applied(self._question))
         except ToolError:
             return None
 
-    def _accept(self, cause: _Cause, after: ComparisonResult, gone: int, count: int) -> None:
+    def _accept(self, cause: Cause, after: ComparisonResult, gone: int, count: int) -> None:
         self._options.append(cause.option)
         self._question = cause.applied(self._question)
         self._add(cause, after, (gone, count), self._question, self._options)
@@ -316,7 +311,7 @@ class _CauseSearch:
 
     def _add(
         self,
-        cause: _Cause,
+        cause: Cause,
         after: ComparisonResult,
         explained: tuple[int, int],
         question: SavedComparison,
@@ -340,28 +335,6 @@ class _CauseSearch:
                 columns=cause.columns,
                 kinds=cause.kinds,
                 changes=changes,
+                of=cause.of,
             )
         )
-
-
-def _subject(shared: InCommon) -> str:
-    is_class = shared.subject in _CLASSES
-    return f"rows {shared.subject}" if is_class else f"differences in {shared.subject}"
-
-
-def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """Both filters; the other one is added to tests of the same column."""
-    merged = dict(one)
-    for name, test in other.items():
-        known = merged.get(name, {})
-        excluded = [*known.get("ne", ()), *test.get("ne", ())]
-        merged[name] = {**known, **test, **({"ne": excluded} if excluded else {})}
-    return merged
-
-
-def _differences(result: ComparisonResult, subjects: tuple[str, ...]) -> int:
-    """In how many cells these columns differ, or how many rows are in these classes."""
-    counts = {column.a: column.mismatches for column in result.columns}
-    rows = result.rows.only_in_a, result.rows.only_in_b
-    counts |= dict(zip(_CLASSES, rows, strict=True))
-    return sum(counts.get(each, 0) for each in subjects)

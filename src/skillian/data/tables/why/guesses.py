@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import math
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import combinations
-from typing import Any
+from itertools import chain, combinations
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -27,6 +28,7 @@ LEAST = 5
 _SHARE = 0.5
 _AS_GOOD = 0.97
 _TRIED = 2
+_PAIRED = 60
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
@@ -97,11 +99,45 @@ async def _best(
     most = max(counts)
     if most < max(LEAST, _SHARE * total):
         return []
-    return [
+    found = [
         replace(guess, explained=count, of=total)
         for guess, count in zip(guesses, counts, strict=True)
         if count >= _AS_GOOD * most
-    ][:_TRIED]
+    ]
+    chances = [await _by_chance(workspace, table, cells, guess) for guess in found[:_TRIED]]
+    return [guess for guess, chance in zip(found, chances, strict=False) if _exceeds(guess, chance)]
+
+
+async def _by_chance(workspace: Workspace, table: str, cells: CellPair, guess: Guess) -> float:
+    """The share of pairs of different values of one side that a rule makes equal; the smaller."""
+    if guess.rule.is_one_sided:
+        return 0.0
+    exact, a, b = _read(cells, Rule())
+    by_rule, *_ = _read(cells, guess.rule)
+    different = exp.Paren(this=differs(exact, a, b, "duckdb"))
+    equal = exp.Not(this=exp.Paren(this=differs(by_rule, a.copy(), b.copy(), "duckdb")))
+    shares: list[float] = []
+    for side in "ab":
+        few = f"(SELECT {side} AS v FROM sample LIMIT {_PAIRED})"  # noqa: S608 - our own names
+        template = f"SELECT x.v AS a, y.v AS b FROM {few} AS x CROSS JOIN {few} AS y"  # noqa: S608
+        columns = [
+            sql.named(filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=different), "n"),
+            sql.named(
+                filled("COUNT(*) FILTER (WHERE v AND w)", "duckdb", v=different, w=equal), "same"
+            ),
+        ]
+        pairs = _sampled(table, template).subquery(sql.name("pairs"), copy=False)
+        [row] = await fetch_tree(
+            workspace, exp.Select(expressions=columns).from_(pairs, copy=False)
+        )
+        shares.append(int(row["same"]) / max(1, int(row["n"])))
+    return min(shares)
+
+
+def _exceeds(guess: Guess, chance: float) -> bool:
+    """Whether a rule explains clearly more rows than it makes equal of any different values."""
+    expected = guess.of * chance
+    return guess.explained - expected > 3 * math.sqrt(expected * (1 - chance))
 
 
 def _read(cells: CellPair, rule: Rule) -> tuple[CellPair, exp.Expr, exp.Expr]:
@@ -123,12 +159,17 @@ def _from(table: str, columns: Iterable[exp.Expr]) -> exp.Select:
 
 async def _rows(workspace: Workspace, table: str, template: str) -> list[dict[str, Any]]:
     """The rows of a statement over the sample, which it calls `sample`."""
+    return await fetch_tree(workspace, _sampled(table, template))
+
+
+def _sampled(table: str, template: str) -> exp.Select:
+    """A statement over the sample, which it calls `sample`."""
 
     def named(node: exp.Expr) -> exp.Expr:
         is_sample = isinstance(node, exp.Table) and node.name == "sample"
         return sql.table(table) if is_sample else node
 
-    return await fetch_tree(workspace, filled(template, "duckdb").this.transform(named))
+    return cast("exp.Select", filled(template, "duckdb").this.transform(named))
 
 
 async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:
@@ -145,7 +186,37 @@ async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:
             for factor in _plain_factors(float(ratio))
         )
     )
-    return _number_guesses(factors, [Decimal(row["gap"]) for row in gaps], scales)
+    [line] = await _rows(workspace, table, _LINE)
+    return chain(
+        _number_guesses(factors, [Decimal(row["gap"]) for row in gaps], scales),
+        await _of_line(workspace, table, line, scales[1]),
+    )
+
+
+async def _of_line(
+    workspace: Workspace, table: str, line: Mapping[str, Any], places: int
+) -> list[Guess]:
+    """A factor and a sum together, if the slopes between most numbers are nearly equal."""
+    low, slope, high = (line[name] for name in ("low", "slope", "high"))
+    if not slope or (high - low) > 0.01 * abs(slope):
+        return []
+    guesses: list[Guess] = []
+    for factor in dict.fromkeys(_plain_factors(float(slope))):
+        template = _OFFSET.replace("{factor}", _number(factor))
+        [row] = await _rows(workspace, table, template)
+        if row["plus"] is None:
+            continue
+        exact = Decimal(repr(float(row["plus"])))
+        for plus in dict.fromkeys(round(exact, digits).normalize() for digits in (0, places)):
+            if plus:
+                written = f"factor={_number(factor)},plus={_number(plus)}"
+                guesses += [
+                    Guess(Rule(factor=factor, plus=plus), written),
+                    Guess(
+                        Rule(factor=factor, plus=plus, round=places), f"{written},round={places}"
+                    ),
+                ]
+    return guesses
 
 
 def _number_guesses(
@@ -165,7 +236,6 @@ def _number_guesses(
     for factor in factors:
         if factor != 1 and abs(factor) != 1:
             written = _number(factor)
-            yield Guess(Rule(factor=factor, round=scales[1]), f"factor={written},round={scales[1]}")
             inverse = round(1 / factor, 12).normalize()
             if inverse and len(_number(inverse)) < len(written):
                 places = scales[0]
@@ -173,6 +243,7 @@ def _number_guesses(
                     Rule(divisor=inverse, round=places),
                     f"divisor={_number(inverse)},round={places}",
                 )
+            yield Guess(Rule(factor=factor, round=scales[1]), f"factor={written},round={scales[1]}")
 
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
@@ -248,6 +319,18 @@ _RATIOS = """
 SELECT ratio FROM (
     SELECT ROUND(TRY_CAST(b AS DOUBLE) / NULLIF(TRY_CAST(a AS DOUBLE), 0), 6) AS ratio FROM sample
 ) AS ratios WHERE ISFINITE(ratio) GROUP BY ratio ORDER BY COUNT(*) DESC, ratio LIMIT 2
+"""
+# Of numbers far enough from each other that rounding matters little.
+_LINE = """
+SELECT QUANTILE_CONT(slope, 0.2) AS low, MEDIAN(slope) AS slope, QUANTILE_CONT(slope, 0.8) AS high
+FROM (
+    SELECT (y - LAG(y) OVER ()) / NULLIF(x - LAG(x) OVER (), 0) AS slope,
+        ABS(x - LAG(x) OVER ()) AS distance, STDDEV_POP(x) OVER () AS spread
+    FROM (SELECT TRY_CAST(a AS DOUBLE) AS x, TRY_CAST(b AS DOUBLE) AS y FROM sample) AS numbers
+) AS slopes WHERE ISFINITE(slope) AND distance >= spread
+"""
+_OFFSET = """
+SELECT MEDIAN(TRY_CAST(b AS DOUBLE) - {factor} * TRY_CAST(a AS DOUBLE)) AS plus FROM sample
 """
 _GAPS = """
 SELECT CAST(gap AS TEXT) AS gap FROM (

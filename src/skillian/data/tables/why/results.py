@@ -10,6 +10,9 @@ from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.sql.values import Record, plain
 
+CLASSES = ("only in a", "only in b", "repeated in a", "repeated in b")
+"""What a cause may be about, besides columns: rows of one side, and rows with a repeated key."""
+
 Report = Callable[[str], object]
 """Gets the current activity."""
 
@@ -26,12 +29,13 @@ class ProvedRule(Record):
         differences: How many differences there were without it.
         matched: How many rows match with all of these options.
         total: How many rows of a were compared with them.
-        columns: The columns that it is about; or `only in a`, `only in b`.
+        columns: The columns that it is about; or one of `CLASSES`.
         kinds: What it consists of: parts of a rule such as `factor`; `map`; `filter`.
         changes: The fields of the question with this rule and those before, where they are others.
+        of: What it explains, in words.
     """
 
-    json_names = "sentence option explained differences matched total"
+    json_names = "sentence option options explained differences matched total"
 
     about: str
     option: str
@@ -43,12 +47,13 @@ class ProvedRule(Record):
     columns: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
     changes: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    of: str = "differences"
 
     @property
     def parts(self) -> tuple[str, str, str]:
         """What explains the differences, in words: before the options, these, and after them."""
         return (
-            f"{self.about} explains {self.explained:,} of {self.differences:,} differences; with ",
+            f"{self.about} explains {self.explained:,} of {self.differences:,} {self.of}; with ",
             self.options,
             f", {self.matched:,} of {self.total:,} rows match.",
         )
@@ -79,7 +84,7 @@ class Fact(Record):
     """A value that the rows of a difference have in common.
 
     Attributes:
-        subject: The column that differs; or `only in a`, `only in b`.
+        subject: The column that differs, or one of `CLASSES`.
         column: The column with the value.
         value: The value.
         count: How many of the rows have it.
@@ -96,8 +101,17 @@ class Fact(Record):
     def sentence(self) -> str:
         """The fact in words."""
         share = "All" if self.count == self.total else f"{self.count:,} of"
-        what = "rows" if self.subject.startswith("only in ") else "differences in"
-        return f"{share} {self.total:,} {what} {self.subject} have {self.column} = {self.value}."
+        return (
+            f"{share} {self.total:,} {rows_about(self.subject)} have {self.column} = {self.value}."
+        )
+
+
+def rows_about(subject: str) -> str:
+    """What is counted of a column that differs, or of one of `CLASSES`, in words."""
+    if subject not in CLASSES:
+        return f"differences in {subject}"
+    kind, _, side = subject.partition(" in ")
+    return f"rows only in {side}" if kind == "only" else f"rows of {side} with a repeated key"
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 from sqlglot import exp
 
@@ -23,28 +25,45 @@ _HALF = 0.5
 _OTHERS = 20
 _SHOWN = 100
 _EDGE = 200
+_FAR = 20
 _ORDERED = {"number": "DOUBLE", "date": "DATE", "timestamp": "TIMESTAMP"}
 
 
 @dataclass(frozen=True, slots=True)
 class InCommon:
-    """Rows of a difference that have values of a column in common.
+    """Rows of a difference that have something in common.
 
     Attributes:
-        subject: The column that differs; or `only in a`, `only in b`.
-        column: The column with the values.
+        column: The column in which they have it.
         test: The filter that leaves them out, in the filter language.
         options: The same as options of the command line, without quotes.
         words: What they have in common.
-        facts: Each value.
+        facts: Each value that they have in common.
+        rarity: The share of the other rows that differ of which it is true, too; None if there are
+            too few of them to tell.
     """
 
-    subject: str
     column: str
-    test: Mapping[str, Any]
+    test: Any
     options: tuple[str, ...]
     words: str
     facts: tuple[Fact, ...] = ()
+    rarity: float | None = None
+
+    @property
+    def rank(self) -> tuple[int, float]:
+        """The likely cause first: one value, then a range or NULL, then several values."""
+        if self.facts:
+            return (0 if len(self.facts) == 1 else 2), len(self.facts) + (self.rarity or 0)
+        return (3, 0) if self.rarity is None else (1, self.rarity)
+
+
+class _Group(NamedTuple):
+    """The rows of a difference: what they are about, which they are, and how many."""
+
+    subject: str
+    test: exp.Expr
+    total: int
 
 
 class SharedValues:
@@ -52,14 +71,16 @@ class SharedValues:
 
     Args:
         rows: The rows that differ.
+        others: Those that tell how rare a value is; by default the same ones.
     """
 
-    def __init__(self, rows: DifferingRows) -> None:
+    def __init__(self, rows: DifferingRows, others: DifferingRows | None = None) -> None:
         self._rows = rows
         self._plan = rows.plan
+        self._others = others
 
     async def of_class(self, name: str) -> list[InCommon]:
-        """Of the rows of `only in a` or `only in b`, those of the fewest values first."""
+        """Of the rows of `only in a` or `only in b`, the most likely cause first."""
         number = ONLY_A if name == "only in a" else ONLY_B
         test = sql.equals(sql.bare("class"), number)
         return await self._of(name, test, "a" if number == ONLY_A else "b", None)
@@ -71,87 +92,123 @@ class SharedValues:
         )
         return await self._of(self._plan.pairs[index].a, test, "a", index)
 
+    async def of_repeated(self, name: str) -> list[InCommon]:
+        """The same of rows that one side has more often, compared without a key.
+
+        Args:
+            name: `repeated in a` or `repeated in b`.
+        """
+        more, less = ("rows_a", "rows_b") if name.endswith("a") else ("rows_b", "rows_a")
+        test = exp.GT(
+            this=exp.Coalesce(this=sql.bare(more), expressions=[sql.zero()]),
+            expression=exp.Coalesce(this=sql.bare(less), expressions=[sql.zero()]),
+        )
+        return await self._of(name, test, "a", None)
+
     async def _of(
         self, subject: str, test: exp.Expr, side: str, differing: int | None
     ) -> list[InCommon]:
-        total = await self._count(test)
-        if total < _LEAST:
-            return []
-        found: list[tuple[tuple[bool, int, float], InCommon]] = []
-        for position, pair in enumerate(self._plan.pairs):
-            if position == differing:
-                continue
-            name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
-            async for rarity, shared in self._in(subject, test, total, sql.bare(name), pair):
-                found.append(((not shared.facts, len(shared.facts), rarity), shared))
-        return [shared for _, shared in sorted(found, key=lambda each: each[0])]
-
-    async def _in(
-        self, subject: str, test: exp.Expr, total: int, value: exp.Expr, pair: ColumnPair
-    ) -> AsyncIterator[tuple[float, InCommon]]:
-        """Yield what the rows share in a column, and in which share of the others it occurs."""
-        top = await self._top(test, value, total)
-        if top:
-            values = [str(row["value"]) for row in top]
-            same = exp.In(this=value.copy(), expressions=[sql.text(each) for each in values])
-            rarity = await self._elsewhere(test, same)
-            if rarity is not None:
-                yield (
-                    rarity,
-                    InCommon(
-                        subject,
-                        pair.a,
-                        {"ne": values},
-                        tuple(f"{pair.a}!={each}" for each in values),
-                        f"{pair.a} = {' or '.join(values)}",
-                        tuple(
-                            Fact(subject, pair.a, str(row["value"]), int(row["n"]), total)
-                            for row in top
-                        ),
-                    ),
-                )
-            return
-        if pair.cells.family in _ORDERED and subject.startswith("only in "):
-            kind = _ORDERED[pair.cells.family]
-            for is_low in (True, False):
-                bound = await self._bound(test, value, kind, total, is_low=is_low)
-                template = f"TRY_CAST(v AS {kind}) {'>=' if is_low else '<='} TRY_CAST(x AS {kind})"
-                beyond = filled(template, "duckdb", v=value, x=sql.text(bound))
-                rarity = await self._elsewhere(test, beyond)
-                if rarity is not None:
-                    words = ("lt", "<", ">=") if is_low else ("gt", ">", "<=")
-                    yield (
-                        rarity,
-                        InCommon(
-                            subject,
-                            pair.a,
-                            {words[0]: bound},
-                            (f"{pair.a}{words[1]}{bound}",),
-                            f"{pair.a} {words[2]} {bound}",
-                        ),
-                    )
-
-    async def _count(self, test: exp.Expr) -> int:
         columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
         [row] = await self._fetch(columns, test)
-        return int(row["n"])
+        group = _Group(subject, test, int(row["n"]))
+        if group.total < _LEAST:
+            return []
+        found: list[InCommon] = []
+        for position, pair in enumerate(self._plan.pairs):
+            if position != differing:
+                name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
+                found += [each async for each in self._in(group, sql.bare(name), pair)]
+        return sorted(found, key=lambda each: each.rank)
 
-    async def _top(self, test: exp.Expr, value: exp.Expr, total: int) -> list[dict[str, Any]]:
+    async def _in(
+        self, group: _Group, value: exp.Expr, pair: ColumnPair
+    ) -> AsyncIterator[InCommon]:
+        """Yield what the rows have in common in a column, if most others do not have it."""
+        top = await self._top(group, value)
+        if top:
+            values = [str(row["value"]) for row in top]
+            known = [sql.text(each) for each in values]
+            rarity = await self._elsewhere(
+                group, pair, lambda cell: exp.In(this=cell, expressions=known)
+            )
+            if rarity is None or rarity < _HALF:
+                yield InCommon(
+                    pair.a,
+                    {"ne": values},
+                    tuple(f"{pair.a}!={each}" for each in values),
+                    f"{pair.a} = {' or '.join(values)}",
+                    tuple(
+                        Fact(group.subject, pair.a, str(row["value"]), int(row["n"]), group.total)
+                        for row in top
+                    ),
+                    rarity,
+                )
+            return
+        if not group.subject.startswith(("only in ", "repeated in ")):
+            return
+        nullness = await self._nullness(group, value, pair)
+        if nullness is not None:
+            yield nullness
+        elif pair.cells.family in _ORDERED:
+            async for each in self._ranges(group, value, pair):
+                yield each
+
+    async def _nullness(self, group: _Group, value: exp.Expr, pair: ColumnPair) -> InCommon | None:
+        """That the rows have no value, or that they have one, if most others do not."""
+        [row] = await self._fetch([sql.named(exp.Count(this=value.copy()), "n")], group.test)
+        count = int(row["n"])
+        if _SHARE * group.total > count > (1 - _SHARE) * group.total:
+            return None
+        has_value = count >= _SHARE * group.total
+
+        def is_so(cell: exp.Expr) -> exp.Expr:
+            return sql.negated(sql.is_null(cell)) if has_value else sql.is_null(cell)
+
+        rarity = await self._elsewhere(group, pair, is_so)
+        if rarity is None or rarity >= _HALF:
+            return None
+        words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")
+        test = None if has_value else {"ne": [None]}
+        option = f"{pair.a} is {kept}"
+        return InCommon(pair.a, test, (option,), f"{pair.a} is {words}", rarity=rarity)
+
+    async def _ranges(
+        self, group: _Group, value: exp.Expr, pair: ColumnPair
+    ) -> AsyncIterator[InCommon]:
+        """Yield the bounds above or below which nearly all of the rows are."""
+        kind = _ORDERED[pair.cells.family]
+        for is_low in (True, False):
+            bound = await self._bound(group, value, kind, is_low=is_low)
+            sign = ">=" if is_low else "<="
+            template = f"TRY_CAST(v AS {kind}) {sign} TRY_CAST(x AS {kind})"
+            limit = sql.text(bound)
+            rarity = await self._elsewhere(
+                group, pair, partial(_beyond, template=template, limit=limit)
+            )
+            if rarity is None or rarity < _HALF:
+                name, operator = ("lt", "<") if is_low else ("gt", ">")
+                yield InCommon(
+                    pair.a,
+                    {name: bound},
+                    (f"{pair.a}{operator}{bound}",),
+                    f"{pair.a} {sign} {bound}",
+                    rarity=rarity,
+                )
+
+    async def _top(self, group: _Group, value: exp.Expr) -> list[dict[str, Any]]:
         """The fewest values that nearly all of the rows have; none if there are too many."""
         columns: list[exp.Expr] = [
             sql.named(value.copy(), "value"),
             sql.named(exp.Count(this=exp.Star()), "n"),
         ]
         select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
-        select.where(test.copy(), copy=False).group_by(value.copy(), copy=False)
+        select.where(group.test.copy(), copy=False).group_by(value.copy(), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
-        return next(_few(rows, total), None) or []
+        return next(_few(rows, group.total), None) or []
 
-    async def _bound(
-        self, test: exp.Expr, value: exp.Expr, kind: str, total: int, *, is_low: bool
-    ) -> str:
+    async def _bound(self, group: _Group, value: exp.Expr, kind: str, *, is_low: bool) -> str:
         """The end of the values' range, without a few that lie far from the others."""
         typed = exp.TryCast(this=value.copy(), to=exp.DataType.build(kind, dialect="duckdb"))
         place = "CAST(v AS DOUBLE)" if kind == "DOUBLE" else "CAST(EPOCH_US(v) AS DOUBLE)"
@@ -160,44 +217,57 @@ class SharedValues:
             sql.named(filled(place, "duckdb", v=typed), "place"),
         ]
         select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
-        select.where(test.copy(), sql.negated(sql.is_null(typed)), copy=False)
+        select.where(group.test.copy(), sql.negated(sql.is_null(typed)), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("place"), desc=not is_low), copy=False)
-        select.limit(min(_EDGE, total // 10 + 2), copy=False)
+        select.limit(min(_EDGE, group.total // 4 + 2), copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
         if not rows:
             return ""
-        gaps = [
-            abs(float(rows[index]["place"]) - float(rows[index - 1]["place"]))
-            for index in range(1, len(rows))
-        ]
-        usual = sorted(gaps)[len(gaps) // 2] if gaps else 0
-        widest = max(range(len(gaps)), key=gaps.__getitem__, default=0)
-        start = widest + 1 if gaps and gaps[widest] > 10 * max(usual, 1e-9) else 0
-        return str(rows[start]["value"])
+        places = [float(row["place"]) for row in rows]
+        gaps = [abs(after - before) for before, after in pairwise(places)]
+        # Rows without the cause are among the outer ones; the inner half shows the usual step.
+        inner = gaps[len(gaps) // 2 :]
+        usual = sum(inner) / len(inner) if inner else 0
+        least = max(_FAR * usual, min(filter(None, gaps), default=0))
+        far = [number for number, gap in enumerate(gaps, 1) if gap > least]
+        return str(rows[far[-1] if far else 0]["value"])
 
-    async def _elsewhere(self, test: exp.Expr, shared: exp.Expr) -> float | None:
-        """The share of other kept rows for which it holds; None if it holds for most of them."""
-        others = exp.And(
-            this=sql.negated(exp.Paren(this=test.copy())),
-            expression=exp.In(
+    async def _elsewhere(
+        self, group: _Group, pair: ColumnPair, condition: Callable[[exp.Expr], exp.Expr]
+    ) -> float | None:
+        """The share of other rows that differ for which it holds; None if they are too few."""
+        rows = self._others or self._rows
+        plan = rows.plan
+        position = next((index for index, each in enumerate(plan.pairs) if each.a == pair.a), None)
+        if position is None:
+            return None
+        is_key = position < plan.keys or not plan.keys
+        name = f"k{position}" if position < plan.keys else f"a{position}"
+        value: exp.Expr = sql.bare(name)
+        if not is_key:
+            value = exp.Coalesce(this=value, expressions=[sql.bare(f"b{position}")])
+        tests: list[exp.Expr] = [
+            exp.In(
                 this=sql.bare("class"),
                 expressions=[exp.Literal.number(each) for each in (DIFFERING, ONLY_A, ONLY_B)],
-            ),
-        )
-        columns: list[exp.Expr] = [
-            sql.named(exp.Count(this=exp.Star()), "n"),
-            sql.named(filled("COUNT_IF(v)", "duckdb", v=shared), "same"),
+            )
         ]
-        [row] = await self._fetch(columns, others)
-        if int(row["n"]) < _OTHERS:
-            return 0.0
-        share = int(row["same"]) / int(row["n"])
-        return share if share < _HALF else None
+        if self._others is None:
+            tests.append(sql.negated(exp.Paren(this=group.test.copy())))
+        same = filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=condition(value))
+        columns = [sql.named(exp.Count(this=exp.Star()), "n"), sql.named(same, "same")]
+        select = exp.Select(expressions=columns).from_(sql.table(rows.table), copy=False)
+        [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
+        return None if int(row["n"]) < _OTHERS else int(row["same"]) / int(row["n"])
 
     async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
         select = exp.Select(expressions=list(columns))
         select.from_(sql.table(self._rows.table), copy=False).where(test.copy(), copy=False)
         return await fetch_tree(self._rows.workspace, select)
+
+
+def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:
+    return filled(template, "duckdb", v=cell, x=limit)
 
 
 def _few(rows: list[dict[str, Any]], total: int) -> Iterator[list[dict[str, Any]]]:

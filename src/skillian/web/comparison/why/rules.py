@@ -85,7 +85,7 @@ class _Rules:
         with ui.element("p").classes("why-sentence"):
             text.sentence(
                 f"{rule.about} explains ", text.amount(rule.explained), " of ",
-                text.amount(rule.differences), f" differences; with {rules} ",
+                text.amount(rule.differences), f" {rule.of}; with {rules} ",
                 text.amount(rule.matched), " of ", text.amount(rule.total), " rows match.",
             )  # fmt: skip
         text.code(rule.option, "text").props["aria-label"] = "The option of the command line"

@@ -1,4 +1,4 @@
-"""Pairs of tables: 62 with one or several causes of differences, and twenty without any."""
+"""Pairs of tables: 67 with one or several causes of differences, and 21 without any."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from tests.skillian.data.tables.why.planted import (
     rounded,
     swap,
     utc_of,
+    versions,
     where,
 )
 
@@ -63,6 +64,7 @@ BOTH_STATUSES = (
     "--where 'status!=archived' --where 'status!=deleted'",
     "--where 'status!=deleted' --where 'status!=archived'",
 )
+OF_LATE = where(f"--where load_date!={LATE}", f"--where 'load_date!={LATE}'")
 FRANCS = where("--where 'currency!=CHF'")
 ALONE = [
     cell("net in cents", "net", lambda v: v * 100, "factor=100"),
@@ -113,13 +115,23 @@ ALONE = [
          drop_b=lambda row: row["status"] in {"deleted", "archived"}),
     Pair("one country", None, (where("--where 'country!=JP'"),),
          drop_a=lambda row: row["country"] == "JP"),
-    Pair("late load", None, (where(f"--where load_date!={LATE}", f"--where 'load_date!={LATE}'"),),
+    Pair("late load", None, (OF_LATE,),
          drop_b=lambda row: row["load_date"] == LATE),
     Pair("tail", None, (where("--where id<1801", "--where 'id<1801'"),),
          drop_b=lambda row: row["id"] > 1800),
     Pair("francs", in_rows("currency", "CHF", random_net), (FRANCS,)),
     Pair("rate of francs", in_rows("currency", "CHF", on("net", lambda v: rounded(2)(v * FRANC))),
-         (FRANCS,)),
+         (where("--where currency=CHF --rule net:factor=0.94,round=2"),)),
+]  # fmt: skip
+LATER = [
+    Pair("sign of voids", in_rows("status", "void", on("tax", lambda v: -v)),
+         (where("--where status=void --rule tax:factor=-1"),)),
+    Pair("swapped in Japan", in_rows("country", "JP", swap("net", "tax")),
+         (where(*(f"--where country=JP {each}" for each in mapped("net", "tax"))),)),
+    cell("Fahrenheit", "score", lambda v: round(v * 1.8 + 32, 3), "factor=1.8,plus=32"),
+    Pair("loaded twice", None, (OF_LATE,), twice_b=lambda row: row["load_date"] == LATE),
+    Pair("without due", None, (where("--where 'due is not null'"),),
+         drop_a=lambda row: row["due"] is None),
 ]  # fmt: skip
 TWO = (
     *((0, "local Europe/Berlin"), (0, "blanks around"), (1, "upper case"), (8, "cut at 20")),
@@ -165,6 +177,7 @@ def with_cause() -> list[Pair]:
     others = [*ALONE, two_options, *(together(ALONE[one], by_name[name]) for one, name in TWO)]
     return [
         *others[:60],
+        *LATER,
         Pair("rates", converted(2), tuple(of_currency(name, ",round=2") for name in RATES)),
         Pair("exact rates", converted(6), tuple(of_currency(name, "") for name in RATES)),
     ]
@@ -210,4 +223,6 @@ def without_cause() -> list[Pair]:
     shares = [(name, each, share) for name, each in changes for share in (0.002, 0.03)]
     shares += [("noise", noise, share) for share in (0.0005, 0.01, 0.1, 0.5)]
     pairs = [Pair(f"{name} {share}", each, share=share) for name, each, share in shares]
-    return [Pair("one cell", one_cell), *pairs, Pair("missing rows", None, drop_b=missing)]
+    by_chance = Pair("versions 0.008", versions, share=0.008, changed_a=versions)
+    missed = Pair("missing rows", None, drop_b=missing)
+    return [Pair("one cell", one_cell), *pairs, by_chance, missed]

@@ -48,6 +48,8 @@ class Pair:
         drop_a: Whether a row is not in a.
         drop_b: Whether a row is not in b.
         share: The share of the rows that the change reaches.
+        changed_a: Changes a row of both sides.
+        twice_b: Whether a row is in b twice.
     """
 
     name: str
@@ -57,6 +59,7 @@ class Pair:
     drop_b: Callable[[Row], bool] | None = None
     share: float = 1.0
     changed_a: Change | None = None
+    twice_b: Callable[[Row], bool] | None = None
 
 
 def original(number: int, chance: random.Random) -> Row:
@@ -113,6 +116,8 @@ def tables(pair: Pair, seed: int) -> tuple[list[Row], list[Row]]:
             pair.change(row, chance)
         if pair.wanted and chance.random() < 0.01:
             noise(row, chance)
+    if pair.twice_b is not None:
+        others += [dict(row) for row in others if pair.twice_b(row)]
     if not pair.wanted:
         return rows, others
     sides = (rows, pair.drop_a), (others, pair.drop_b)
@@ -211,6 +216,10 @@ def archived(row: Row, chance: random.Random) -> None:
 def empty(row: Row, _chance: random.Random) -> None:
     if row["note"] is None:
         row["note"] = ""
+
+
+def versions(row: Row, chance: random.Random) -> None:
+    row["score"] = chance.choice((*(1.0,) * 6, *(1.1,) * 3, 2.0))
 
 
 def fine(row: Row, chance: random.Random) -> None:

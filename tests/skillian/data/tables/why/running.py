@@ -52,9 +52,8 @@ async def engine_over(
 
 
 def is_found(pair: Pair, why_: Why) -> bool:
-    """Whether the first rules are those that are planted, and no other one is named."""
+    """Whether the rules that are planted are named, and no other ones."""
     options = [rule.option for rule in why_.rules]
-    first = options[: len(pair.wanted)]
-    return len(first) == len(pair.wanted) and all(
-        any(option in wanted for option in first) for wanted in pair.wanted
+    return len(options) == len(pair.wanted) and all(
+        any(option in wanted for option in options) for wanted in pair.wanted
     )
