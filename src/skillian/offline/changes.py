@@ -146,8 +146,8 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
 def _changed(name: str, old: Parts, new: Parts, *, is_added: bool) -> Parts:
     """The condition on one dimension after a change; empty if it then has all values.
 
-    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
-    condition replaces the one before.
+    "Also" adds values, "without" removes them, and bounds on both sides are a range if it has
+    values; any other condition replaces the one before.
     """
     values, listed, excluded = [*values_of(new)], old.get("eq", []), old.get("ne", [])
     said = " and ".join(values)

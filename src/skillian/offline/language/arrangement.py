@@ -36,7 +36,8 @@ _END = Token("", "", "")
 
 def arranged(tokens: Sequence[Token]) -> list[Token]:
     """The tokens as the grammar reads them: labels, joins and numbers by what is beside them."""
-    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)))
+    kept = _without_prepositions(_without_filler(tokens))
+    kept = _with_labels_inside(_without_repetition(kept))
     return _joined(_numbers(_labels(kept)))
 
 
@@ -99,7 +100,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
         is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
         is_question = token.kind in {"dont", "those"} and after.kind == "source"
         is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
-        is_both = token.kind == "both" and after.kind in _FAMILIES
+        is_both = token.kind == "both" and after.kind in {*_VALUES, "label", "source", "measure"}
         is_open = bool(kept) and kept[-1].kind in _VALUES
         is_open &= after.kind in {"", "by"} or bool(after.mark)
         is_open &= not token.mark
@@ -132,6 +133,17 @@ def _is_of(token: Token, value: Token) -> bool:
     if token.kind != "dimension" or value.kind not in {*_VALUES, "number"}:
         return False
     return token.name in (value.values or {token.name})
+
+
+def _without_repetition(tokens: Sequence[Token]) -> list[Token]:
+    """Read "day by day" as "by day"."""
+    following = [*tokens[1:], _END, _END]
+    return [
+        token
+        for token, by, again in zip(tokens, following, following[1:], strict=False)
+        if (by.kind, again.kind, again.name) != ("by", token.kind, token.name)
+        or token.kind != "dimension"
+    ]
 
 
 def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:

@@ -83,6 +83,7 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
+_BOUNDS = {"bound", "range"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
@@ -121,7 +122,8 @@ class _Reader:
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
-            meant = part[1:] if part[0].kind == "verb" else part  # "went to Nice"
+            is_led = part[0].kind == "verb" or (part[0].kind == "only" and name in _BOUNDS)
+            meant = part[1:] if is_led else part  # "went to Nice", "only until May"
             try:
                 self._check_after(name, meant)
                 getattr(self, name, bool)(meant)
@@ -186,8 +188,8 @@ class _Reader:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
         # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
-        is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
-        refuse_if(self._before == "order" or (is_pair and part[-1].kind != "level"), part)
+        is_one_of = "or" in {token.name for token in of_kinds(part, {"join"})}
+        refuse_if(self._before == "order" or is_one_of, part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
