@@ -42,7 +42,7 @@ def changed(reading: Reading, last: ToolCall) -> Reading:
     named, is_added = [*reading.members, *reading.breakdown], "also" in said
     measures = _with_named(arguments.get("measures") or [], reading.measures, is_added=is_added)
     gone = {*reading.removed}
-    if gone and (not gone <= {*measures, *groups} or gone >= {*measures}):
+    if gone and (not gone <= {*measures, *groups} - {*filters} or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
     measures = [name for name in measures if name not in reading.removed]
     groups = [name for name in groups if name not in reading.removed]

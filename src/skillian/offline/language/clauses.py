@@ -148,7 +148,9 @@ class _Reader:
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
         is_first = self._before == "listed" and part[0].kind == "label"
-        refuse_if((is_asked and is_counted) or is_first, part)
+        # "output in area P01", where P01 is a plant
+        is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep
+        refuse_if((is_asked and is_counted) or is_first or is_strange, part)
 
     def _check_whole(self, names: Sequence[str]) -> None:
         """Refuse what only the whole question shows to have several readings."""
@@ -181,7 +183,9 @@ class _Reader:
         names = list(dict.fromkeys(token.name for token in measures))
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        refuse_if(is_other or is_noun or self._before in {"order", "by_measure"}, measures)
+        is_one_of = "or" in {token.name for token in of_kinds(part, {"join"})}
+        is_late = self._before in {"order", "by_measure"}
+        refuse_if(is_other or is_noun or is_one_of or is_late, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:

@@ -92,7 +92,8 @@ class Conditions:
             parts = {"gte": first, "lte": last} if is_run else {operator: values}
         else:
             is_timed = dimension in self._vocabulary.timed
-            has_order = is_timed or all(has_digit(token.text) for token in tokens)
+            is_order = as_number if operator in {"gt", "lt"} else has_digit  # not "after C30"
+            has_order = is_timed or all(is_order(token.text) for token in tokens)
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
             if is_timed and first > last:
