@@ -89,8 +89,8 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, prep=before, mark=token.mark or before.mark)
-        if before.kind == "prep"
+        replace(token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark)
+        if before.kind in {"prep", "but"}
         else token
         for before, token in pairwise([_END, *tokens])
     ]
@@ -176,16 +176,31 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
+def _is_apart(token: Token, after: Token, before: Sequence[Token]) -> bool:
+    """Whether "and" is between conditions: "in Germany and for web or store"."""
+    if token.kind != "and" or after.prep is None or not before or before[-1].kind not in _VALUES:
+        return False
+    marked = max((at for at, each in enumerate(before) if each.mark), default=0)
+    is_excluded = any(each.kind in {"not", "remove", "leave", "but"} for each in before[marked:])
+    is_other = after.values and not before[-1].values.keys() & after.values.keys()
+    return bool(is_other) and (bool(token.mark) or not is_excluded)
+
+
 def _joined(tokens: Sequence[Token]) -> list[Token]:
     """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
     kept: list[Token] = []
     following = [*tokens[1:], _END, _END]
-    for token, after, second in zip(tokens, following, following[1:], strict=False):
+    mark = ""
+    for each, after, second in zip(tokens, following, following[1:], strict=False):
+        token, mark = replace(each, mark=each.mark or mark), ""
         before = kept[-1] if kept else _END
         family = _FAMILIES.get(before.kind, "")
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
+            if _is_apart(token, after, kept):
+                mark = token.mark
+                continue
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):

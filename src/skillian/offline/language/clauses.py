@@ -65,7 +65,7 @@ class Reading:
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in (*names, "removed") if getattr(self, name)}
+        return {name for name in (*names, "ordered_by", "removed") if getattr(self, name)}
 
     @property
     def is_comparison(self) -> bool:
@@ -83,7 +83,7 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
-_BOUNDS = {"bound", "range"}
+_AFTER_ONLY = {"bound", "range", "groups"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
@@ -122,7 +122,7 @@ class _Reader:
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
-            is_led = part[0].kind == "verb" or (part[0].kind == "only" and name in _BOUNDS)
+            is_led = part[0].kind == "verb" or (part[0].kind == "only" and name in _AFTER_ONLY)
             meant = part[1:] if is_led else part  # "went to Nice", "only until May"
             try:
                 self._check_after(name, meant)
@@ -217,7 +217,7 @@ class _Reader:
         self.count(part)
 
     def condition(self, part: Sequence[Token]) -> None:
-        is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
+        is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
         is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)

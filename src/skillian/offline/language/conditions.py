@@ -97,7 +97,7 @@ class Conditions:
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
             if is_timed and first > last:
-                raise NotReadError(f"{text} (it ends before it starts)")
+                raise NotReadError(f"{text} (it ends before it starts)", _other_years(tokens))
             if operator == "between":
                 parts = {"gte": first, "lte": last}
             elif self._is_part_of_year(dimension):
@@ -209,6 +209,10 @@ class Conditions:
         }
         known = dated(token.period, years)
         if known is None:
+            last = self._vocabulary.last_day
+            if not years and last is not None:  # of days: the last one in the data
+                is_later = token.period.first > (last.month, last.day)
+                years = {last.year - 1 if is_later else last.year}
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
@@ -249,6 +253,16 @@ def _is_unclear(tokens: Sequence[Token]) -> bool:
     starts = [period.first for period in periods]
     is_open = any(period.year is None for period in periods)
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
+
+
+def _other_years(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """The end of a range that has no year, with the year before or after the other's."""
+    first, last = (token.period for token in (tokens[0], tokens[-1]))
+    if first is not None and last is not None and first.year is None and last.year:
+        return [(tokens[0].text, f"{tokens[0].text} {last.year - 1}")]
+    if first is not None and last is not None and last.year is None and first.year:
+        return [(tokens[-1].text, f"{tokens[-1].text} {first.year + 1}")]
+    return []
 
 
 def _is_one_name(before: Token, token: Token) -> bool:
