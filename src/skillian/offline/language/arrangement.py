@@ -65,9 +65,7 @@ def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bo
     following = [each.kind for each in after]
     before = {each.kind for each in tokens[:at]}
     if token.kind == "not" and token.text.lower() == "no":
-        is_answer = at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark)
-        is_noun = any(each.kind == "measure" and not each.mark for each in after)
-        return not (is_answer or is_noun)  # "no, Germany", "no web revenue"
+        return not (at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark))  # "no, Germany"
     if token.kind == "verb":
         is_route = following[:1] in (["from"], ["to"])
         return has_helper or is_route or bool(before & {"which", "how_many", "how_much"})
@@ -89,7 +87,9 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark)
+        replace(
+            token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark
+        )
         if before.kind in {"prep", "but"}
         else token
         for before, token in pairwise([_END, *tokens])

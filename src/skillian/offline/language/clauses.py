@@ -21,6 +21,7 @@ from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
 _MOST_ROWS = 1000
+_PAIR = 2
 
 
 @dataclass(slots=True)
@@ -107,6 +108,7 @@ class _Reader:
         self._counts_rows = False
         self._excludes = False
         self._alone = ""
+        self._finds_none = ""
 
     def read(self) -> Reading:
         """The reading."""
@@ -162,6 +164,8 @@ class _Reader:
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
         reading.unread += self._conditions.of_each_year()
+        if self._finds_none and len(reading.sources) != _PAIR:
+            reading.unread.append(self._finds_none)
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -239,13 +243,20 @@ class _Reader:
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
         is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        # "France, Germany excluded", "which do not have web orders"
-        refuse_if(is_list or is_plain, part)
+        following = next((each for each in self._tokens if each.at > part[-1].at), part[-1])
+        is_noun = part[0].text.lower() == "no" and following.kind == "measure"
+        is_noun &= not following.mark
+        # "France, Germany excluded", "which do not have web orders", "no web revenue"
+        refuse_if(is_list or is_plain or is_noun, part)
         self._conditions.add(part, "ne")
 
     def edit(self, part: Sequence[Token]) -> None:
         """Note what "those wards" are: members that the last question named."""
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
+
+    def compared(self, part: Sequence[Token]) -> None:
+        """Note "no differences", which is a question about two sources."""
+        self._finds_none = self._finds_none or (text_of(part) if part[0].kind == "not" else "")
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)
@@ -381,7 +392,14 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        self._reading.removed.append(part[-1].name)
+        is_limit = part[-1].kind == "tolerance"
+        self._reading.removed.append("tolerance" if is_limit else part[-1].name)
+
+    def amended(self, part: Sequence[Token]) -> None:
+        """Read another limit of the last comparison: "make it 3 %"."""
+        refuse_if(len(part) == 1 or self._reading.thresholds, part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
+        self._reading.says["amended"] = text_of(part)
 
     def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))

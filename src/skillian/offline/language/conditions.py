@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, both, filter_of
+from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -208,6 +208,11 @@ class Conditions:
             known.year for value in values if (known := period_of(value)) and known.year
         }
         known = dated(token.period, years)
+        if known is None and dimension in self._conditions:  # "since 2023-11 except December"
+            so_far = filter_of(self._conditions[dimension])
+            whole = [replace(token.period, year=year) for year in years]
+            within = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
+            known = within[0] if len(within) == 1 else None
         if known is None:
             last = self._vocabulary.last_day
             if not years and last is not None:  # of days: the last one in the data

@@ -103,10 +103,11 @@ def years_of(conditions: Iterable[Any]) -> frozenset[int]:
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
     """What each condition on a dimension admits of its values.
 
-    Of an open dimension, the values and days next to each end of the conditions are tried too.
+    Of an open dimension, the periods that the conditions name and the days next to each of their
+    ends are tried too; a closed one has no others.
     """
     named = [value for condition in conditions for value in values_of(condition)]
-    known = {*values, *named}
+    known = {*values, *(value for value in named if is_open or period_of(value) is None)}
     for period in map(period_of, named if is_open else ()):
         for end in period.iso() if period else ():
             known |= {
