@@ -170,7 +170,7 @@ def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
         if not first <= values[0] <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
         return {**old, **new}
-    if "eq" in new and {*values} & {*excluded}:
+    if "eq" in new and {*values} & {*excluded} and "only" not in says:
         raise UnclearError(f"Also {said}, or only?")
     return (both(old, new) if is_half else None) or new
 
