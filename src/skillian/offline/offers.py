@@ -12,6 +12,7 @@ from rapidfuzz import fuzz, process, utils
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import as_mapping
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.sentences import sentence_of
@@ -65,7 +66,7 @@ def _changes(
     """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
     if last is None or reading.sources:
         return
-    limits = (last.arguments.get("thresholds") or {}).get("match", {})
+    limits = as_mapping(as_mapping(last.arguments.get("thresholds")).get("match"))
     if "absolute" in limits:
         yield f"{question}, with a tolerance of {limits['absolute']}"
         yield f"{question}, without tolerance"
@@ -74,7 +75,7 @@ def _changes(
         yield first
         kept = {n: value for n, value in first.arguments.items() if n not in {"limit", "order"}}
         yield PlannedCall(first.tool, kept)
-    for name, value in (last.arguments.get("filters") or {}).items():
+    for name, value in as_mapping(last.arguments.get("filters")).items():
         if isinstance(value, str) and name in {*reading.breakdown, *reading.members}:
             yield from (f"{question} for {name} {value}", f"{question} for all {name}")
     yield from (f"also {question}", f"only {question}")

@@ -344,7 +344,8 @@ class _Reader:
     def limit(self, part: Sequence[Token]) -> None:
         is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
         if not is_stated or (
-            self._before == "measures" and not of_kinds(part, {"gap", "within", "cents", "tolerance"})
+            self._before == "measures"
+            and not of_kinds(part, {"gap", "within", "cents", "tolerance"})
         ):
             raise NotReadError(text_of(part))
         if of_kinds(part, {"measure"}):

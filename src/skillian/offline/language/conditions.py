@@ -211,13 +211,13 @@ class Conditions:
         if known is None and dimension in self._conditions:  # "since 2023-11 except December"
             so_far = filter_of(self._conditions[dimension])
             whole = [replace(token.period, year=year) for year in years]
-            within = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
-            known = within[0] if len(within) == 1 else None
+            fitting = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
+            known = fitting[0] if len(fitting) == 1 else None
         if known is None:
-            last = self._vocabulary.last_day
-            if not years and last is not None:  # of days: the last one in the data
-                is_later = token.period.first > (last.month, last.day)
-                years = {last.year - 1 if is_later else last.year}
+            end = self._vocabulary.last_day
+            if not years and end is not None:  # of days: the last one in the data
+                is_later = token.period.first > (end.month, end.day)
+                years = {end.year - 1 if is_later else end.year}
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
