@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from skillian.offline.language.arrangement import arranged
-from skillian.offline.language.conditions import (
-    Conditions,
-    NotReadError,
-    add_limits,
-    refuse_if,
-)
+from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
 from skillian.offline.language.filters import Operator
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
@@ -20,8 +15,7 @@ from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
-_MOST_ROWS = 1000
-_PAIR = 2
+_MOST_ROWS, _PAIR = 1000, 2
 
 
 @dataclass(slots=True)
@@ -91,10 +85,7 @@ _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "mem
 
 
 class _Reader:
-    """Reads the clauses of one question: each by the method of its name in the grammar, if any.
-
-    Of a clause without a method it is enough which kinds of tokens it has.
-    """
+    """Reads each clause by the method of its name; without one, its kinds of tokens are enough."""
 
     def __init__(
         self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
@@ -108,7 +99,6 @@ class _Reader:
         self._counts_rows = False
         self._excludes = False
         self._alone = ""
-        self._finds_none = ""
 
     def read(self) -> Reading:
         """The reading."""
@@ -124,8 +114,10 @@ class _Reader:
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
-            is_led = part[0].kind == "verb" or (part[0].kind == "only" and name in _AFTER_ONLY)
-            meant = part[1:] if is_led else part  # "went to Nice", "only until May"
+            leading = {"verb", "only"} if name in _AFTER_ONLY else {"verb"}
+            meant = (
+                part[1:] if part[0].kind in leading else part
+            )  # "went to Nice", "only until May"
             try:
                 self._check_after(name, meant)
                 getattr(self, name, bool)(meant)
@@ -164,8 +156,8 @@ class _Reader:
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
         reading.unread += self._conditions.of_each_year()
-        if self._finds_none and len(reading.sources) != _PAIR:
-            reading.unread.append(self._finds_none)
+        if "none" in reading.says and len(reading.sources) != _PAIR:
+            reading.unread.append(reading.says["none"])
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -174,7 +166,7 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        refuse_if("or" in {token.name for token in of_kinds(part, {"join"})}, part)
+        refuse_if(_has_or(part), part)
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
             self._reading.says.setdefault("missing", text_of(part))
             self._reading.only_in = part[-2].name
@@ -187,17 +179,15 @@ class _Reader:
         names = list(dict.fromkeys(token.name for token in measures))
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        is_one_of = "or" in {token.name for token in of_kinds(part, {"join"})}
         is_late = self._before in {"order", "by_measure"}
-        refuse_if(is_other or is_noun or is_one_of or is_late, measures)
+        refuse_if(is_other or is_noun or _has_or(part) or is_late, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
         # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
-        is_one_of = "or" in {token.name for token in of_kinds(part, {"join"})}
-        refuse_if(self._before == "order" or is_one_of, part)
+        refuse_if(self._before == "order" or _has_or(part), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -243,9 +233,8 @@ class _Reader:
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
         is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        following = next((each for each in self._tokens if each.at > part[-1].at), part[-1])
-        is_noun = part[0].text.lower() == "no" and following.kind == "measure"
-        is_noun &= not following.mark
+        after = next((each for each in self._tokens if each.at > part[-1].at), part[-1])
+        is_noun = part[0].text.lower() == "no" and after.kind == "measure" and not after.mark
         # "France, Germany excluded", "which do not have web orders", "no web revenue"
         refuse_if(is_list or is_plain or is_noun, part)
         self._conditions.add(part, "ne")
@@ -255,8 +244,7 @@ class _Reader:
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
 
     def compared(self, part: Sequence[Token]) -> None:
-        """Note "no differences", which is a question about two sources."""
-        self._finds_none = self._finds_none or (text_of(part) if part[0].kind == "not" else "")
+        self._reading.says |= {"none": text_of(part)} if part[0].kind == "not" else {}
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)
@@ -397,13 +385,16 @@ class _Reader:
         self._reading.removed.append("tolerance" if is_limit else part[-1].name)
 
     def amended(self, part: Sequence[Token]) -> None:
-        """Read another limit of the last comparison: "make it 3 %"."""
         refuse_if(len(part) == 1 or self._reading.thresholds, part)
         self._reading.units += add_limits(part, self._reading.thresholds)
         self._reading.says["amended"] = text_of(part)
 
     def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
+
+
+def _has_or(part: Sequence[Token]) -> bool:
+    return any(token.kind == "join" and token.name == "or" for token in part)
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
