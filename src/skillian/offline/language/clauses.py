@@ -185,7 +185,6 @@ class _Reader:
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
-        # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
         refuse_if(self._before == "order" or _has_or(part), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
@@ -284,7 +283,6 @@ class _Reader:
         self._reading.direction = kind
         self._counts_rows = True
         measures = of_kinds(part, {"measure"})
-        # "for most countries"
         refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
         if measures and of_kinds(part, {"gap"}):
             self.measures(part)
@@ -295,7 +293,6 @@ class _Reader:
 
     def by_measure(self, part: Sequence[Token]) -> None:
         is_ranked = self._reading.direction or self._reading.count
-        # "top 3 by revenue and by orders"
         refuse_if(not is_ranked or self._reading.ordered_by, part)
         self._reading.ordered_by.append(part[-1].name)
 
