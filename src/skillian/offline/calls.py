@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+from skillian.offline.language.lexicon import LEXICON
 from skillian.offline.language.vocabulary import Vocabulary, plain
 
 if TYPE_CHECKING:
@@ -14,13 +15,14 @@ if TYPE_CHECKING:
 
 _REQUESTS = {
     *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe", "list"),
-    *("also", "instead", "those"),
+    *("also", "instead", "those", "amended"),
 }
 _UNITS = {
     **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),
     **dict.fromkeys(("dollar", "usd", "$"), "usd"),
     **dict.fromkeys(("pound", "gbp", "£"), "gbp"),
 }
+_CURRENCIES = frozenset(LEXICON["currency"])
 EDITS = {"and", "also", "same_again", "instead", "those"}
 """Kinds of words that change the last question."""
 
@@ -58,6 +60,8 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
 def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabulary) -> None:
     """Refuse a unit that is not the one of all measures; without declared units, any will do."""
     units = [unit for name in measures for unit in vocabulary.units_of(name) or {""}]
+    if "how_many" in reading.says and {*units} & _CURRENCIES:
+        raise UnclearError(f"How much? {' and '.join(measures)} are amounts, and not numbers.")
     declared = {_UNITS.get(unit, unit) for unit in units}
     for text in reading.units if vocabulary.units else ():
         unit = plain(text) or text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from skillian.offline.calls import EDITS, UnclearError, check_requests
@@ -28,21 +28,24 @@ def changed(reading: Reading, last: ToolCall) -> Reading:
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
-    check_requests(reading, {"swap", "also", "instead", "those"})
     arguments = dict(last.arguments)
+    limits = {"amended"} if arguments.get("thresholds") else set[str]()
+    check_requests(reading, {"swap", "also", "instead", "those", *limits})
     filters: Mapping[str, Any] = arguments.get("filters") or {}
     period = reading.says.get("period", "")
     if period.lower().startswith("previous") and {*reading.filters} & {*filters}:
         raise UnclearError(f"I did not understand: {period} (before which one?).")
     _check_replaced(reading, arguments)
     _check_those(reading, arguments)
+    if "tolerance" in reading.removed:
+        arguments["thresholds"] = {}
     _check_kept(reading, arguments)
     before = [str(arguments[n]) for n in ("source", "source_a", "source_b") if n in arguments]
     groups: list[str] = arguments.get("align_on") or arguments.get("dimensions") or []
     named, is_added = [*reading.members, *reading.breakdown], "also" in said
     measures = _with_named(arguments.get("measures") or [], reading.measures, is_added=is_added)
-    gone = {*reading.removed}
-    if gone and (not gone <= {*measures, *groups} or gone >= {*measures}):
+    gone = {*reading.removed} - ({"tolerance"} if limits else set())
+    if gone and (not gone <= {*measures, *groups} - {*filters} or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
     measures = [name for name in measures if name not in reading.removed]
     groups = [name for name in groups if name not in reading.removed]
@@ -138,30 +141,26 @@ def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, A
     """The conditions of the last question, changed as the question says."""
     filters = {name: value for name, value in before.items() if name not in reading.cleared}
     for name, value in reading.filters.items():
-        old, is_added = parts_of(filters.get(name)), "also" in reading.says
-        filters[name] = filter_of(_changed(name, old, parts_of(value), is_added=is_added))
+        old = parts_of(filters.get(name))
+        filters[name] = filter_of(_changed(name, old, parts_of(value), reading.says.keys()))
     return {name: value for name, value in filters.items() if value is not None}
 
 
-def _changed(name: str, old: Parts, new: Parts, *, is_added: bool) -> Parts:
+def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
     """The condition on one dimension after a change; empty if it then has all values.
 
-    "Also" adds values, "without" removes them, and bounds on both sides are a range; any other
-    condition replaces the one before.
+    "Also" adds values, "without" removes them, and bounds on both sides are a range if it has
+    values; any other condition replaces the one before. "Remove Italy" clears one for Italy alone.
     """
     values, listed, excluded = [*values_of(new)], old.get("eq", []), old.get("ne", [])
     said = " and ".join(values)
     left = [each for each in listed or excluded if each not in values]
     is_within = len(left) + len(values) == len(listed or excluded)
-    if is_added:
-        if not old or "eq" not in new:
-            raise UnclearError(f"The last question has no {name} to add this to.")
-        if listed:
-            return {"eq": list(dict.fromkeys((*listed, *values)))}
-        if {*old} != {"ne"} or not is_within:
-            raise UnclearError(f"With {said}, or also without?")
-        return {"ne": left} if left else {}
+    if "also" in says:
+        return _with_added(name, old, new)
     if {*new} == {"ne"} and old:
+        if listed == values and "remove" in says:
+            return {}
         if listed and not (left and is_within):
             raise UnclearError(f"The last question was for {name} {' and '.join(listed)}.")
         return {"eq": left} if listed else both(old, new) or new
@@ -171,6 +170,19 @@ def _changed(name: str, old: Parts, new: Parts, *, is_added: bool) -> Parts:
         if not first <= values[0] <= last or {*new} & {"gt", "lt"}:
             raise UnclearError(f"Within {name} {first} to {last}, or instead of it?")
         return {**old, **new}
-    if "eq" in new and {*values} & {*excluded}:
+    if "eq" in new and {*values} & {*excluded} and "only" not in says:
         raise UnclearError(f"Also {said}, or only?")
     return (both(old, new) if is_half else None) or new
+
+
+def _with_added(name: str, old: Parts, new: Parts) -> Parts:
+    """The condition with more values; of an exclusion, without these."""
+    values, listed, excluded = [*values_of(new)], old.get("eq", []), old.get("ne", [])
+    if not old or "eq" not in new:
+        raise UnclearError(f"The last question has no {name} to add this to.")
+    if listed:
+        return {"eq": list(dict.fromkeys((*listed, *values)))}
+    if {*old} != {"ne"} or not {*values} <= {*excluded}:
+        raise UnclearError(f"With {' and '.join(values)}, or also without?")
+    left = [each for each in excluded if each not in values]
+    return {"ne": left} if left else {}

@@ -5,14 +5,18 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import chain
 
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.earlier import Earlier
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import as_mapping
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.sentences import sentence_of
+from tinyagent import ToolCall
 
 MOST = 3
 """The largest number of offers."""
@@ -37,11 +41,16 @@ def near_name(text: str, vocabulary: Vocabulary) -> str | None:
 
 
 def offers(
-    question: str, reading: Reading, vocabulary: Vocabulary, plan: Callable[[str | Reading], Plan]
+    question: str,
+    reading: Reading,
+    vocabulary: Vocabulary,
+    earlier: Earlier,
+    plan: Callable[[str | Reading | PlannedCall], Plan],
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
-    for number, near in enumerate(_nearby(question, reading, vocabulary)):
+    changes = _changes(question, reading, earlier.last, plan)
+    for number, near in enumerate(chain(changes, _nearby(question, reading, vocabulary))):
         if len(made) == MOST or number == _MOST_TRIED:
             break
         call = plan(near)
@@ -49,6 +58,27 @@ def offers(
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
+
+
+def _changes(
+    question: str, reading: Reading, last: ToolCall | None, plan: Callable[[str], Plan]
+) -> Iterator[str | PlannedCall]:
+    """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
+    if last is None or reading.sources:
+        return
+    limits = as_mapping(as_mapping(last.arguments.get("thresholds")).get("match"))
+    if "absolute" in limits:
+        yield f"{question}, with a tolerance of {limits['absolute']}"
+        yield f"{question}, without tolerance"
+    first = plan(f"{question} again")
+    if last.arguments.get("limit") and isinstance(first, PlannedCall):
+        yield first
+        kept = {n: value for n, value in first.arguments.items() if n not in {"limit", "order"}}
+        yield PlannedCall(first.tool, kept)
+    for name, value in as_mapping(last.arguments.get("filters")).items():
+        if isinstance(value, str) and name in {*reading.breakdown, *reading.members}:
+            yield from (f"{question} for {name} {value}", f"{question} for all {name}")
+    yield from (f"also {question}", f"only {question}")
 
 
 def _nearby(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator[str | Reading]:

@@ -87,12 +87,14 @@ class OfflinePlanner:
         """At most three sentences near a question that was not understood; each is understood."""
         reading = read(question, self._vocabulary, earlier.sources, self._today)
 
-        def planned(near: str | Reading) -> Plan:
+        def planned(near: str | Reading | PlannedCall) -> Plan:
             if isinstance(near, str):
                 return self.plan(near, earlier)
+            if isinstance(near, PlannedCall):
+                return near
             return plan(near, earlier, self._vocabulary)
 
-        return offers(question, reading, self._vocabulary, planned)
+        return offers(question, reading, self._vocabulary, earlier, planned)
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or look into the comparison."""

@@ -48,7 +48,8 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         return look_into(look, reading, earlier, vocabulary)
     if len(reading.sources) == _PAIR:
         before = known.arguments.get("measures") if known else None
-        if known and before and not reading.measures and {*reading.sources} == {*known.sources}:
+        is_edit = {*reading.sources} == {*known.sources} if known else False
+        if before and not reading.measures and (is_edit or reading.says.keys() & EDITS):
             raise UnclearError(f"{' and '.join(before)} again? Ask it in full.")
         return _comparison(reading, vocabulary)
     if look and not reading.sources:
@@ -167,10 +168,12 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
         raise UnclearError("Which measure? Name one.")
     measures = list(reading.measures)
     if not measures and (reading.direction or not reading.members):
+        if reading.says.keys() & EDITS:  # "and in erp?" after a question that was not answered
+            raise UnclearError("Which measure? Name one.")
         measures = ordered or _default_measures(reading, vocabulary)
     if not measures and not dimensions:
         raise UnclearError("Which measure? Name one.")
-    if (reading.direction or reading.count) and not dimensions:
+    if (reading.direction or reading.count or reading.ordered_by) and not dimensions:
         raise UnclearError("The largest what? Name a dimension.")
     check_units(reading, measures, vocabulary)
     if reading.direction and reading.members and set(dimensions) - {*reading.members}:

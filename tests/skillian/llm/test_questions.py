@@ -20,10 +20,11 @@ from tests.skillian.llm.domains import (
     vocabulary_of,
 )
 
+from skillian.chat.check.grounded import offers_of
 from skillian.offline.calls import PlannedCall
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
-from skillian.offline.planner import OfflinePlanner
+from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
 from skillian.offline.sentences import sentence_of
 
 ALL = [each for domain in DOMAINS for each in questions(domain)]
@@ -166,3 +167,45 @@ async def test_a_value_that_is_also_a_common_word_is_never_dropped(
     assert arguments.get("filters") == condition
     assert bool(name) is (condition is not None)
     assert name or "data" in text.split("\n")[0].lower()
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "offered"),
+    [
+        (
+            "Compare revenue between web_shop and erp by country, tolerance 3",
+            "orders",
+            [
+                "Compare orders between web_shop and erp by country, with a tolerance of 3",
+                "Compare orders between web_shop and erp by country",
+            ],
+        ),
+        (
+            "top 3 countries by revenue in web_shop",
+            "by channel",
+            [
+                "Show revenue of web_shop by channel, sorted by revenue descending, first 3 rows",
+                "Show revenue of web_shop by channel",
+            ],
+        ),
+        (
+            "revenue of web_shop for Germany",
+            "by country",
+            [
+                "Show revenue of web_shop by country, for country Germany",
+                "Show revenue of web_shop by country",
+            ],
+        ),
+        (
+            "revenue of web_shop without Germany",
+            "for Germany",
+            ["Show revenue of web_shop", "Show revenue of web_shop, for country Germany"],
+        ),
+    ],
+)
+async def test_a_change_that_leaves_a_doubt_offers_its_readings(
+    vocabularies: dict[str, Vocabulary], before: str, question: str, offered: list[str]
+) -> None:
+    name, _, text = await ask(Asked("shop", question, {}, (before,)), vocabularies["shop"])
+    assert name == ""
+    assert offers_of(text, NOT_UNDERSTOOD)[:2] == offered

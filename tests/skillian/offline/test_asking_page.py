@@ -54,7 +54,13 @@ MONTHS = _with(
 )
 DAYS = _with("day", DimensionWords((), (), is_open=True, is_date=True, last="2024-12-31"))
 COMPARED = "Compare revenue between web_shop and erp"
-CARRIERS = ("", f"{COMPARED}, ", "Revenue of erp, ", "Parcels of hall, ")
+CARRIERS = (
+    "",
+    f"{COMPARED}, ",
+    "Revenue of erp, ",
+    "Revenue of erp by country, ",
+    "Parcels of hall, ",
+)
 KEYS = ({"country": "Germany"}, {"country": "France"})
 SETS = {
     "compare two sources": {"source_a", "source_b", "measures"},

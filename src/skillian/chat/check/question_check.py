@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -30,9 +31,10 @@ from skillian.offline.language.filters import (
     values_of,
     years_of,
 )
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
 from skillian.offline.language.tokens import Token, as_number, tokens_of
-from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan
 
 LOOKS = {"explain_difference", "drill_down", "get_comparison_rows"}
@@ -41,6 +43,7 @@ CHECKED = {COMPARE, QUERY, *LOOKS}
 DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"ranked", "order", "direction", "rank"}
+_NEGATING = {"not", "dont", "remove", "leave", "but", "excluded", "ignore"}
 _DEFAULT_LIMIT = 50
 Arguments = Mapping[str, Any]
 
@@ -62,7 +65,7 @@ class Loss:
 
 @lru_cache(32)
 def _tokens(question: str, vocabulary: Vocabulary) -> tuple[Token, ...]:
-    return tuple(tokens_of(question, vocabulary))
+    return tuple(tokens_of(question, vocabulary, today=date.today()))  # noqa: DTZ011
 
 
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
@@ -154,7 +157,7 @@ class Turn:
     def _conditions(self) -> Iterator[Loss]:
         """Yield the conditions that the calls do not have, or have otherwise."""
         for name, wanted in self._expected["filters"].items():
-            made = [call["filters"][name] for call in self.calls if name in call["filters"]]
+            made = [c["filters"][name] for c in self.calls if name in c["filters"]] or [{}]
             known = self._vocabulary.values.get(name, {}).values()
             sets = admitted(known, [wanted, *made], is_open=self._vocabulary.is_open(name))
             union = set[str]().union(*sets[1:])
@@ -193,6 +196,7 @@ class Turn:
             for token in said:
                 is_named = token.kind in {"measure", "dimension", "source"}
                 is_number = token.kind == "number" and as_number(token.text) not in numbers
+                is_number |= token.other is not None and bool(self._reading.unread)  # "in us"
                 if is_number or token.kind == "name" or (is_named and token.name not in names):
                     yield Loss(token.text)
 
@@ -216,12 +220,20 @@ class Turn:
         if not expected["tool"]:  # otherwise the planner says what stays as it was
             known += [merged("", arguments, Earlier()) for arguments in past]
         stated = {key for each in known for key, _ in _parts(each)}
-        stated |= {("by", token.name) for token in self.tokens}
+        removed = self._reading.removed
+        stated |= {("by", token.name) for token in self.tokens if token.name not in removed}
         said = f" {plain(f'{self.spoken} {self.question}')} "
+        words = {word.text for word in split(self.question)}
+        is_negated = any(token.kind in _NEGATING for token in self.tokens)
         for call in self.calls:
             for name, condition in call["filters"].items():
-                values = [f" {plain(value)} " for value in values_of(condition)]
-                is_said = bool(values) and all(value in said for value in values)
+                values = [*values_of(condition)]
+                is_said = bool(values) and all(
+                    value in words if plain(value) in KINDS else f" {plain(value)} " in said
+                    for value in values
+                )
+                is_turned = "ne" in as_mapping(condition) and not is_negated
+                is_said = is_said and not is_turned
                 is_kept = any(each["filters"].get(name) == condition for each in known)
                 if not (is_said or is_kept or name in expected["filters"]):
                     yield f"{name}: {condition_words(condition)}"

@@ -36,7 +36,8 @@ _END = Token("", "", "")
 
 def arranged(tokens: Sequence[Token]) -> list[Token]:
     """The tokens as the grammar reads them: labels, joins and numbers by what is beside them."""
-    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)))
+    kept = _without_prepositions(_without_filler(tokens))
+    kept = _with_labels_inside(_without_repetition(kept))
     return _joined(_numbers(_labels(kept)))
 
 
@@ -64,9 +65,7 @@ def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bo
     following = [each.kind for each in after]
     before = {each.kind for each in tokens[:at]}
     if token.kind == "not" and token.text.lower() == "no":
-        is_answer = at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark)
-        is_noun = any(each.kind == "measure" and not each.mark for each in after)
-        return not (is_answer or is_noun)  # "no, Germany", "no web revenue"
+        return not (at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark))  # "no, Germany"
     if token.kind == "verb":
         is_route = following[:1] in (["from"], ["to"])
         return has_helper or is_route or bool(before & {"which", "how_many", "how_much"})
@@ -88,8 +87,10 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     """Drop prepositions before a name, and marks that only separate."""
     kept: list[Token] = []
     apart = [
-        replace(token, prep=before, mark=token.mark or before.mark)
-        if before.kind == "prep"
+        replace(
+            token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark
+        )
+        if before.kind in {"prep", "but"}
         else token
         for before, token in pairwise([_END, *tokens])
     ]
@@ -99,7 +100,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
         is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
         is_question = token.kind in {"dont", "those"} and after.kind == "source"
         is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
-        is_both = token.kind == "both" and after.kind in _FAMILIES
+        is_both = token.kind == "both" and after.kind in {*_VALUES, "label", "source", "measure"}
         is_open = bool(kept) and kept[-1].kind in _VALUES
         is_open &= after.kind in {"", "by"} or bool(after.mark)
         is_open &= not token.mark
@@ -134,6 +135,17 @@ def _is_of(token: Token, value: Token) -> bool:
     return token.name in (value.values or {token.name})
 
 
+def _without_repetition(tokens: Sequence[Token]) -> list[Token]:
+    """Read "day by day" as "by day"."""
+    following = [*tokens[1:], _END, _END]
+    return [
+        token
+        for token, by, again in zip(tokens, following, following[1:], strict=False)
+        if (by.kind, again.kind, again.name) != ("by", token.kind, token.name)
+        or token.kind != "dimension"
+    ]
+
+
 def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
@@ -164,16 +176,31 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
+def _is_apart(token: Token, after: Token, before: Sequence[Token]) -> bool:
+    """Whether "and" is between conditions: "in Germany and for web or store"."""
+    if token.kind != "and" or after.prep is None or not before or before[-1].kind not in _VALUES:
+        return False
+    marked = max((at for at, each in enumerate(before) if each.mark), default=0)
+    is_excluded = any(each.kind in {"not", "remove", "leave", "but"} for each in before[marked:])
+    is_other = after.values and not before[-1].values.keys() & after.values.keys()
+    return bool(is_other) and (bool(token.mark) or not is_excluded)
+
+
 def _joined(tokens: Sequence[Token]) -> list[Token]:
     """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
     kept: list[Token] = []
     following = [*tokens[1:], _END, _END]
-    for token, after, second in zip(tokens, following, following[1:], strict=False):
+    mark = ""
+    for each, after, second in zip(tokens, following, following[1:], strict=False):
+        token, mark = replace(each, mark=each.mark or mark), ""
         before = kept[-1] if kept else _END
         family = _FAMILIES.get(before.kind, "")
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
+            if _is_apart(token, after, kept):
+                mark = token.mark
+                continue
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):

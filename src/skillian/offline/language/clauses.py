@@ -7,12 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from skillian.offline.language.arrangement import arranged
-from skillian.offline.language.conditions import (
-    Conditions,
-    NotReadError,
-    add_limits,
-    refuse_if,
-)
+from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
 from skillian.offline.language.filters import Operator
 from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
@@ -20,7 +15,7 @@ from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
-_MOST_ROWS = 1000
+_MOST_ROWS, _PAIR = 1000, 2
 
 
 @dataclass(slots=True)
@@ -65,7 +60,7 @@ class Reading:
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in (*names, "removed") if getattr(self, name)}
+        return {name for name in (*names, "ordered_by", "removed") if getattr(self, name)}
 
     @property
     def is_comparison(self) -> bool:
@@ -83,16 +78,14 @@ _OPERATORS: dict[str, Operator] = {
     "onwards": "gte",
     "backwards": "lte",
 }
+_AFTER_ONLY = {"bound", "range", "groups"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
 class _Reader:
-    """Reads the clauses of one question: each by the method of its name in the grammar, if any.
-
-    Of a clause without a method it is enough which kinds of tokens it has.
-    """
+    """Reads each clause by the method of its name; without one, its kinds of tokens are enough."""
 
     def __init__(
         self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
@@ -121,7 +114,10 @@ class _Reader:
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
-            meant = part[1:] if part[0].kind == "verb" else part  # "went to Nice"
+            leading = {"verb", "only"} if name in _AFTER_ONLY else {"verb"}
+            meant = (
+                part[1:] if part[0].kind in leading else part
+            )  # "went to Nice", "only until May"
             try:
                 self._check_after(name, meant)
                 getattr(self, name, bool)(meant)
@@ -146,7 +142,9 @@ class _Reader:
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
         is_first = self._before == "listed" and part[0].kind == "label"
-        refuse_if((is_asked and is_counted) or is_first, part)
+        # "output in area P01", where P01 is a plant
+        is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep
+        refuse_if((is_asked and is_counted) or is_first or is_strange, part)
 
     def _check_whole(self, names: Sequence[str]) -> None:
         """Refuse what only the whole question shows to have several readings."""
@@ -158,6 +156,8 @@ class _Reader:
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
         reading.unread += self._conditions.of_each_year()
+        if "none" in reading.says and len(reading.sources) != _PAIR:
+            reading.unread.append(reading.says["none"])
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -166,7 +166,7 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        refuse_if("or" in {token.name for token in of_kinds(part, {"join"})}, part)
+        refuse_if(_has_or(part), part)
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
             self._reading.says.setdefault("missing", text_of(part))
             self._reading.only_in = part[-2].name
@@ -179,15 +179,14 @@ class _Reader:
         names = list(dict.fromkeys(token.name for token in measures))
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        refuse_if(is_other or is_noun or self._before in {"order", "by_measure"}, measures)
+        is_late = self._before in {"order", "by_measure"}
+        refuse_if(is_other or is_noun or _has_or(part) or is_late, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
-        # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
-        is_pair = part[0].kind == "dimension" and part[0].name != part[-1].name
-        refuse_if(self._before == "order" or (is_pair and part[-1].kind != "level"), part)
+        refuse_if(self._before == "order" or _has_or(part), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -211,7 +210,7 @@ class _Reader:
         self.count(part)
 
     def condition(self, part: Sequence[Token]) -> None:
-        is_marked = bool(part[0].mark) and bool(part[0].prep or part[-1].kind == "only")
+        is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
         is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)
@@ -233,13 +232,18 @@ class _Reader:
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
         is_plain = part[0].text.lower() in {"not", "no"} and "which" in self._reading.says
-        # "France, Germany excluded", "which do not have web orders"
-        refuse_if(is_list or is_plain, part)
+        after = next((each for each in self._tokens if each.at > part[-1].at), part[-1])
+        is_noun = part[0].text.lower() == "no" and after.kind == "measure" and not after.mark
+        # "France, Germany excluded", "which do not have web orders", "no web revenue"
+        refuse_if(is_list or is_plain or is_noun, part)
         self._conditions.add(part, "ne")
 
     def edit(self, part: Sequence[Token]) -> None:
         """Note what "those wards" are: members that the last question named."""
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
+
+    def compared(self, part: Sequence[Token]) -> None:
+        self._reading.says |= {"none": text_of(part)} if part[0].kind == "not" else {}
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)
@@ -279,7 +283,6 @@ class _Reader:
         self._reading.direction = kind
         self._counts_rows = True
         measures = of_kinds(part, {"measure"})
-        # "for most countries"
         refuse_if(part[0].text.lower() == "most" and part[-1].kind == "dimension", part)
         if measures and of_kinds(part, {"gap"}):
             self.measures(part)
@@ -290,7 +293,6 @@ class _Reader:
 
     def by_measure(self, part: Sequence[Token]) -> None:
         is_ranked = self._reading.direction or self._reading.count
-        # "top 3 by revenue and by orders"
         refuse_if(not is_ranked or self._reading.ordered_by, part)
         self._reading.ordered_by.append(part[-1].name)
 
@@ -327,7 +329,8 @@ class _Reader:
     def limit(self, part: Sequence[Token]) -> None:
         is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
         if not is_stated or (
-            self._before == "measures" and not of_kinds(part, {"gap", "within", "cents"})
+            self._before == "measures"
+            and not of_kinds(part, {"gap", "within", "cents", "tolerance"})
         ):
             raise NotReadError(text_of(part))
         if of_kinds(part, {"measure"}):
@@ -375,10 +378,20 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        self._reading.removed.append(part[-1].name)
+        is_limit = part[-1].kind == "tolerance"
+        self._reading.removed.append("tolerance" if is_limit else part[-1].name)
+
+    def amended(self, part: Sequence[Token]) -> None:
+        refuse_if(len(part) == 1 or self._reading.thresholds, part)
+        self._reading.units += add_limits(part, self._reading.thresholds)
+        self._reading.says["amended"] = text_of(part)
 
     def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
+
+
+def _has_or(part: Sequence[Token]) -> bool:
+    return any(token.kind == "join" and token.name == "or" for token in part)
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:

@@ -10,7 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, both, filter_of
+from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -92,11 +92,12 @@ class Conditions:
             parts = {"gte": first, "lte": last} if is_run else {operator: values}
         else:
             is_timed = dimension in self._vocabulary.timed
-            has_order = is_timed or all(has_digit(token.text) for token in tokens)
+            is_order = as_number if operator in {"gt", "lt"} else has_digit  # not "after C30"
+            has_order = is_timed or all(is_order(token.text) for token in tokens)
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
             if is_timed and first > last:
-                raise NotReadError(f"{text} (it ends before it starts)")
+                raise NotReadError(f"{text} (it ends before it starts)", _other_years(tokens))
             if operator == "between":
                 parts = {"gte": first, "lte": last}
             elif self._is_part_of_year(dimension):
@@ -207,7 +208,16 @@ class Conditions:
             known.year for value in values if (known := period_of(value)) and known.year
         }
         known = dated(token.period, years)
+        if known is None and dimension in self._conditions:  # "since 2023-11 except December"
+            so_far = filter_of(self._conditions[dimension])
+            whole = [replace(token.period, year=year) for year in years]
+            fitting = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
+            known = fitting[0] if len(fitting) == 1 else None
         if known is None:
+            end = self._vocabulary.last_day
+            if not years and end is not None:  # of days: the last one in the data
+                is_later = token.period.first > (end.month, end.day)
+                years = {end.year - 1 if is_later else end.year}
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
@@ -248,6 +258,16 @@ def _is_unclear(tokens: Sequence[Token]) -> bool:
     starts = [period.first for period in periods]
     is_open = any(period.year is None for period in periods)
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
+
+
+def _other_years(tokens: Sequence[Token]) -> list[tuple[str, str]]:
+    """The end of a range that has no year, with the year before or after the other's."""
+    first, last = (token.period for token in (tokens[0], tokens[-1]))
+    if first is not None and last is not None and first.year is None and last.year:
+        return [(tokens[0].text, f"{tokens[0].text} {last.year - 1}")]
+    if first is not None and last is not None and last.year is None and first.year:
+        return [(tokens[-1].text, f"{tokens[-1].text} {first.year + 1}")]
+    return []
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

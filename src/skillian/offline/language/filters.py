@@ -61,7 +61,7 @@ def filter_of(parts: Parts) -> Any:
 
 
 def both(known: Parts, more: Parts) -> Parts | None:
-    """The condition that both must meet; None if it has no single form."""
+    """The condition that both must meet; None if it has no single form, or admits nothing."""
     if not known or known == more:
         return more
     operators = [name for name in (*known, *more) if name != "ne"]
@@ -69,7 +69,11 @@ def both(known: Parts, more: Parts) -> Parts | None:
     if "eq" in operators or is_twice:
         return None
     excluded = dict.fromkeys([*known.get("ne", ()), *more.get("ne", ())])
-    return {**known, **more, **({"ne": list(excluded)} if excluded else {})}
+    combined = {**known, **more, **({"ne": list(excluded)} if excluded else {})}
+    low, high = ([_span(combined[name][0]) for name in side if name in combined] for side in _SIDES)
+    is_closed = {*operators} == RANGE
+    is_empty = bool(low and high) and (low > high or (low == high and not is_closed))
+    return None if is_empty else combined
 
 
 def number_of(text: object) -> Decimal | None:
@@ -99,10 +103,11 @@ def years_of(conditions: Iterable[Any]) -> frozenset[int]:
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
     """What each condition on a dimension admits of its values.
 
-    Of an open dimension, the values and days next to each end of the conditions are tried too.
+    Of an open dimension, the periods that the conditions name and the days next to each of their
+    ends are tried too; a closed one has no others.
     """
     named = [value for condition in conditions for value in values_of(condition)]
-    known = {*values, *named}
+    known = {*values, *(value for value in named if is_open or period_of(value) is None)}
     for period in map(period_of, named if is_open else ()):
         for end in period.iso() if period else ():
             known |= {

@@ -57,6 +57,15 @@ _RANGES = [
             ),
             r"\g<between>\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
         ),
+        # 1, 2 and 5 May 2024
+        (
+            (
+                rf"\b{_DAY}{_ORDER}(?P<join>,|\s+(?:and|or))\s+"
+                rf"(?=(?:\d\d?{_ORDER}(?:,|\s+(?:and|or))\s+)*\d\d?{_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
+                rf"(?:,?\s+{_YEAR})?)"
+            ),
+            r"\g<day> \g<name> \g<year>\g<join> ",
+        ),
         # April 10-20, 2024
         (
             rf"\b{_NAME}\s+{_DAY}\s*[-\u2013]\s*(?P<last>[12]\d|3[01]|0?[1-9]),?\s+{_YEAR}",

@@ -85,6 +85,8 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     is_exact = token.other is not None and token.text in token.other.values.values()
     if token.kind == "noun":
         return not is_noun
+    if is_exact and not is_read and at > 1 and tokens[at - 1].kind in {"and", "or"}:
+        return not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
     return token.kind == "verb" if is_read else not is_exact and len(token.text) <= _LONGEST_CODE
