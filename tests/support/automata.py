@@ -329,13 +329,7 @@ class Automaton:
         )
 
     def _from_loop_to_loop(self, first: int, second: int, back: Mapping[int, set[int]]) -> str:
-        """A word that leads from each of two states to itself, and from one to the other.
-
-        Args:
-            first: the one.
-            second: the other.
-            back: the states that lead to each of them.
-        """
+        """A word that leads from each of two states to itself, and from one to the other."""
         ends = back[first], back[second], back[second]
 
         def moves(state: Any) -> Iterator[tuple[Any, str]]:

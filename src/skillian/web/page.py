@@ -97,7 +97,7 @@ def mount(app: FastAPI, settings: Settings) -> CookieOwner:
         dark=None,
         tailwind=False,  # the browser would compile it: half a second of each first paint
         show_welcome_message=False,
-        reconnect_timeout=30,  # seconds; a page that comes back later is loaded anew
+        reconnect_timeout=30,  # seconds; a page that comes back later is reloaded
         binding_refresh_interval=None,  # nothing is bound
     )
     return login.owner
