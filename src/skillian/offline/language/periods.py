@@ -61,7 +61,7 @@ _RANGES = [
         (
             (
                 rf"\b{_DAY}{_ORDER}(?P<join>,|\s+(?:and|or))\s+"
-                rf"(?=(?:\d\d?{_ORDER}(?:,|\s+(?:and|or))\s+)*\d\d?{_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
+                rf"(?=(?:\d\d?{_ORDER}(?:,|\s+(?:and|or))\s+){{0,30}}\d\d?{_ORDER}\.?\s+(?:of\s+)?{_NAME}\b"
                 rf"(?:,?\s+{_YEAR})?)"
             ),
             r"\g<day> \g<name> \g<year>\g<join> ",
