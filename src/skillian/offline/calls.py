@@ -61,7 +61,8 @@ def check_units(reading: Reading, measures: Sequence[str], vocabulary: Vocabular
     """Refuse a unit that is not the one of all measures; without declared units, any will do."""
     units = [unit for name in measures for unit in vocabulary.units_of(name) or {""}]
     if "how_many" in reading.says and {*units} & _CURRENCIES:
-        raise UnclearError(f"How much? {' and '.join(measures)} are amounts, and not numbers.")
+        names = " and ".join(measures)
+        raise UnclearError(f"Do you mean how much? Amounts of money are not counted: {names}.")
     declared = {_UNITS.get(unit, unit) for unit in units}
     for text in reading.units if vocabulary.units else ():
         unit = plain(text) or text

@@ -215,7 +215,7 @@ async def test_the_planner_answers_if_a_model_makes_no_valid_call_and_asks_nothi
     assert deltas[-1].kind == "restart"
 
 
-async def test_the_planner_answers_if_a_call_in_a_text_cannot_be_read_twice(
+async def test_the_planner_answers_if_a_model_repeats_an_unreadable_call(
     opened: Opened,
 ) -> None:
     reply = '{{"name": "query_source", "arguments": {}}}'

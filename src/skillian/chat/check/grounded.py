@@ -105,7 +105,7 @@ class _GroundedTurn(Middleware):
         if not any(call.name in CHECKED for call in planned.tool_calls):
             return None
         self._taken = len(self._messages)
-        # What has been streamed of the reply is not shown any more.
+        # Withdraws what has been streamed of the reply.
         self._run.emit(TextDelta(self._run.step, "", "restart"))
         return replace(reply, content=_as_text(planned), finish_reason="stop")
 
@@ -214,13 +214,14 @@ class _GroundedTurn(Middleware):
 
 def _as_text(response: ModelResponse) -> str:
     """The words of a response, or its call as text, as all adapters read it."""
-    for call in response.tool_calls:
-        return json.dumps({"name": call.name, "arguments": json.loads(call.arguments)})
-    return response.content or ""
+    if not response.tool_calls:
+        return response.content or ""
+    call = response.tool_calls[0]
+    return json.dumps({"name": call.name, "arguments": json.loads(call.arguments)})
 
 
 def _is_invalid(result: Message) -> bool:
-    """Whether a result is that a call was invalid; other failures are a model's to explain."""
+    """Whether a result says that its call was invalid; the model explains other failures."""
     kind = as_object(result.text).get("type")
     return result.is_error or kind in {InvalidInputError.type, UnknownNameError.type}
 

@@ -64,8 +64,8 @@ class Loss:
 
 
 @lru_cache(32)
-def _tokens(question: str, vocabulary: Vocabulary) -> tuple[Token, ...]:
-    return tuple(tokens_of(question, vocabulary, today=date.today()))  # noqa: DTZ011
+def _tokens(question: str, vocabulary: Vocabulary, today: date) -> tuple[Token, ...]:
+    return tuple(tokens_of(question, vocabulary, today=today))
 
 
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
@@ -93,7 +93,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return _tokens(self.question, self._vocabulary)
+        return _tokens(self.question, self._vocabulary, date.today())  # noqa: DTZ011
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:

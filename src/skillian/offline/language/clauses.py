@@ -114,10 +114,9 @@ class _Reader:
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
+            # "went to Nice", "only until May"
             leading = {"verb", "only"} if name in _AFTER_ONLY else {"verb"}
-            meant = (
-                part[1:] if part[0].kind in leading else part
-            )  # "went to Nice", "only until May"
+            meant = part[1:] if part[0].kind in leading else part
             try:
                 self._check_after(name, meant)
                 getattr(self, name, bool)(meant)
@@ -185,6 +184,7 @@ class _Reader:
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
+        # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
         refuse_if(self._before == "order" or _has_or(part), part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
@@ -293,6 +293,7 @@ class _Reader:
 
     def by_measure(self, part: Sequence[Token]) -> None:
         is_ranked = self._reading.direction or self._reading.count
+        # "top 3 by revenue and by orders"
         refuse_if(not is_ranked or self._reading.ordered_by, part)
         self._reading.ordered_by.append(part[-1].name)
 
@@ -378,8 +379,8 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        is_limit = part[-1].kind == "tolerance"
-        self._reading.removed.append("tolerance" if is_limit else part[-1].name)
+        last = part[-1]
+        self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
 
     def amended(self, part: Sequence[Token]) -> None:
         refuse_if(len(part) == 1 or self._reading.thresholds, part)

@@ -177,9 +177,8 @@ class _Place:
             return Token("dimension", text, dimension)
         named = Token("measure", text, measure) if measure else None
         if named and phrase in KINDS and text.lower() == phrase and phrase != measure:
-            named = replace(
-                named, other=self._other_name(phrase, text)
-            )  # "are fine" beside "fines"
+            # "are fine", where fines are a measure
+            named = replace(named, other=self._other_name(phrase, text))
         english = named or period or self._other_name(phrase, text)
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values

@@ -119,8 +119,8 @@ class _CauseSearch:
         if pair.cells.family not in {"number", "float"}:
             return False
         proved = [
-            await self._is_proved_alone(
-                in_rows(of_rule(pair.a, rate.guess, rate.rows), rate.column, (rate.value,)),
+            await self._prove_alone(
+                in_rows(of_rule(pair.a, rate.guess, rate.rows), rate.column, (rate.value,))
             )
             for rate in await Rates(self._rows).of_column(index)
         ]
@@ -132,12 +132,12 @@ class _CauseSearch:
             weight = sum(fact.count for fact in shared.facts) * len(cause.columns)
             own = replace(cause, weight=weight)
             values = tuple(fact.value for fact in shared.facts)
-            if await self._is_proved_alone(in_rows(own, shared.column, values)):
+            if await self._prove_alone(in_rows(own, shared.column, values)):
                 self._facts += shared.facts
                 return cause
         return None
 
-    async def _is_proved_alone(self, cause: Cause) -> bool:
+    async def _prove_alone(self, cause: Cause) -> bool:
         """Name a cause of some rows if these rows alone, compared with it, are nearly all equal."""
         if not cause.filters.keys().isdisjoint(self._question.filters):
             return False
