@@ -5,6 +5,7 @@ Exact throughout: sums in integers of Python's own width, shares as fractions.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, time
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import cached_property
@@ -18,6 +19,7 @@ Row = Mapping[str, Any]
 Limits = list[tuple[Fraction | None, Fraction | None]]
 
 STATUSES = ("match", "minor_diff", "major_diff", "missing_in_a", "missing_in_b")
+WIDENED = ({"date", "timestamp"}, {"integer", "decimal"})
 ADDITIVE = frozenset({"sum", "count"})
 AGGREGATIONS = ("sum", "count", "count_distinct", "avg", "min", "max")
 
@@ -88,7 +90,7 @@ class Oracle:
                 kind_of(side.dimensions[name], side.table.column(side.dimensions[name]["column"]))
                 for side in (question.a, question.b)
             }
-            if len(kinds) > 1:
+            if len(kinds) > 1 and kinds not in WIDENED:
                 raise Refused(name)
 
     @cached_property
@@ -105,7 +107,7 @@ class Oracle:
             row = dict(zip((column.name for column in side.table.columns), cells, strict=True))
             tests = self.question.filters.items()
             if all(self._kept(side, name, row, test) for name, test in tests):
-                key = tuple(value(side, name, row) for name in self.align_on)
+                key = tuple(self._part(side, name, row) for name in self.align_on)
                 found.setdefault(key, []).append(row)
         return found
 
@@ -130,6 +132,17 @@ class Oracle:
         dimension = side.dimensions[name]
         kind = kind_of(dimension, side.table.column(dimension["column"]))
         return kept(value(side, name, row), test, kind)
+
+    def _part(self, side: Side, name: str, row: Row) -> Any:
+        """A part of a row's key; a date is midnight where the other side has timestamps."""
+        part = value(side, name, row)
+        kinds = {
+            kind_of(each.dimensions[name], each.table.column(each.dimensions[name]["column"]))
+            for each in (self.question.a, self.question.b)
+        }
+        if kinds == {"date", "timestamp"} and type(part) is date:
+            return datetime.combine(part, time())
+        return part
 
     def _group(self, key: Key, a: Sequence[Row], b: Sequence[Row]) -> Group:
         cells: dict[str, Cell] = {}

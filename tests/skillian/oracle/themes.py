@@ -6,7 +6,7 @@ declared, and by nothing else.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime, timedelta
+from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -121,11 +121,17 @@ DATED = (
     Theme(written([f"{time:%Y%m%d %H:%M:%S}" for time in TIMES], TIMES), column("text"),
           column("timestamp"), {"type": "text"}, {"type": "text", "format": "%Y%m%d %H:%M:%S"}),
 )  # fmt: skip
-# Kinds that differ without a declaration: an error that contains the fix.
+# Kinds that differ without a declaration, and hold the same values.
+WHOLE = (7, -7, 8, 2**53 + 1)
+MIDNIGHTS = tuple(datetime.combine(day, time()) for day in DAYS)
+WIDENED = (
+    Theme(written(WHOLE, [*map(Decimal, WHOLE)]), column("integer"), column("decimal")),
+    Theme(written(MIDNIGHTS, DAYS), column("timestamp"), column("date")),
+    Theme(written(DAYS, MIDNIGHTS), column("date"), column("timestamp")),
+)
+# Kinds that nothing makes equal: an error that contains the fix.
 UNDECLARED = (
     Theme(written(("7", "8"), (7, 8)), b=column("integer")),
-    Theme(written((7, 8), (Decimal(7), Decimal(8))), column("integer"), column("decimal")),
-    Theme(written((TIMES[0], TIMES[1]), (DAYS[0], DAYS[1])), column("timestamp"), column("date")),
     Theme(written(("true", "false"), (True, False)), b=column("boolean")),
 )
-AGREEING = (*PLAIN, *NORMALISED, *MAPPED, *TYPED, *DATED)
+AGREEING = (*PLAIN, *NORMALISED, *MAPPED, *TYPED, *DATED, *WIDENED)

@@ -145,6 +145,7 @@ def _given(item: Any, kind: str) -> Any:
         return item.isoformat() if isinstance(item, date) else str(item)
     if kind in {"integer", "decimal"}:
         return Decimal(str(item).strip())
-    if kind in {"date", "timestamp"} and isinstance(item, str):
-        return date.fromisoformat(item) if kind == "date" else datetime.fromisoformat(item)
+    if kind in {"date", "timestamp"}:
+        moment = datetime.fromisoformat(str(item))
+        return moment.date() if kind == "date" else moment
     return {"true": True, "false": False}.get(item, item) if kind == "boolean" else item

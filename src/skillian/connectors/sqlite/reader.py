@@ -3,6 +3,7 @@
 import sqlite3
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -10,8 +11,8 @@ from urllib.parse import quote
 from sqlglot import exp, parse
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors.base import Declaration, Table, UnreadableColumns
-from skillian.connectors.sqlite.types import declared_type
+from skillian.connectors.base import ColumnType, Declaration, Table, UnreadableColumns
+from skillian.connectors.sqlite.types import declared_type, held_type
 
 BATCH_ROWS = 16_384
 SCHEMA = "main"
@@ -24,6 +25,16 @@ ORDER BY name
 _COLUMNS = """
 SELECT name, type, "notnull", pk FROM pragma_table_xinfo(?) WHERE hidden <> 1 ORDER BY cid
 """
+# What tells whether a column has only numbers, as the arguments of `held_type`.
+_HELD = (
+    "SUM(TYPEOF({0}) = 'integer')",
+    "SUM(TYPEOF({0}) = 'real')",
+    "SUM(TYPEOF({0}) IN ('text', 'blob'))",
+    "MIN({0})",
+    "MAX({0})",
+)
+_LOOKED_AT = 200_000  # values of a table, to find the types of columns
+_STEPS = 10_000_000  # of SQLite's machine, for that; under a second
 _ROW_ID = "INTEGER"  # the declared type of a primary key that is the row's number, never NULL
 _SESSION = ("PRAGMA query_only = ON", "PRAGMA trusted_schema = OFF")
 
@@ -117,7 +128,33 @@ class SQLiteFile:
             for column, kind, required, key in rows
         }
         kinds = {column: declared_type(kind) for column, kind, _, _ in rows}
+        open_types = [
+            column for column, kind in kinds.items() if kind.kind == "other" and kind.sql != "BLOB"
+        ]
+        if open_types:
+            kinds |= self._held(name, open_types)
         return Table(SCHEMA, name, kinds, declared, "sqlite")
+
+    def _held(self, table: str, columns: Sequence[str]) -> Mapping[str, ColumnType]:
+        """The types of columns with only numbers, by the first values of these columns.
+
+        There are none if SQLite needs more than `_STEPS` to find these values.
+        """
+        listed = [exp.column(column, quoted=True).as_(f"c{i}") for i, column in enumerate(columns)]
+        rows = exp.select(*listed).from_(exp.to_identifier(table, quoted=True))
+        first = rows.limit(_LOOKED_AT // len(columns)).subquery("first")
+        tests = [test.format(f"c{index}") for index in range(len(columns)) for test in _HELD]
+        connection = self._opened()
+        connection.set_progress_handler(lambda: 1, _STEPS)
+        try:
+            select = exp.select(*tests, dialect="sqlite").from_(first)
+            found = iter(connection.execute(select.sql("sqlite")).fetchone())
+        except sqlite3.OperationalError:
+            return {}
+        finally:
+            connection.set_progress_handler(None, 0)
+        held = {column: held_type(*islice(found, len(_HELD))) for column in columns}
+        return {column: kind for column, kind in held.items() if kind is not None}
 
     def _execute(self, statement: str, values: tuple[str, ...] = ()) -> sqlite3.Cursor:
         return self._opened().execute(statement, values)

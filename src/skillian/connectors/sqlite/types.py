@@ -15,6 +15,7 @@ arrow: Any = pa  # pyarrow carries no types
 
 _SHOWN = 60
 _MAX_DIGITS = 38
+_EXACT_IN_FLOATS = 2**53
 _NUMERIC = re.compile(r"(?:DECIMAL|NUMERIC|NUMBER|DEC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 _DATE = r"\d{4}-\d{2}-\d{2}"
 _TIME = r"[ T]\d{2}:\d{2}(:\d{2}(\.\d{1,6})?)?"
@@ -67,6 +68,26 @@ def declared_type(declared: str) -> ColumnType:
         if part in name:
             return column_type(stored)
     return ColumnType("other", name or "untyped")
+
+
+def held_type(
+    integers: int | None, reals: int | None, others: int | None, low: Any, high: Any
+) -> ColumnType | None:
+    """The type of a column with only numbers; None for any other.
+
+    Args:
+        integers: How many values are integers.
+        reals: How many are binary floats.
+        others: How many are neither, nor NULL.
+        low: The smallest value.
+        high: The largest value.
+    """
+    if others or not (integers or reals):
+        return None
+    if not reals:
+        return column_type("BIGINT")
+    is_exact = not integers or max(abs(low), abs(high)) <= _EXACT_IN_FLOATS
+    return column_type("DOUBLE") if is_exact else None
 
 
 def stored_type(kind: ColumnType) -> str:

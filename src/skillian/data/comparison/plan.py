@@ -13,6 +13,7 @@ from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource, MeasureTerm, Term
+from skillian.data.query.dimensions import moment
 from skillian.data.query.filters import Condition, Filters, conditions
 from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
@@ -115,21 +116,31 @@ def common_names(a: BoundSource, b: BoundSource) -> tuple[str, ...]:
 
 
 def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
-    if one.type.kind != other.type.kind:
+    """Both terms in a type that holds the values of both sides; a date is midnight."""
+    kinds = {one.type.kind, other.type.kind}
+    if kinds == {"date", "timestamp"}:
+        return _as_moment(one), _as_moment(other)
+    if kinds <= {"integer", "decimal"}:
+        scale = max(one.type.scale, other.type.scale)
+        return _widened(one, other.type, scale), _widened(other, one.type, scale)
+    if len(kinds) > 1:
         raise QueryError(
             f"{one.name!r} is {one.type.sql} in {a.source.name} and {other.type.sql} in"
             f" {b.source.name}; declare the same `type` for the dimension {one.name!r} of both,"
             " such as `type: text`, and `normalise` or `values` if they are written differently"
         )
-    scale = max(one.type.scale, other.type.scale)
-    return _widened(one, other.type, scale), _widened(other, one.type, scale)
+    return one, other
+
+
+def _as_moment(term: Term) -> Term:
+    return Term(term.name, moment(term.value, term.type), ColumnType("timestamp", "TIMESTAMP"))
 
 
 def _widened(term: Term, other: ColumnType, scale: int) -> Term:
-    """The term in a type that holds the decimals of both sides."""
-    if term.type.kind != "decimal" or term.type == other:
+    """The term in a type that holds the numbers of both sides."""
+    if other.kind == term.type.kind == "integer" or term.type == other:
         return term
-    return Term(term.name, sql.decimal(term.value, scale), ColumnType(term.type.kind, "", scale))
+    return Term(term.name, sql.decimal(term.value, scale), ColumnType("decimal", "", scale))
 
 
 def _measure_plan(

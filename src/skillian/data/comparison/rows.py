@@ -304,5 +304,8 @@ def conditions_of(side: Side, key: Mapping[str, object]) -> tuple[Condition, ...
     where: list[Condition] = list(side.where)
     for name, value in key.items():
         term = side.source.dimension(name, sql.BoundValues())
-        where += parse_filter(name, [value], term.type)
+        try:
+            where += parse_filter(name, [value], term.type)
+        except InvalidInputError:  # only the other side's type has such values
+            where.append(Condition(name, "in", ()))
     return tuple(where)

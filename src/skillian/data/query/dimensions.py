@@ -110,22 +110,27 @@ class DimensionBuilder:
     def _to_time(self, value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
         if kind.kind == goal.kind:
             return value
-        if kind.kind in {
-            "date",
-            "timestamp",
-            "timestamptz",
-        }:  # a time with a zone is converted to UTC
-            moment = value.copy()
-            moment.type = exp.DataType.build(
-                kind.kind
-            )  # so that the dialect does not parse it as text
-            return exp.cast(moment, goal.sql)
+        if kind.kind in {"date", "timestamp", "timestamptz"}:
+            return _as_time(value, kind, goal)
         if self._definition.format and kind.kind in {"text", "integer"}:
             pattern = exp.Literal.string(self._definition.format)
             return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
         if kind.kind != "text":
             raise QueryError(f"its column is {kind.sql}; declare a `format` to read it")
         return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
+
+
+def moment(value: exp.Expr, kind: ColumnType) -> exp.Expr:
+    """A date or a timestamp as a timestamp."""
+    goal = ColumnType(*_TARGETS["timestamp"])
+    return value if kind.kind == goal.kind else _as_time(value, kind, goal)
+
+
+def _as_time(value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
+    """A time in another type; one with a zone is converted to UTC."""
+    value = value.copy()
+    value.type = exp.DataType.build(kind.kind)  # so that the dialect does not parse it as text
+    return exp.cast(value, goal.sql)
 
 
 def _microseconds(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:

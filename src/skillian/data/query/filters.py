@@ -45,7 +45,7 @@ class Condition(Record):
     Attributes:
         dimension: The dimension.
         operator: How it is compared.
-        values: What it is compared with, in the dimension's type.
+        values: What it is compared with, in the dimension's type; without any, no row matches.
         side: `a` or `b` if only this side of a comparison has it.
     """
 
@@ -103,6 +103,8 @@ def condition_sql(
     if condition.operator in _ORDER:
         operator = _ORDER[condition.operator]
         return operator(this=value.copy(), expression=bound(condition.values[0]))
+    if not condition.values:
+        return exp.false()
     present = [item for item in condition.values if item is not None]
     tests: list[exp.Expr] = []
     if present:

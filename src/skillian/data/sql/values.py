@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal, InvalidOperation
 from operator import attrgetter
 from typing import Any, ClassVar, cast
@@ -135,11 +135,10 @@ def _boolean(value: object) -> bool:
 
 
 def _date(value: object) -> date:
-    if isinstance(value, date) and not isinstance(value, datetime):
-        return value
-    if not isinstance(value, str):
-        raise TypeError
-    return date.fromisoformat(value)
+    moment = _timestamp(value)
+    if moment.time() != time():
+        raise ValueError
+    return moment.date()
 
 
 def _timestamp(value: object) -> datetime:
@@ -159,6 +158,8 @@ def _timestamp_with_zone(value: object) -> datetime:
 def _moment(value: object) -> datetime:
     if isinstance(value, datetime):
         return value
+    if isinstance(value, date):
+        return datetime.combine(value, time())
     if not isinstance(value, str):
         raise TypeError
     return datetime.fromisoformat(value)

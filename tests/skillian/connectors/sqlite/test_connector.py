@@ -242,3 +242,43 @@ async def test_text_that_is_not_utf8_is_refused(connector: SQLiteConnector, path
     write(path, "CREATE TABLE t (a TEXT); INSERT INTO t VALUES (CAST(x'ff' AS TEXT))")
     with pytest.raises(QueryError, match="UTF-8"):
         await connector.run("SELECT a FROM t", {})
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ("(1), (NULL), (-9223372036854775808)", "BIGINT"),
+        ("(1), (2.5), (NULL)", "DOUBLE"),
+        ("(9007199254740992), (2.5)", "DOUBLE"),
+        ("(9007199254740993), (2.5)", "any"),
+        ("(1), ('n/a')", "any"),
+        ("(1), (x'00')", "any"),
+        ("(NULL)", "any"),
+    ],
+)
+async def test_a_column_without_a_type_has_that_of_its_numbers(
+    connector: SQLiteConnector, path: Path, values: str, kind: str
+) -> None:
+    tables = {"bare": "NUMERIC", "django": "decimal", "any": ""}
+    for name, declared in tables.items():
+        write(path, f"CREATE TABLE {name} (v {declared}); INSERT INTO {name} VALUES {values}")  # noqa: S608 - ours
+    found = {table.name: table.columns["v"].sql for table in await connector.catalog()}
+    undecided = {"bare": "NUMERIC", "django": "DECIMAL", "any": "untyped"}
+    assert found == (undecided if kind == "any" else dict.fromkeys(undecided, kind))
+
+
+async def test_the_sums_of_a_view_are_numbers(connector: SQLiteConnector, path: Path) -> None:
+    write(
+        path,
+        "CREATE TABLE t (k TEXT, v INT); INSERT INTO t VALUES ('a', 1), ('a', 2), ('b', 3);"
+        "CREATE VIEW sums AS SELECT k, SUM(v) AS total, AVG(v) AS mean FROM t GROUP BY k;"
+        "CREATE VIEW endless AS WITH RECURSIVE n AS (SELECT 1 AS v UNION ALL SELECT v + 1 FROM n)"
+        " SELECT MAX(v) AS most FROM n;",
+    )
+    endless, sums, _ = await connector.catalog()
+    assert {name: kind.kind for name, kind in sums.columns.items()} == {
+        "k": "text",
+        "total": "integer",
+        "mean": "float",
+    }
+    assert endless.columns["most"].kind == "other"

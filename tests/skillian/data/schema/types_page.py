@@ -38,7 +38,9 @@ Rules that need to be stated:
   after the point loses digits in it. Row comparisons nevertheless compare a float by its shortest
   decimal.
 - `tinyint(1)` is MySQL's BOOLEAN and is treated as one, though it may hold other numbers.
-- SQLite enforces no types. What counts is the declaration, by which skillian reads the values.
+- SQLite enforces no types. What counts is the declaration, by which skillian reads the values. A
+  column declared without a type, or as a number without digits (`NUMERIC`, `decimal`), has the type
+  of its first values if these are all numbers.
   A number of more than 64 bits, or with more than 15 digits and a point, is stored as a binary
   float there.
 - DuckDB, SQLite, Parquet, Spark and ClickHouse hardly ever state the length of a text. A shorter
