@@ -67,8 +67,22 @@ def _of_pandas(frame: Any, name: str) -> Frame:
                 f"{name}: column {str(column)!r} is {kind}, whose unit or closed side would be"
                 " lost; convert it to text or times first"
             )
-    rows = _arrow.Table.from_pandas(whole, preserve_index=False)
-    return _readable(rows, name, is_guessed=is_guessed)
+    return _readable(_arrow_of(whole), name, is_guessed=is_guessed)
+
+
+def _arrow_of(frame: Any) -> Any:
+    """A pandas data frame as an Arrow table; raises `ArrowInvalid` with the column."""
+    try:
+        return _arrow.Table.from_pandas(frame, preserve_index=False)
+    except TypeError as error:  # of a sparse column
+        raise _arrow.ArrowInvalid(str(error)) from None
+    except OverflowError:
+        for column, values in frame.items():
+            try:
+                _arrow.array(values, from_pandas=True)
+            except OverflowError as error:
+                raise _arrow.ArrowInvalid(f"column {str(column)!r}: {error}") from None
+        raise
 
 
 def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:

@@ -130,6 +130,8 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
             pd.DataFrame({"v": pd.arrays.IntervalArray.from_breaks([0, 1])}),
             r"'v' is interval\[int64, right\]",
         ),
+        (pd.DataFrame({"id": [1], "v": [2**70]}), "column 'v': Python int too large"),
+        (pd.DataFrame({"v": pd.arrays.SparseArray([0])}), r"Sparse pandas data \(column v\)"),
         (pd.DataFrame(), "it has no columns"),
         ([1, 2], "cannot be compared; compare a path"),
     ],

@@ -17,7 +17,8 @@ _SMALL = (
 
 def _fits_mysql(theme: Theme) -> bool:
     """Its BOOLEAN is a number, and it refuses to guess at another Unicode form."""
-    return theme.a.kind != "boolean" and "nfc" not in theme.declared_a.get("normalise", ())
+    kinds = theme.a.kind, theme.b.kind
+    return "boolean" not in kinds and "nfc" not in theme.declared_a.get("normalise", ())
 
 
 def _declared(question: Question) -> Question:
