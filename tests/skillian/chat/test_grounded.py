@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from skillian.chat.agent import Agent, Conversation
+from skillian.chat.agent import Agent, Conversation, respond
 from skillian.chat.check.grounded import Grounded
 from skillian.chat.opening import read_vocabulary
 from skillian.data.declare.sources import SourceRegistry
@@ -18,7 +18,15 @@ from skillian.demo.ledger import write_demo
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
-from tinyagent import Message, ScriptedModel, ToolCall, Usage, scripted_call
+from tinyagent import (
+    Message,
+    RunFinished,
+    ScriptedModel,
+    TextDelta,
+    ToolCall,
+    Usage,
+    scripted_call,
+)
 from tinyagent.core import ModelRequest, ModelResponse, RawToolCall
 from tinyagent.core.context import RunControl
 
@@ -87,6 +95,37 @@ async def test_an_invented_value_is_refused_with_the_reason(
     result = await result_of(opened, f"{ASK} for company 1001", call)
     assert result["type"] == "validation_error"
     assert "neither the user's questions nor the catalogue" in result["message"]
+
+
+QUERY = scripted_call(
+    "query_source", source="fi_reporting", measures=["amount"], dimensions=["account"], limit=1
+)
+
+
+@pytest.mark.parametrize(
+    ("call", "reply", "added"),
+    [
+        (QUERY, "Here it is.", "account: 400000"),
+        (QUERY, "", "account: 400000"),
+        (QUERY, "It is 77.", ""),  # which is marked as unverified
+        (QUERY, "Account 400000 is the first.", ""),
+        (QUERY, "Do you mean the first account?", ""),
+        (scripted_call("compare_sources", **BOTH), "They differ.", "difference -140,305.79 EUR"),
+        (scripted_call("compare_sources", **BOTH), "They differ by 140,305.79.", ""),
+    ],
+)
+async def test_an_answer_that_says_nothing_of_the_result_is_followed_by_it(
+    opened: Opened, call: RawToolCall, reply: str, added: str
+) -> None:
+    question = "The first account of fi_reporting by amount" if call is QUERY else ASK
+    agent = Agent(ScriptedModel([call, reply]), *opened)
+    events = [event async for event in agent.stream(question)]
+    [finished] = [event for event in events if isinstance(event, RunFinished)]
+    answer = respond(finished.result).content
+    assert answer.startswith(reply)
+    assert (added in answer) if added else (answer == reply)
+    streamed = "".join(event.text for event in events if isinstance(event, TextDelta))
+    assert streamed.strip() == answer
 
 
 async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(

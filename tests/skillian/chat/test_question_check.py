@@ -144,20 +144,20 @@ async def test_other_differences_are_marks_in_the_scope(
     opened: Opened, question: str, call: RawToolCall, mark: str
 ) -> None:
     response = await answer(opened, question, call)
-    assert response.content == "The answer."
+    assert response.content.startswith("The answer.")
     assert mark in marks(response)
 
 
 async def test_a_corrected_call_is_answered(opened: Opened) -> None:
     response = await answer(opened, f"For company 1001, {ASK}", compare(), compare(**FOR_1001))
-    assert response.content == "The answer."
+    assert response.content.startswith("The answer.")
     assert not marks(response)
 
 
 async def test_two_calls_may_share_a_list(opened: Opened) -> None:
     calls = [query(filters=each) for each in ({"company": "1001"}, {"company": "1002"})]
     question = "amount of fi_reporting for companies 1001 and 1002"
-    assert (await answer(opened, question, *calls)).content == "The answer."
+    assert (await answer(opened, question, *calls)).content.startswith("The answer.")
     assert "1002" in (await answer(opened, question, calls[0])).content
 
 

@@ -3,7 +3,8 @@
 A call that leaves out a part of the question that changes numbers goes back to the model; if it is
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
 not used, and what the model chose itself, are in the scope of the result. If a model makes no valid
-call and asks nothing back, the planner answers the turn, provided that it reads the question. A
+call and asks nothing back, the planner answers the turn, provided that it reads the question; if
+its answer has neither a figure nor a member of a result, the planner words the result below. A
 filter value that neither the user nor the catalogue has is refused: a cell that a model has read is
 not a value to search for, except as the group of a comparison to look into.
 """
@@ -19,13 +20,14 @@ from dataclasses import replace
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
+from skillian.chat.sealed.stand_ins import NAME as STAND_IN
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
-from skillian.offline.earlier import as_object, keys_in, read_earlier
+from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
 from skillian.offline.language.filters import as_mapping, values_of
 from skillian.offline.language.periods import period_of, periods_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
-from skillian.offline.wording import OFFERS, with_list
+from skillian.offline.wording import OFFERS, with_list, word_result
 from tinyagent import Message, Middleware, TextDelta, ToolCall, ToolResult
 from tinyagent.core import ModelRequest, ModelResponse, RunControl
 from tinyagent.middleware import SteeringMiddleware
@@ -87,8 +89,31 @@ class _GroundedTurn(Middleware):
         if not lost and not self._is_answered() and self._has_invented(response.content or ""):
             lost = [Loss("no tool was called for it, so no figures were computed")]
         if not lost:
-            return response
+            return self._with_result(response)
         return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
+
+    def _with_result(self, reply: ModelResponse) -> ModelResponse:
+        """The reply; one without a figure or a member of a result is followed by the last result.
+
+        One that asks back is left alone.
+        """
+        turn, text = self._messages[self._begin :], reply.content or ""
+        calls = {call.id: call.name for each in turn for call in each.tool_calls}
+        answered = [
+            (name, each.text)
+            for each in turn
+            if (name := calls.get(each.tool_call_id or "")) in (COMPARE, QUERY)
+            and not as_object(each.text).get("error")
+        ]
+        has_figures = bool(check_answer(text, ()).unverified)
+        if not answered or "?" in text or has_figures or STAND_IN.search(text):
+            return reply
+        if any(member in text for _, raw in answered for member in _members(raw)):
+            return reply
+        name, raw = answered[-1]
+        words = word_result(name, as_object(raw), raw)
+        self._run.emit(TextDelta(self._run.step, f"\n\n{words}"))
+        return replace(reply, content=f"{text}\n\n{words}".strip())
 
     async def _taken_over(self, reply: ModelResponse) -> ModelResponse | None:
         """The call of the planner, in a turn whose model makes none and asks nothing back.
@@ -218,6 +243,15 @@ def _as_text(response: ModelResponse) -> str:
         return response.content or ""
     call = response.tool_calls[0]
     return json.dumps({"name": call.name, "arguments": json.loads(call.arguments)})
+
+
+def _members(raw: str) -> set[str]:
+    """The members that a result has."""
+    members = {str(value) for key in keys_in(raw) for value in key.values()}
+    rows = as_object(raw).get("rows")
+    if isinstance(rows, list):  # of a query
+        members |= {str(cell) for row in rows if isinstance(row, list) for cell in row}
+    return members - {""}
 
 
 def _is_invalid(result: Message) -> bool:
