@@ -16,6 +16,7 @@ import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import replace
+from typing import Any, cast
 
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
@@ -248,9 +249,9 @@ def _as_text(response: ModelResponse) -> str:
 def _members(raw: str) -> set[str]:
     """The members that a result has."""
     members = {str(value) for key in keys_in(raw) for value in key.values()}
-    rows = as_object(raw).get("rows")
+    rows: Any = as_object(raw).get("rows")
     if isinstance(rows, list):  # of a query
-        members |= {str(cell) for row in rows if isinstance(row, list) for cell in row}
+        members |= {str(cell) for row in cast("list[list[Any]]", rows) for cell in row}
     return members - {""}
 
 
