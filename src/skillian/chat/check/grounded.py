@@ -98,7 +98,10 @@ class _GroundedTurn(Middleware):
 
         One that asks back is left alone.
         """
-        turn, text = self._messages[self._begin :], reply.content or ""
+        text = reply.content or ""
+        if "?" in text or STAND_IN.search(text) or check_answer(text, ()).unverified:
+            return reply
+        turn = self._messages[self._begin :]
         calls = {call.id: call.name for each in turn for call in each.tool_calls}
         answered = [
             (name, each.text)
@@ -106,10 +109,8 @@ class _GroundedTurn(Middleware):
             if (name := calls.get(each.tool_call_id or "")) in (COMPARE, QUERY)
             and not as_object(each.text).get("error")
         ]
-        has_figures = bool(check_answer(text, ()).unverified)
-        if not answered or "?" in text or has_figures or STAND_IN.search(text):
-            return reply
-        if any(member in text for _, raw in answered for member in _members(raw)):
+        found = (member for _, raw in answered for member in _members(raw))
+        if not answered or any(member in text for member in found):
             return reply
         name, raw = answered[-1]
         words = word_result(name, as_object(raw), raw)
