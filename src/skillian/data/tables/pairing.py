@@ -163,7 +163,7 @@ def schema_of(
     ).accepting(question.accepted_columns)
     # A file does not say the type of a column without values.
     a, b = (
-        side.missing if table and table.inferred else {}
+        side.missing.keys() if table and table.inferred else frozenset[str]()
         for side, table in zip(sides, tables, strict=True)
     )
     kept = [
