@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from itertools import takewhile
 from typing import Any
 
 from rich.box import SIMPLE_HEAD
@@ -25,6 +27,7 @@ VERIFIED = "✓ Verified: the team knows this answer to be right."
 DIFFERS = "⚠ This differs from the answer that the team has verified."
 _UNBOUNDED = 10_000
 _LONGEST_CELL = 60
+_BEFORE_DIFFERENCE = 20
 # These change the order of characters: "gnp.exe" would be read as "exe.png".
 _BIDI = (0x061C, 0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A))
 _CONTROLS = {
@@ -139,7 +142,7 @@ def _show_columns(console: Console, columns: Sequence[Mapping[str, Any]]) -> Non
     table.add_column("most frequent: a → b", no_wrap=True)
     for column in columns:
         frequent = ", ".join(
-            f"{_short(pair['a'])} → {_short(pair['b'])} ({pair['count']})"
+            f"{' → '.join(cells_in_words(pair['a'], pair['b']))} ({pair['count']})"
             for pair in column["pairs"][:2]
         )
         share = percent(column["mismatches"], column["compared"])
@@ -160,7 +163,8 @@ def _show_row_samples(console: Console, result: Mapping[str, Any]) -> None:
         table = _table((*rows[0]["key"], "column", "a", "b"))
         for row in rows:
             for name, cell in row["cells"].items():
-                values = (*row["key"].values(), name, _short(cell["a"]), _short(cell["b"]))
+                key = map(cell_in_words, row["key"].values())
+                values = (*key, name, *cells_in_words(cell["a"], cell["b"]))
                 table.add_row(*(_cell(value) for value in values))
         _print_whole(console, table)
     has_key = bool(result["key"]["columns"])
@@ -186,17 +190,40 @@ def _show_counted(
     table = _table((*rows[0]["key"], *(["rows a:b"] if counted else [])))
     for row in rows:
         counts = [f"{row['rows_a']}:{row['rows_b']}"] if counted else []
-        table.add_row(*(_cell(value) for value in (*row["key"].values(), *counts)))
+        key = map(cell_in_words, row["key"].values())
+        table.add_row(*(_cell(value) for value in (*key, *counts)))
     _print_whole(console, table)
 
 
-def _short(value: str | None) -> str:
-    """A cell for a table: a long text is cut, and NULL differs from an empty text."""
+def cell_in_words(value: str | None) -> str:
+    """A cell for people: NULL and an empty text are not what a text with these letters is."""
     if value is None:
         return "NULL"
-    if not value:
-        return "(empty)"
-    return value if len(value) <= _LONGEST_CELL else f"{value[:_LONGEST_CELL]}…"
+    return ascii(value) if value in {"NULL", "(empty)"} else value or "(empty)"
+
+
+def cells_in_words(a: str | None, b: str | None) -> tuple[str, str]:
+    """Two cells that differ, so that people see it: long ones are cut to where they do."""
+    texts = [cell_in_words(a), cell_in_words(b)]
+    if a and b and a != b and _as_seen(a) == _as_seen(b):
+        texts = [ascii(a), ascii(b)]
+    one, other = map(cut, texts)
+    if one == other:
+        same = takewhile(lambda pair: pair[0] == pair[1], zip(*texts, strict=False))
+        start = max(len(list(same)) - _BEFORE_DIFFERENCE, 0)
+        one, other = (cut(text, start) for text in texts)
+    return one, other
+
+
+def _as_seen(text: str) -> str:
+    """A text without what is not seen: the kind of white space, and the form of accents."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def cut(text: str, start: int = 0) -> str:
+    """A text that is not too long for a cell, from an index on."""
+    end = start + _LONGEST_CELL
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
 def _print_match(console: Console, summary: Mapping[str, Any], schema: Mapping[str, Any]) -> None:

@@ -4,7 +4,13 @@ import io
 
 from rich.console import Console
 
-from skillian.display import printable, show_call, show_result
+from skillian.display import (
+    cells_in_words,
+    printable,
+    show_call,
+    show_differences,
+    show_result,
+)
 
 
 def shown(tool: str, **result: object) -> str:
@@ -56,3 +62,33 @@ def test_a_comparison_of_rows_is_shown_in_words() -> None:
     assert "1 row differs" in shown(
         "compare_sources", kind="rows", interpretation=["1 row differs"]
     )
+
+
+def test_cells_that_differ_are_seen_to_differ() -> None:
+    for a, b, expected in (
+        ("Bob", "Bobby", ("Bob", "Bobby")),
+        (None, "NULL", ("NULL", "'NULL'")),
+        ("", "(empty)", ("(empty)", "'(empty)'")),
+        ("-", None, ("-", "NULL")),
+        ("Eve", "eve ", ("Eve", "eve ")),
+        ("Ann ", "Ann", ("'Ann '", "'Ann'")),
+        ("a\r\nb", "a\nb", (r"'a\r\nb'", r"'a\nb'")),
+        ("Ann\u00a0Lee", "Ann Lee", (r"'Ann\xa0Lee'", "'Ann Lee'")),
+        ("Zo\u00eb", "Zoe\u0308", (r"'Zo\xeb'", r"'Zoe\u0308'")),
+        ("x" * 61, "y" * 61, ("x" * 60 + "…", "y" * 60 + "…")),
+        ("x" * 70 + "a", "x" * 70 + "b", ("…" + "x" * 20 + "a", "…" + "x" * 20 + "b")),
+        ("x" * 70 + "a" * 70, "x" * 70, ("…" + "x" * 20 + "a" * 40 + "…", "…" + "x" * 20)),
+    ):
+        assert cells_in_words(a, b) == expected
+
+
+def test_rows_of_one_side_show_null_as_no_text() -> None:
+    rows = [{"key": {"id": key}, "rows_a": 1, "rows_b": 0} for key in (None, "-", "", "NULL")]
+    samples = {"differing": [], "only_in_a": rows, "only_in_b": [], "duplicates": []}
+    counts = {"differing": 0, "only_in_a": 4, "only_in_b": 0}
+    console = Console(file=io.StringIO(), width=80)
+    comparison = {"source_a": "a", "source_b": "b", "samples": samples, "rows": counts}
+    show_differences(console, {**comparison, "key": {"columns": ["id"]}})
+    file = console.file
+    assert isinstance(file, io.StringIO)
+    assert file.getvalue().split()[-4:] == ["NULL", "-", "(empty)", "'NULL'"]

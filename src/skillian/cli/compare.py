@@ -14,7 +14,7 @@ import typer
 
 from skillian.cli.shell import SourcesFile, explained, refuse
 from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.reports.formats import Format
+from skillian.reports.formats import ROWS, Format
 
 if TYPE_CHECKING:
     from skillian.cli.compare_report import ReportTarget
@@ -222,7 +222,10 @@ def _targets(form: Format | None, output: list[Path] | None, top: int) -> list[R
     from skillian.cli.compare_report import ReportTarget
 
     paths: list[Path | None] = [*output] if output else [None]
-    return [ReportTarget(form or _format_of(path), path, top) for path in paths]
+    targets = [ReportTarget(_format_of(path, form), path, top) for path in paths]
+    if form and form not in ROWS and all(each.form in ROWS for each in targets):
+        targets.append(ReportTarget(form, None, top))
+    return targets
 
 
 def _report_all(
@@ -243,11 +246,15 @@ def _report_all(
     return report_whole(common, selected, targets, given.get("--save"))
 
 
-def _format_of(output: Path | None) -> Format:
+def _format_of(output: Path | None, stated: Format | None) -> Format:
+    """The stated format; the suffix decides without one, and for all rows that differ."""
     try:
-        return Format.TABLE if output is None else Format.of_file(output)
+        found = Format.TABLE if output is None else Format.of_file(output)
     except ValueError as error:
+        if stated:
+            return stated
         raise typer.BadParameter(f"{error}; or use --format", param_hint="--output") from None
+    return found if found in ROWS and stated not in ROWS else stated or found
 
 
 def _check_saved(path: str, others: Collection[str]) -> None:

@@ -152,12 +152,13 @@ class ComparisonEngine:
         return await self._of(self.question(cache_key)).details(cache_key, depth, report)
 
     async def batches(self, cache_key: str, page: Page | None = None) -> AsyncGenerator[ArrowBatch]:
-        """Yield all groups or rows of a page, or all that differ; raises as `rows`.
+        """Yield all groups or rows of a page, or all that are findings; raises as `rows`.
 
         The first batch may be empty, and has the columns.
         """
         kept = self._memory.cache.get(cache_key)
-        page = (page or Page(())).of_subject(kept.result.subject)
+        page = page or Page((), uneven=kept.result.summary.row_findings > 0)
+        page = page.of_subject(kept.result.subject)
         async with aclosing(kept.differing.batches(page)) as batches:
             async for batch in batches:
                 yield batch

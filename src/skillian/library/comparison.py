@@ -16,7 +16,7 @@ from skillian.data.results.groups import MeasureSummary
 from skillian.data.results.rows import ColumnResult
 from skillian.data.schema.diff import SchemaDiff
 from skillian.data.sql.values import jsonable, python_rows
-from skillian.display import show_rows
+from skillian.display import cell_in_words, cells_in_words, cut, show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
 from skillian.reports.formats import ROWS, Format
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from skillian.library.kept import RowsFile
 
 _SHOWN = 10
-_LONGEST_CELL = 60
 
 
 class Rows:
@@ -233,15 +232,15 @@ class Comparison:
         keys = len(self._outcome.result.key_columns)
         if not self.columns or not keys:
             names = list(table.column_names)
-            return names, [[_text(row[name]) for name in names] for row in rows]
+            return names, [[_in_words(row[name]) for name in names] for row in rows]
         pairs = [(each.a, *names) for each, names in self._pairs(table.column_names, keys)]
         named = list(table.column_names[4 : 4 + keys])
         lines: list[list[str]] = []
         for row in rows:
-            start = [_text(row[name]) for name in ("class", *named)]
+            start = [_in_words(row[name]) for name in ("class", *named)]
             differing = (row["differing"] or "").split(", ")
             cells = [
-                [*start, name, _text(row[a]), _text(row[b])]
+                [*start, name, *cells_in_words(_text(row[a]), _text(row[b]))]
                 for name, a, b in pairs
                 if name in differing and row["class"] == "differs"
             ]
@@ -262,9 +261,9 @@ def _line(tag: str, cells: Sequence[str]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
 
 
-def _text(value: object) -> str:
-    """A cell for people: a long text is cut, and NULL differs from an empty text."""
-    if value is None:
-        return "NULL"
-    text = str(jsonable(value))
-    return text if len(text) <= _LONGEST_CELL else f"{text[:_LONGEST_CELL]}…"
+def _in_words(value: object) -> str:
+    return cut(cell_in_words(_text(value)))
+
+
+def _text(value: object) -> str | None:
+    return None if value is None else str(jsonable(value))

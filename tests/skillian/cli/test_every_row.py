@@ -140,6 +140,23 @@ def test_files_of_equal_tables_have_columns_and_no_rows(skillian: Run, tmp_path:
     assert table.schema.names[:5] == ["class", "differing", "rows a", "rows b", "id"]
 
 
+def test_the_suffix_of_a_file_of_rows_decides_whatever_the_format(
+    skillian: Run, tmp_path: Path
+) -> None:
+    write(tmp_path / "a.csv", [(1, "x", "1.00", "")])
+    write(tmp_path / "b.csv", [(1, "y", "1.00", "")])
+    report = ["--output", "report.txt"]
+    for outputs in (ALL, [*ALL, *report]):
+        done = skillian("compare", "a.csv", "b.csv", "--key", "id", "--format", "json", *outputs)
+        assert done.returncode == 1, done.stderr
+        for form in FORMATS:
+            [row] = read(tmp_path / f"diff.{form}")
+            assert row["class"] == "differs"
+        is_file = outputs is not ALL
+        text = (tmp_path / "report.txt").read_text("utf-8") if is_file else done.stdout
+        assert json.loads(text)["verdict"] == "findings"
+
+
 @pytest.mark.parametrize("options", [["--key", "id"], ["--multiset"], ["--measure", "n"]])
 def test_a_column_has_one_type_with_and_without_rows(
     skillian: Run, tmp_path: Path, options: list[str]
@@ -194,6 +211,22 @@ def test_groups_that_differ(skillian: Run, tmp_path: Path) -> None:
     for form in FORMATS:
         [row] = read(tmp_path / f"diff.{form}")
         assert (row["town"], row["n a"], row["n b"], row["n b - a"]) == ("y", 3.5, 3, -0.5), form
+
+
+def test_groups_with_other_numbers_of_rows_are_there_if_they_are_findings(
+    skillian: Run, tmp_path: Path
+) -> None:
+    """`y` was split, `z` is the same; by `all`, a group has many rows, and nothing is a finding."""
+    rows = [("x", "g", 1), ("y", "g", 3), ("z", "g", 2)]
+    write(tmp_path / "a.csv", rows, "town,all,n")
+    write(tmp_path / "b.csv", [*rows[1:], ("x", "g", "0.50"), ("x", "g", "0.50")], "town,all,n")
+    for by, expected in (("town", [("x", "match", 1, 2)]), ("all", [])):
+        done = skillian("compare", "a.csv", "b.csv", "--measure", "n", "--by", by, *ALL)
+        assert done.returncode == len(expected), done.stderr
+        for form in FORMATS:
+            found = read(tmp_path / f"diff.{form}")
+            groups = [(row["town"], row["class"], row["rows a"], row["rows b"]) for row in found]
+            assert groups == expected, form
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_columns_with_other_names_are_mapped() -> None:
         ({"names": ("x", "x")}, "name both sides, such as"),
         ({"names": "ab"}, "name both sides, such as"),
         ({"names": ("x", 1)}, "name both sides, such as"),
-        ({"where": {"id": [99]}}, "Neither .* nor b has rows"),
+        ({"where": {"id": [99]}}, "Neither .* nor b has rows that meet the filters"),
         ({"sources": "nowhere.yaml"}, "nowhere.yaml"),
     ],
 )

@@ -54,8 +54,15 @@ _EXPONENT = "COALESCE(CAST(NULLIF(SPLIT_PART(LOWER(value), 'e', 2), '') AS INT),
 _WHOLE_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 1)) + {_EXPONENT})"
 _FRACTION_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 2)) - {_EXPONENT})"
 _SPACED = "COUNT_IF(value <> TRIM(value))"
+# A number is the shortest decimal of the nearest float if both have the same digits.
+_FLOAT = "CAST(TRY_CAST(value AS DOUBLE) AS TEXT)"
+_DIGITS = "TRIM(REPLACE(SPLIT_PART(LOWER(LTRIM(TRIM(text), '-')), 'e', 1), '.', ''), '0')"
+_NOT_FLOATS = (
+    f"COUNT_IF({_DIGITS.replace('text', 'value')} IS DISTINCT FROM"
+    f" {_DIGITS.replace('text', _FLOAT)})"
+)
 
-_NUMBERS = frozenset({"BIGINT", "DECIMAL"})
+_NUMBERS = frozenset({"BIGINT", "DECIMAL", "DOUBLE"})
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"})
 # For each column, the types that fit all of its values.
 _Types = Mapping[str, tuple[str, ...]]
@@ -163,7 +170,7 @@ def _narrowest(types: tuple[str, ...]) -> str:
 
 
 def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> dict[str, str]:
-    """The types of the columns that are decimals, as far as they fit into 38 digits."""
+    """The types of the columns that are decimals of up to 38 digits, or floats."""
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
         return {}
@@ -171,12 +178,18 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
         _about_cell(text, form, "DECIMAL") for text in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
     ]
     found = _by_column(cursor, rows, dict.fromkeys(names, 0), digits)
-    # Whole numbers with spaces around them may be codes that differ in the spaces.
-    return {
-        name: f"DECIMAL({_MAX_DIGITS},{max(scale, 0)})"
-        for name, (whole, scale, spaced) in found.items()
-        if max(whole, 0) + max(scale, 0) <= _MAX_DIGITS and (scale > 0 or not spaced)
-    }
+    kinds: dict[str, str] = {}
+    wide: list[str] = []
+    for name, (whole, scale, spaced) in found.items():
+        if max(whole, 0) + max(scale, 0) > _MAX_DIGITS:
+            wide += [name] if scale > 0 else []
+        elif scale > 0 or not spaced:  # whole numbers with spaces around them may be codes
+            kinds[name] = f"DECIMAL({_MAX_DIGITS},{max(scale, 0)})"
+    if wide:
+        test = [_about_cell(_NOT_FLOATS, form, "DECIMAL")]
+        others = _by_column(cursor, rows, dict.fromkeys(wide, 0), test)
+        kinds |= {name: "DOUBLE" for name, (count,) in others.items() if not count}
+    return kinds
 
 
 def _by_column(

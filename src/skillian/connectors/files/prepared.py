@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from io import BufferedIOBase, TextIOWrapper
 from itertools import count
 from pathlib import Path
@@ -31,6 +31,8 @@ _MAX_RATIO = 200
 _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 # Excel reads this line, and programs write it for Excel.
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
+# Python reads whole numbers of up to 4,300 digits.
+_MAX_ZEROS = 4300
 _UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
 
 
@@ -248,6 +250,10 @@ def _parsed(path: Path, text: str, line: int) -> Any:
             f"{path.name}, line {place}: it is not JSON: {error.msg}; write one object on each"
             " line, or one array of objects"
         ) from None
+    except (ValueError, InvalidOperation):
+        raise QueryError(
+            f"{path.name}, line {line}: a number in it is too long; put it in quotes"
+        ) from None
     except RecursionError:
         raise QueryError(f"{path.name}, line {line}: its values are nested too deeply") from None
 
@@ -276,12 +282,20 @@ def _json(value: Any) -> str:
     if isinstance(value, dict):
         # In the order of the keys, so that the same object has the same text in each file.
         pairs = sorted(cast("dict[str, Any]", value).items())
-        return "{" + ", ".join(f"{json.dumps(name)}: {_json(each)}" for name, each in pairs) + "}"
+        return "{" + ", ".join(f"{json.dumps(name)}: {_member(each)}" for name, each in pairs) + "}"
     if isinstance(value, list):
-        return "[" + ", ".join(_json(each) for each in cast("Sequence[Any]", value)) + "]"
+        return "[" + ", ".join(_member(each) for each in cast("Sequence[Any]", value)) + "]"
     if isinstance(value, Decimal):
         return str(value)
     return json.dumps(value, ensure_ascii=False)
+
+
+def _member(value: Any) -> str:
+    """A value in an object or a list, whose numbers are written in one way: 1.0 and 1e0 as 1."""
+    if not isinstance(value, Decimal) or abs(value.adjusted()) > _MAX_ZEROS:
+        return _json(value)
+    text = f"{value:f}"
+    return (text.rstrip("0").rstrip(".") if "." in text else text) if value else "0"
 
 
 def _quoted(text: str) -> str:

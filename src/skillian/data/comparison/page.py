@@ -101,6 +101,7 @@ class Page:
         order: In which order; None for that of the kind of comparison.
         where: Conditions that must all hold.
         search: A text that the key or a value must contain, whatever its case.
+        uneven: Whether it also has the groups that match and have other numbers of rows.
     """
 
     statuses: tuple[str, ...]
@@ -109,6 +110,7 @@ class Page:
     order: Order | None = None
     where: tuple[ColumnFilter, ...] = ()
     search: str = ""
+    uneven: bool = False
 
     def of_subject(self, subject: Subject) -> Page:
         """This page, of all classes that differ if it names none.
@@ -143,7 +145,10 @@ class Page:
             UnknownNameError: It names a column that does not exist.
         """
         check_size(test.filter for test in self.where)
-        conditions = [sql.any_of(sql.is_text(sql.bare("status"), each) for each in self.statuses)]
+        classes = [sql.is_text(sql.bare("status"), each) for each in self.statuses]
+        if self.uneven:
+            classes.append(exp.NEQ(this=sql.bare("rows_a"), expression=sql.bare("rows_b")))
+        conditions = [sql.any_of(classes)]
         conditions += [_tested(test, columns, parameters) for test in self.where]
         if self.search:
             conditions.append(_searched(self.search, columns, parameters))

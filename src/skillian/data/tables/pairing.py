@@ -154,13 +154,24 @@ def schema_of(
     if question.chosen_columns is not None:
         names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
         ignored |= {name for side in sides for name in side.source.columns if name not in names}
-    return compare_schemas(
+    diff = compare_schemas(
         tables[0],
         tables[1],
         {one: other for one, other in question.names_in_b.items() if one not in ignored},
         ignored,
         names=distinct_names((question.a, question.b)),
     ).accepting(question.accepted_columns)
+    # A file does not say the type of a column without values.
+    a, b = (
+        side.missing.keys() if table and table.inferred else frozenset[str]()
+        for side, table in zip(sides, tables, strict=True)
+    )
+    kept = [
+        each
+        for each in diff.differences
+        if each.aspect != "type" or not (each.column_a in a or each.column_b in b)
+    ]
+    return replace(diff, differences=tuple(kept))
 
 
 async def keys_of(

@@ -23,7 +23,7 @@ def findings(result: ComparisonResult) -> tuple[str, ...]:
 def _verdict(result: ComparisonResult) -> str:
     rows, (a, b) = result.rows, _names(result)
     if not rows.rows_a and not rows.rows_b:
-        return f"Neither {a} nor {b} has rows."
+        return f"Neither {a} nor {b} has rows{' that meet the filters' if result.filters else ''}."
     scope, rest = result.coverage.words, result.coverage.rest
     if rows.are_equal:
         if rows.rows_a == 1:

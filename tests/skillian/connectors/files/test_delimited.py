@@ -73,6 +73,7 @@ def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> N
     readers: dict[str, Callable[[str], object]] = {
         "BIGINT": int,
         "DECIMAL": Decimal,
+        "DOUBLE": float,
         "BOOLEAN": lambda text: {"true": True, "false": False}[text.lower()],
         "DATE": date.fromisoformat,
         "TIMESTAMP": datetime.fromisoformat,
@@ -82,6 +83,8 @@ def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> N
     assert values["a"] == [readers[kind](text) for text in written]
     if kind in {"BIGINT", "DATE"}:
         assert [str(value) for value in values["a"]] == written
+    if kind == "DOUBLE":
+        assert [Decimal(repr(value)) for value in values["a"]] == [*map(Decimal, written)]
 
 
 @pytest.mark.parametrize(
@@ -125,7 +128,13 @@ TYPES: tuple[tuple[list[str], str], ...] = (
     (["12.5e-3"], "VARCHAR"),
     (["1e-05", "2.5"], "DECIMAL(38,5)"),
     (["1.5E10", "-3e+02"], "DECIMAL(38,0)"),
-    (["1e-300"], "VARCHAR"),
+    (["1e-300"], "DOUBLE"),
+    (["1.2345678901234566E-25", "0.050", "-2.5 "], "DOUBLE"),
+    (["1.23456789012345678e-25", "0.5"], "VARCHAR"),
+    (["1e-400", "0.5"], "VARCHAR"),
+    (["1.5e+308", "5e-324", "0.0"], "DOUBLE"),
+    (["1.5e+309", "0.5"], "VARCHAR"),
+    (["1" + "0" * 38], "VARCHAR"),
     ([" 1", "2.50 "], "DECIMAL(38,2)"),
     ([" 1", "2"], "VARCHAR"),
     (["\t1.5"], "VARCHAR"),

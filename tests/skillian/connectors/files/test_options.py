@@ -153,6 +153,27 @@ async def test_json_is_exact(tmp_path: Path, name: str, content: str) -> None:
     assert second["v"] == Decimal("12345678901234567890.25")
 
 
+async def test_numbers_in_objects_of_json_have_one_notation(tmp_path: Path) -> None:
+    for number, other in (
+        ("1.0", "1"),
+        ("10.50", "1.05e1"),
+        ("1E2", "100"),
+        ("-0.0", "0"),
+        ("1e-7", "0.00000010"),
+        ("12345678901234567890.0", "12345678901234567890"),
+    ):
+        lines = (
+            f'{{"v": {{"n": [{number}], "m": {number}}}}}\n{{"v": {{"m":{other},"n":[{other}]}}}}'
+        )
+        (tmp_path / "x.jsonl").write_text(lines, encoding="utf-8")
+        first, second = await rows_of(tmp_path, "x.jsonl")
+        assert first == second, number
+    (tmp_path / "x.jsonl").write_text('{"v": [0.12345678901234567890123456789012, 1.50]}\n')
+    assert await rows_of(tmp_path, "x.jsonl") == [
+        {"v": "[0.12345678901234567890123456789012, 1.5]"}
+    ]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -162,6 +183,12 @@ async def test_json_is_exact(tmp_path: Path, name: str, content: str) -> None:
         ('{"a": 1, "a": 2}\n', "x.jsonl, line 1: an object has the key 'a' twice"),
         ("", "x.jsonl: it has no objects"),
         ("[" * 100_000, "x.jsonl, line 1: "),
+        pytest.param(
+            f'{{"a": 1}}\n{{"a": {"1" * 5000}}}\n',
+            "x.jsonl, line 2: a number in it is too long",
+            id="digits",
+        ),
+        ('{"a": 1e9999999999999999999}', "x.jsonl, line 1: a number in it is too long"),
     ],
 )
 async def test_what_is_not_json_is_refused(tmp_path: Path, content: str, message: str) -> None:

@@ -107,3 +107,5 @@ def test_a_file_without_rows_fits_every_rule(tmp_path: Path, row: str) -> None:
     for a, b in (files, files[::-1]):
         result = compared(a, b, key=("k",), rules=Rules(columns=rules))
         assert {result.rows.rows_a, result.rows.rows_b} == {0, int(bool(row))}
+        assert result.schema is not None
+        assert not result.schema.differences
