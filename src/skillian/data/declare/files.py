@@ -91,24 +91,28 @@ def measured_source(
     """A table that nobody has declared as a source to sum.
 
     Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
-    summed; all others are dimensions.
+    summed; all others are dimensions. What is named has that name, also if the column's differs in
+    case, so that two tables which do can be compared.
 
     Raises:
         UnknownNameError: The table has no column of the name of a measure.
         InvalidInputError: It has no column to sum, or none to align on.
     """
-    sums = {measure.casefold() for measure in measures}
-    keys = {dimension.casefold() for dimension in dimensions}
+    sums = {measure.casefold(): measure for measure in measures}
+    keys = {dimension.casefold(): dimension for dimension in dimensions}
+    spellings = Counter(column.casefold() for column in table.columns)
     groups: dict[str, Dimension] = {}
     sizes: dict[str, Measure] = {}
     for column, kind in usable_columns(table):
+        folded = column.casefold()
+        name = column if spellings[folded] > 1 else (keys | sums).get(folded, column)
         amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
-        if column.casefold() in sums or (amount and column.casefold() not in keys):
-            sizes[column] = Measure(column=column, aggregation="sum")
+        if folded in sums or (amount and folded not in keys):
+            sizes[name] = Measure(column=column, aggregation="sum")
         else:
             as_text = "text" if kind.kind == "other" else None
-            groups[column] = Dimension(column=column, type=as_text)
-    missing = sorted(sums - {column.casefold() for column in table.columns})
+            groups[name] = Dimension(column=column, type=as_text)
+    missing = sorted(sums.keys() - spellings.keys())
     if missing:
         raise UnknownNameError("column", missing[0], table.columns, table.name)
     if not groups or not sizes:

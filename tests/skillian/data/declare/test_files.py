@@ -21,7 +21,7 @@ from skillian.errors import InvalidInputError, QueryError
 
 async def measured(names: Sequence[str], measures: Sequence[str] = ()) -> SourceRegistry:
     """Return files as sources whose columns with fractions are summed."""
-    as_source = partial(measured_source, measures=measures, dimensions=())
+    as_source = partial(measured_source, measures=measures, dimensions=["company"])
     registry, _ = await bare_tables(names, None, as_source)
     return registry
 
@@ -30,9 +30,9 @@ async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
     old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
     new.parent.mkdir()
     old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
-    new.write_text("company;items;amount\n001;3;1.5\n002;5;2.25\n")
+    new.write_text("Company;ITEMS;amount\n001;3;1.5\n002;5;2.25\n")
     a, b = str(old), str(new)
-    registry = await measured([a, b], ["Items"])
+    registry = await measured([a, b], ["items"])
     assert registry.names == (a, b)
     assert list(registry.get(a).dimensions) == ["company"]
     async with DataServices(registry) as services:
