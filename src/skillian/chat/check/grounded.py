@@ -21,7 +21,7 @@ from typing import Any, cast
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED
-from skillian.chat.sealed.stand_ins import NAME as STAND_IN
+from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
 from skillian.offline.language.filters import as_mapping, values_of
@@ -99,7 +99,7 @@ class _GroundedTurn(Middleware):
         One that asks back is left alone.
         """
         text = reply.content or ""
-        if "?" in text or STAND_IN.search(text) or check_answer(text, ()).unverified:
+        if "?" in text or stand_ins.NAME.search(text) or check_answer(text, ()).unverified:
             return reply
         turn = self._messages[self._begin :]
         calls = {call.id: call.name for each in turn for call in each.tool_calls}
