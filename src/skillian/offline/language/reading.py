@@ -21,7 +21,6 @@ _MOST_READINGS = 8
 _LONGEST_CODE = 3
 
 
-@lru_cache(maxsize=32)
 def read(
     question: str,
     vocabulary: Vocabulary,
@@ -35,10 +34,21 @@ def read(
     names no year is about `years`. "Last month" is
     before `today`, or before the last period of the data if that is earlier.
     """
+    today = today or date.today()  # noqa: DTZ011
+    return _read_on(today, question, vocabulary, sources, years)
+
+
+@lru_cache(maxsize=32)
+def _read_on(
+    today: date,
+    question: str,
+    vocabulary: Vocabulary,
+    sources: tuple[str, ...],
+    years: frozenset[int],
+) -> Reading:
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     question = spelt_out(question)
-    today = today or date.today()  # noqa: DTZ011
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     part = vocabulary.within(named or sources)
