@@ -207,9 +207,8 @@ class _GroundedTurn(Middleware):
         period = period_of(value)
         if period is None:
             return False
-        first, last = period.days()
-        named = (each.days() for each in periods_of(spoken) if each.year)
-        return any(first <= end and start <= last for start, end in named)
+        named = (each for each in periods_of(spoken) if each.has_year)
+        return any(period.first <= each.last and each.first <= period.last for each in named)
 
 
 def _as_text(response: ModelResponse) -> str:

@@ -92,7 +92,8 @@ class _Reader:
     ) -> None:
         self._tokens = tokens
         self._vocabulary = vocabulary
-        years = {t.period.year for t in tokens if t.period is not None and t.period.year}
+        periods = [token.period for token in tokens if token.period is not None]
+        years = {period.first.year for period in periods if period.has_year}
         self._conditions = Conditions(vocabulary, years or {*asked})
         self._reading = Reading()
         self._before = ""

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of
+from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of, years_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -192,9 +192,9 @@ class Conditions:
         """Whether several values are consecutive periods, in this order."""
         if self._vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
-            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
+            days = [period for period in periods if period is not None]
             is_whole = len(days) == len(tokens)
-            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
+            return is_whole and all(b.first - a.last == timedelta(1) for a, b in pairwise(days))
         known = sorted(self._vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
@@ -204,19 +204,17 @@ class Conditions:
         if token.period is None:
             return []
         values = self._vocabulary.values.get(dimension, {}).values()
-        years = self._years or {
-            known.year for value in values if (known := period_of(value)) and known.year
-        }
+        years = self._years or years_of(values)
         known = dated(token.period, years)
         if known is None and dimension in self._conditions:  # "since 2023-11 except December"
             so_far = filter_of(self._conditions[dimension])
-            whole = [replace(token.period, year=year) for year in years]
+            whole = [period for year in years if (period := dated(token.period, {year}))]
             fitting = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
             known = fitting[0] if len(fitting) == 1 else None
         if known is None:
             end = self._vocabulary.last_day
             if not years and end is not None:  # of days: the last one in the data
-                is_later = token.period.first > (end.month, end.day)
+                is_later = token.period.first > end.replace(token.period.first.year)
                 years = {end.year - 1 if is_later else end.year}
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
@@ -228,7 +226,7 @@ class Conditions:
         if (
             member
             and member.length
-            and ((known.first[0] - 1) % member.length or known.length % member.length)
+            and ((known.first.month - 1) % member.length or known.length % member.length)
         ):
             raise NotReadError(f"{token.text} (not a whole {dimension})")
         if not within:
@@ -255,19 +253,19 @@ def _shape(value: str) -> str:
 def _is_unclear(tokens: Sequence[Token]) -> bool:
     """Whether periods are "December 2023 and 2024", or "December and January 2024"."""
     periods = [token.period for token in tokens if token.period is not None]
-    starts = [period.first for period in periods]
-    is_open = any(period.year is None for period in periods)
+    starts = [(period.first.month, period.first.day) for period in periods]
+    is_open = not all(period.has_year for period in periods)
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
 
 
 def _other_years(tokens: Sequence[Token]) -> list[tuple[str, str]]:
     """The end of a range that has no year, with the year before or after the other's."""
     first, last = (token.period for token in (tokens[0], tokens[-1]))
-    if first is not None and last is not None and first.year is None and last.year:
-        return [(tokens[0].text, f"{tokens[0].text} {last.year - 1}")]
-    if first is not None and last is not None and last.year is None and first.year:
-        return [(tokens[-1].text, f"{tokens[-1].text} {first.year + 1}")]
-    return []
+    if first is None or last is None or first.has_year == last.has_year:
+        return []
+    if last.has_year:
+        return [(tokens[0].text, f"{tokens[0].text} {last.first.year - 1}")]
+    return [(tokens[-1].text, f"{tokens[-1].text} {first.first.year + 1}")]
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

@@ -217,8 +217,7 @@ class Vocabulary:
         """The last day of the data, as the values of its timed dimensions say."""
         values = [value for name in self.timed for value in self.values[name]]
         values += [words.last for name in self.timed for words in self._each(name)]
-        ends = [each.iso()[1] for each in map(period_of, values) if each is not None]
-        return date.fromisoformat(max(ends)) if ends else None
+        return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""
