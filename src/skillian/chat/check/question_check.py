@@ -181,7 +181,7 @@ class Turn:
         names = names.union(*(call["filters"] for call in self.calls))
         numbers = {number_of(text) for text in texts}
         filters = [condition for call in self.calls for condition in call["filters"].values()]
-        changing = {"value", "or"}
+        changing = {"value", "either"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
         changing |= set() if any("ne" in as_mapping(each) for each in filters) else {"not", "dont"}
         if not any(call.get("order") for call in self.calls):
@@ -190,7 +190,7 @@ class Turn:
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
-            if changing & {t.name if t.kind == "join" else t.kind for t in said if t.kind != "or"}:
+            if changing & {token.kind for token in said}:
                 yield self._loss([part])
                 continue
             for token in said:

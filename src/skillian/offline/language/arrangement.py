@@ -9,7 +9,7 @@ from itertools import pairwise
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import is_plural
 
-_MOST_FILLER = 40
+_POLITE = {"filler", "noun", "show", "where"}
 _VALUES = {"value", "period", "name"}
 _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
     "source": "source",
@@ -36,8 +36,7 @@ _END = Token("", "", "")
 
 def arranged(tokens: Sequence[Token]) -> list[Token]:
     """The tokens as the grammar reads them: labels, joins and numbers by what is beside them."""
-    kept = _without_prepositions(_without_filler(tokens))
-    kept = _with_labels_inside(_without_repetition(kept))
+    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)))
     return _joined(_numbers(_labels(kept)))
 
 
@@ -45,14 +44,9 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
     named = (at for at, token in enumerate(tokens) if token.kind in {"source", "measure"})
     first = next(named, len(tokens))
-    lead = [
-        at
-        for at, token in enumerate(tokens[:first])
-        if token.kind in {"filler", "noun", "show", "where"}
-    ]
-    dropped = set(lead[:_MOST_FILLER])
     has_helper = any(token.text.lower() in {"do", "does", "did"} for token in tokens)
-    kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
+    lead = [token for token in tokens[:first] if token.kind not in _POLITE]
+    kept = [token for token in (*lead, *tokens[first:]) if token.kind != "aux"]
     for at, token in enumerate(kept):
         if not _may_stand(token, kept, at, has_helper=has_helper):
             kept[at] = replace(token, kind="unknown")
@@ -135,17 +129,6 @@ def _is_of(token: Token, value: Token) -> bool:
     return token.name in (value.values or {token.name})
 
 
-def _without_repetition(tokens: Sequence[Token]) -> list[Token]:
-    """Read "day by day" as "by day"."""
-    following = [*tokens[1:], _END, _END]
-    return [
-        token
-        for token, by, again in zip(tokens, following, following[1:], strict=False)
-        if (by.kind, again.kind, again.name) != ("by", token.kind, token.name)
-        or token.kind != "dimension"
-    ]
-
-
 def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
@@ -202,7 +185,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
                 mark = token.mark
                 continue
             if family and is_same and not {token.mark, after.mark} & _STOPS:
-                kept.append(replace(token, kind="join"))
+                kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
                 kept.append(token)
             continue
@@ -211,6 +194,6 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_list &= bool(before.values.keys() & token.values.keys())
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))
-        if not (token.kind == "by" and before.kind == "join"):
+        if not (token.kind == "by" and before.kind in {"join", "either"}):
             kept.append(token)
     return kept

@@ -155,7 +155,6 @@ class _Reader:
             reading.unread.append(f"{reading.count} (which ones?)")
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
-        reading.unread += self._conditions.of_each_year()
         if "none" in reading.says and len(reading.sources) != _PAIR:
             reading.unread.append(reading.says["none"])
         places = [at for at, name in enumerate(names) if name == "source"]
@@ -166,7 +165,6 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        refuse_if(_has_or(part), part)
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
             self._reading.says.setdefault("missing", text_of(part))
             self._reading.only_in = part[-2].name
@@ -180,14 +178,14 @@ class _Reader:
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
         is_late = self._before in {"order", "by_measure"}
-        refuse_if(is_other or is_noun or _has_or(part) or is_late, measures)
+        refuse_if(is_other or is_noun or is_late, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
         # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
-        refuse_if(self._before == "order" or _has_or(part), part)
+        refuse_if(self._before == "order", part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -212,7 +210,7 @@ class _Reader:
 
     def condition(self, part: Sequence[Token]) -> None:
         is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
-        is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
+        is_timed = self._conditions.is_timed(part) and not self._conditions.excludes_quarters
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
@@ -390,10 +388,6 @@ class _Reader:
 
     def counted(self, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
-
-
-def _has_or(part: Sequence[Token]) -> bool:
-    return any(token.kind == "join" and token.name == "or" for token in part)
 
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of, years_of
+from skillian.offline.language.filters import Operator, Parts, both, filter_of, years_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -58,19 +58,17 @@ class Conditions:
         """The `filters` argument."""
         return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
 
-    def of_each_year(self) -> Iterator[str]:
-        """Yield the exclusions of quarters or months of no single year."""
-        known = self._conditions
-        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
-            for name, conditions in known.items():
-                if "ne" in conditions and self._is_part_of_year(name):
-                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
+    @property
+    def excludes_quarters(self) -> bool:
+        """Whether quarters or months of any year are excluded."""
+        known = self._conditions.items()
+        return any("ne" in each and self._is_part_of_year(name) for name, each in known)
 
     def add(self, part: Sequence[Token], operator: Operator) -> None:
         """Add the conditions of a clause; raises `NotReadError`."""
         groups = self.groups(part)
-        joins = {token.name for token in of_kinds(part, {"join"})}
-        is_across = len(groups) > 1 and (operator != "eq" or "or" in joins)
+        joins = {token.name for token in of_kinds(part, {"either"})}
+        is_across = len(groups) > 1 and (operator != "eq" or bool(joins))
         refuse_if(is_across or ("nor" in joins and operator != "ne"), part)
         for dimension, tokens in groups:
             self._add_one(dimension, tokens, operator, text_of(part))
@@ -97,7 +95,7 @@ class Conditions:
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
             if is_timed and first > last:
-                raise NotReadError(f"{text} (it ends before it starts)", _other_years(tokens))
+                raise NotReadError(f"{text} (it ends before it starts)")
             if operator == "between":
                 parts = {"gte": first, "lte": last}
             elif self._is_part_of_year(dimension):
@@ -206,11 +204,6 @@ class Conditions:
         values = self._vocabulary.values.get(dimension, {}).values()
         years = self._years or years_of(values)
         known = dated(token.period, years)
-        if known is None and dimension in self._conditions:  # "since 2023-11 except December"
-            so_far = filter_of(self._conditions[dimension])
-            whole = [period for year in years if (period := dated(token.period, {year}))]
-            fitting = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
-            known = fitting[0] if len(fitting) == 1 else None
         if known is None:
             end = self._vocabulary.last_day
             if not years and end is not None:  # of days: the last one in the data
@@ -256,16 +249,6 @@ def _is_unclear(tokens: Sequence[Token]) -> bool:
     starts = [(period.first.month, period.first.day) for period in periods]
     is_open = not all(period.has_year for period in periods)
     return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
-
-
-def _other_years(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """The end of a range that has no year, with the year before or after the other's."""
-    first, last = (token.period for token in (tokens[0], tokens[-1]))
-    if first is None or last is None or first.has_year == last.has_year:
-        return []
-    if last.has_year:
-        return [(tokens[0].text, f"{tokens[0].text} {last.first.year - 1}")]
-    return [(tokens[-1].text, f"{tokens[-1].text} {first.first.year + 1}")]
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

@@ -99,7 +99,7 @@ def unknown_words(tokens: Sequence[Token]) -> list[str]:
 def words_before(token: Token, tokens: Sequence[Token]) -> str:
     """The words of a token, with the small words before it."""
     places = [at for at, each in enumerate(tokens) if each.at == token.at]
-    if not places or token.kind == "join":
+    if not places or token.kind in {"join", "either"}:
         return ""
     first = last = places[0]
     while first and tokens[first - 1].kind in _BESIDE - _WORDS:

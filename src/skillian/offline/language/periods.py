@@ -75,6 +75,8 @@ _RANGES = [
             rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
             r"\g<name>\g<year> - ",
         ),
+        # month by month
+        (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
         (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
         (r"\b(?P<part>[qh][1-4])[-\u2013](?=[qh][1-4]\b)", r"\g<part> - "),
         (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),

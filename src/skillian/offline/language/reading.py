@@ -91,7 +91,7 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     `is_read` says whether the question is read with the word as English.
     """
     at = tokens.index(token)
-    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and", "join"}
+    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and"}
     is_exact = token.other is not None and token.text in token.other.values.values()
     if token.kind == "noun":
         return not is_noun
