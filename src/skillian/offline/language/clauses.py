@@ -57,6 +57,11 @@ class Reading:
     refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
 
     @property
+    def named(self) -> list[str]:
+        """The dimensions that it names apart from conditions: members, then groups."""
+        return list(dict.fromkeys((*self.members, *self.breakdown)))
+
+    @property
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
