@@ -91,18 +91,7 @@ def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
     for token, after in pairwise([*apart, _END]):
         is_unit = after.kind in {"currency", "unit", ""}
         is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
-        is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
-        is_question = token.kind in {"dont", "those"} and after.kind == "source"
-        is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
-        is_both = token.kind == "both" and after.kind in {*_VALUES, "label", "source", "measure"}
-        is_open = bool(kept) and kept[-1].kind in _VALUES
-        is_open &= after.kind in {"", "by"} or bool(after.mark)
-        is_open &= not token.mark
-        if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
-            kept.append(replace(token, kind="onwards"))
-        elif not (
-            is_dash or is_both or is_question or is_but or (token.kind == "prep" and not is_unit)
-        ) or (token.kind == "prep" and is_bound):
+        if token.kind != "prep" or is_unit or is_bound:
             kept.append(token)
     return kept
 
@@ -159,31 +148,16 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     return kept
 
 
-def _is_apart(token: Token, after: Token, before: Sequence[Token]) -> bool:
-    """Whether "and" is between conditions: "in Germany and for web or store"."""
-    if token.kind != "and" or after.prep is None or not before or before[-1].kind not in _VALUES:
-        return False
-    marked = max((at for at, each in enumerate(before) if each.mark), default=0)
-    is_excluded = any(each.kind in {"not", "remove", "leave", "but"} for each in before[marked:])
-    is_other = after.values and not before[-1].values.keys() & after.values.keys()
-    return bool(is_other) and (bool(token.mark) or not is_excluded)
-
-
 def _joined(tokens: Sequence[Token]) -> list[Token]:
     """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
     kept: list[Token] = []
     following = [*tokens[1:], _END, _END]
-    mark = ""
-    for each, after, second in zip(tokens, following, following[1:], strict=False):
-        token, mark = replace(each, mark=each.mark or mark), ""
+    for token, after, second in zip(tokens, following, following[1:], strict=False):
         before = kept[-1] if kept else _END
         family = _FAMILIES.get(before.kind, "")
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
-            if _is_apart(token, after, kept):
-                mark = token.mark
-                continue
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):

@@ -153,7 +153,7 @@ class Conditions:
             common = [n for n in common if not set(plain(n).split()) & against]
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
             common = meant if len(meant) == 1 else common
-        if len(common) == 1 or (common and self._are_one(common)):
+        if len(common) == 1:
             return common[0]
         text = " and ".join(token.text for token in tokens)
         if common:
@@ -207,8 +207,7 @@ class Conditions:
         if known is None:
             end = self._vocabulary.last_day
             if not years and end is not None:  # of days: the last one in the data
-                is_later = token.period.first > end.replace(token.period.first.year)
-                years = {end.year - 1 if is_later else end.year}
+                years = frozenset([end.year])
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
@@ -232,11 +231,6 @@ class Conditions:
             return True
         shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
         return _shape(text) in shapes and has_digit(text)
-
-    def _are_one(self, names: Sequence[str]) -> bool:
-        """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self._vocabulary.sources.values()
-        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
 
 
 def _shape(value: str) -> str:

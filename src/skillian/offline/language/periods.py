@@ -75,6 +75,11 @@ _RANGES = [
             rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
             r"\g<name>\g<year> - ",
         ),
+        # from 2023 on
+        (
+            r"\b(?P<since>from\s+\S+(?:\s+(?:19|20)\d\d)?)\s+on(?=\s+by\b|[,;.?!]|$)",
+            r"\g<since> onwards",
+        ),
         # month by month
         (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
         (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),

@@ -29,7 +29,6 @@ _LONGEST = 7
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
-_OPEN_ENDED = {"onwards", "backwards"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
 
@@ -137,20 +136,11 @@ class _Place:
                 named = period if is_apart else self._named(phrase, text, period)
                 if named is None or (is_article and named.kind in KIND_NAMES):
                     continue
-                if named.kind not in _OPEN_ENDED or self._ends_at(self.at + length):
-                    return length, named
+                return length, named
         if first.plain in ARTICLES and not first.is_quoted:
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
-
-    def _ends_at(self, at: int) -> bool:
-        """Whether a value ends before this place: "2023 and on", but not "Milan and on Monday"."""
-        if self._previous() not in {"value", "period", "name", "number"}:
-            return False
-        rest = replace(self, at=at)
-        after = rest.longest(None)[1] if at < len(self.words) else None
-        return after is None or after.kind not in {"value", "period", "name"}
 
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
@@ -169,8 +159,6 @@ class _Place:
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
-        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
-            measure = None
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
         if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
