@@ -45,7 +45,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     known = earlier.comparison
     is_new = "describe" in reading.says or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
-        return look_into(look, reading, earlier, vocabulary)
+        return look_into(look, reading, known, earlier.page, vocabulary)
     if len(reading.sources) == _PAIR:
         before = known.arguments.get("measures") if known else None
         is_edit = {*reading.sources} == {*known.sources} if known else False
