@@ -47,7 +47,7 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
     """Refuse a measure, a group or a condition that this source does not have."""
     known = vocabulary.sources.get(source)
     if known is None:
-        return
+        raise UnclearError(f"There is no source {source} any more.")
     for name in reading.measures:
         if name not in known.measures:
             raise UnclearError(f"{source} has no {name}.")

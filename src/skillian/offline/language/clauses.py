@@ -9,7 +9,7 @@ from typing import Any, Literal
 from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
 from skillian.offline.language.filters import Operator
-from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
+from skillian.offline.language.grammar import clauses_of, unread_words
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
@@ -110,12 +110,12 @@ class _Reader:
         """The reading."""
         reading = self._reading
         reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
-        reading.unread += unknown_words(self._tokens)
+        reading.unread += unread_words(self._tokens)
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
         clauses, stops = clauses_of(arranged(self._tokens))
         if stops and not reading.unread:
-            reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
+            reading.unread += unread_words(self._tokens, stops[0])
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
