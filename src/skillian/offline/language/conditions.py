@@ -214,35 +214,27 @@ class Conditions:
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
-        member = period_of(within[0]) if within else None
-        if (
-            member
-            and member.length
-            and ((known.first.month - 1) % member.length or known.length % member.length)
-        ):
-            raise NotReadError(f"{token.text} (not a whole {dimension})")
         if not within:
             raise NotReadError(f"{token.text} (there is no such {dimension})")
+        member = period_of(within[0])
+        length = member.length if member else 0
+        if length and ((known.first.month - 1) % length or known.length % length):
+            raise NotReadError(f"{token.text} (not a whole {dimension})")
         return within
 
     def _is_possible(self, text: str, dimension: str) -> bool:
         """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self._vocabulary.is_open(dimension):
-            return True
-        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
-        return _shape(text) in shapes and has_digit(text)
-
-
-def _shape(value: str) -> str:
-    return "".join("9" if letter.isdigit() else letter for letter in value)
+        known = self._vocabulary.values.get(dimension, {}).values()
+        shape, *shapes = (re.sub(r"\d", "9", each) for each in (text, *known))
+        return self._vocabulary.is_open(dimension) or (shape in shapes and has_digit(text))
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:
     """Whether periods are "December 2023 and 2024", or "December and January 2024"."""
     periods = [token.period for token in tokens if token.period is not None]
     starts = [(period.first.month, period.first.day) for period in periods]
-    is_open = not all(period.has_year for period in periods)
-    return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
+    is_dated = all(period.has_year for period in periods)
+    return len({p.length for p in periods}) > 1 or not (is_dated or starts == sorted(starts))
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

@@ -116,24 +116,17 @@ def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool)
 
 def admits(condition: Any, value: str) -> bool:
     """Whether a filter's condition admits a value, which may be a day of a month that it names."""
-    span = _span(value)
-    return all(
-        _holds(operator, span, [*map(_span, values)])
-        for operator, values in parts_of(condition).items()
+    parts = {name: [*map(_span, values)] for name, values in parts_of(condition).items()}
+    low, high = _span(value)
+    return (
+        parts.keys() <= {"eq", "ne", *BOUNDS}
+        and ("eq" not in parts or (low, high) in parts["eq"])
+        and (low, high) not in parts.get("ne", ())
+        and all(low >= first for first, _ in parts.get("gte", ()))
+        and all(low > last for _, last in parts.get("gt", ()))
+        and all(high <= last for _, last in parts.get("lte", ()))
+        and all(high < first for first, _ in parts.get("lt", ()))
     )
-
-
-def _holds(operator: str, span: tuple[Any, Any], named: Sequence[tuple[Any, Any]]) -> bool:
-    low, high = span
-    if operator in {"eq", "ne"}:
-        return (span in named) == (operator == "eq")
-    bounds = {
-        "gte": all(low >= first for first, _ in named),
-        "gt": all(low > last for _, last in named),
-        "lte": all(high <= last for _, last in named),
-        "lt": all(high < first for first, _ in named),
-    }
-    return bounds.get(operator, False)
 
 
 def _span(value: str) -> tuple[Any, Any]:
