@@ -23,7 +23,9 @@ _BLOCKING = {
     *("and", "or", "number", "dimension"),
 }
 _GROUPING = {"by", "every", "which"}
-_COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
+_BOUNDS = {"between", "from", "since", "after", "until", "before"}
+_COMPARING = _BOUNDS | {"not", "but"}
+_UNITS = {"currency", "unit", ""}
 _JOINS = {"and", "or", "nor"}
 _BEFORE_NUMBER = {
     *("most", "least", "first", "tolerance", "under", "over", "within", "ignore", "currency"),
@@ -55,45 +57,36 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
 
 def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bool) -> bool:
     """Whether a small word has the meaning of its kind at this place."""
-    after = tokens[at + 1 : at + 3]
-    following = [each.kind for each in after]
-    before = {each.kind for each in tokens[:at]}
-    if token.kind == "not" and token.text.lower() == "no":
-        return not (at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark))  # "no, Germany"
+    text, before = token.text.lower(), {each.kind for each in tokens[:at]}
+    after, second = [*tokens[at + 1 : at + 3], _END, _END][:2]
     if token.kind == "verb":
-        is_route = following[:1] in (["from"], ["to"])
-        return has_helper or is_route or bool(before & {"which", "how_many", "how_much"})
+        is_asked = bool(before & {"which", "how_many", "how_much"})
+        return has_helper or is_asked or after.kind in {"from", "to"}
     if token.kind == "same":
-        return following[:1] not in (["dimension"], ["period"])
-    return token.kind != "prep" or _may_connect(token.text.lower(), following)
-
-
-def _may_connect(text: str, following: list[str]) -> bool:
-    """Whether a preposition has its noun: not "with ward", "in and outside", "as of yesterday"."""
-    if text == "with" and following[:1] == ["dimension"]:
-        return bool({*following[1:]} & {*_VALUES, *_COMPARING, "number"})
+        return after.kind not in {"dimension", "period"}
+    if token.kind == "not" and text == "no":
+        return at > 0 or not after.mark  # "no, Germany"
+    if text == "with" and after.kind == "dimension":
+        return second.kind in {*_VALUES, *_COMPARING, "number"}
     if text == "as of":
-        return following[:1] == ["source"]
-    return following[:1] not in (["and"], ["or"], ["nor"])
+        return after.kind == "source"
+    return token.kind != "prep" or after.kind not in _JOINS
 
 
 def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
-    """Drop prepositions before a name, and marks that only separate."""
-    kept: list[Token] = []
-    apart = [
-        replace(
-            token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark
-        )
-        if before.kind in {"prep", "but"}
+    """Drop prepositions before a name, which keeps them as its own."""
+    named = [
+        replace(token, prep=before, mark=token.mark or before.mark)
+        if before.kind == "prep"
         else token
         for before, token in pairwise([_END, *tokens])
     ]
-    for token, after in pairwise([*apart, _END]):
-        is_unit = after.kind in {"currency", "unit", ""}
-        is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
-        if token.kind != "prep" or is_unit or is_bound:
-            kept.append(token)
-    return kept
+    beside = zip([_END, *named], named, [*named[1:], _END], strict=False)
+    return [
+        token
+        for before, token, after in beside
+        if token.kind != "prep" or after.kind in _UNITS or before.kind in _BOUNDS
+    ]
 
 
 def _labels(tokens: Sequence[Token]) -> list[Token]:
@@ -101,9 +94,8 @@ def _labels(tokens: Sequence[Token]) -> list[Token]:
     labelled: list[Token] = []
     is_grouped = False
     for token, after in pairwise([*tokens, _END]):
-        is_grouped = token.kind in _GROUPING or (
-            is_grouped and token.kind in {"dimension", *_JOINS}
-        )
+        is_grouped &= token.kind in {"dimension", *_JOINS}
+        is_grouped |= token.kind in _GROUPING
         # "the largest months of 2024"
         is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural(token.text))
         is_label = _is_of(token, after) and not is_apart
@@ -136,12 +128,11 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     for token, after in pairwise([*tokens, _END]):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
-        is_number &= before != "label"
-        if is_number and (before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER):
+        is_counted = before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
+        is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
+        if is_number and is_counted and before != "label":
             kept.append(replace(token, kind="number"))
-        elif token.kind == "number" and (
-            before == "label" or (before in _JOINS and len(kept) > 1 and kept[-2].kind == "name")
-        ):
+        elif token.kind == "number" and (before == "label" or is_one_more):
             kept.append(replace(token, kind="name"))
         else:
             kept.append(token)
