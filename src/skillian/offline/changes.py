@@ -20,9 +20,8 @@ from skillian.offline.language.filters import (
 from tinyagent import ToolCall
 
 
-def reading_of(call: ToolCall) -> Reading:
-    """A call as the question in full that it answers."""
-    arguments = call.arguments
+def reading_of(arguments: Mapping[str, Any]) -> Reading:
+    """A comparison or a query as the question in full that it answers."""
     names = (arguments.get(name) for name in ("source", "source_a", "source_b"))
     return Reading(
         sources=[str(name) for name in names if name],
@@ -37,7 +36,7 @@ def reading_of(call: ToolCall) -> Reading:
 
 def changed(reading: Reading, last: ToolCall) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
-    said, before = reading.says.keys(), reading_of(last)
+    said, before = reading.says.keys(), reading_of(last.arguments)
     if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
         raise UnclearError
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:

@@ -66,7 +66,7 @@ def _changes(
     """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
     if last is None or reading.sources:
         return
-    before = reading_of(last)
+    before = reading_of(last.arguments)
     limits = before.thresholds.get("match", {})
     if "absolute" in limits:
         yield f"{question}, with a tolerance of {limits['absolute']}"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from skillian.offline.calls import (
@@ -72,11 +72,6 @@ class Loss:
     is_partial: bool = False
 
 
-@lru_cache(32)
-def _tokens(question: str, vocabulary: Vocabulary, today: date) -> tuple[Token, ...]:
-    return tuple(tokens_of(question, vocabulary, today=today))
-
-
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     """What a call asks for; a look into a comparison also asks for what was compared."""
     compared: Arguments = {}
@@ -112,7 +107,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return _tokens(self.question, self._vocabulary, date.today())  # noqa: DTZ011
+        return tokens_of(self.question, self._vocabulary, today=date.today())  # noqa: DTZ011
 
     @cached_property
     def _sources(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
-_MOST_ROWS, _PAIR = 1000, 2
+_MOST_ROWS = 1000
 
 
 @dataclass(slots=True)
@@ -158,8 +158,6 @@ class _Reader:
             reading.unread.append(f"{reading.count} (which ones?)")
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
-        if "none" in reading.says and len(reading.sources) != _PAIR:
-            reading.unread.append(reading.says["none"])
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -243,9 +241,6 @@ class _Reader:
     def edit(self, part: Sequence[Token]) -> None:
         """Note what "those wards" are: members that the last question named."""
         self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
-
-    def compared(self, part: Sequence[Token]) -> None:
-        self._reading.says |= {"none": text_of(part)} if part[0].kind == "not" else {}
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)

@@ -70,10 +70,10 @@ _RANGES = [
             rf"\b{_NAME}\s+{_DAY}\s*[-\u2013]\s*(?P<last>[12]\d|3[01]|0?[1-9]),?\s+{_YEAR}",
             r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
         ),
-        # June-August 2023, Q1-Q3 2024, 2023-2024
+        # June-August 2023, Q1-Q3 2024
         (
-            rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
-            r"\g<name>\g<year> - ",
+            rf"\b(?P<start>(?:{_MONTH})\.?(?:\s+(?:19|20)\d\d)?|[qh][1-4])[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)",
+            r"\g<start> - ",
         ),
         # from 2023 on
         (
@@ -83,7 +83,6 @@ _RANGES = [
         # month by month
         (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
         (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
-        (r"\b(?P<part>[qh][1-4])[-\u2013](?=[qh][1-4]\b)", r"\g<part> - "),
         (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),
     )
 ]
