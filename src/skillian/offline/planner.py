@@ -100,13 +100,14 @@ class OfflinePlanner:
         """Word the result, or look into the comparison."""
         call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
         result = as_object(turn[-1].text)
-        answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
-        if result.get("error"):
-            return _say(answer, TOOL_FAILED)
-        further = self._further(before, turn) if call.name == COMPARE else None
+        is_failed = bool(result.get("error"))
+        is_compared = call.name == COMPARE and not is_failed
+        further = self._further(before, turn) if is_compared else None
         if isinstance(further, PlannedCall):
             return _call(further.tool, further.arguments)
-        return _say(answer if further is None else f"{answer}\n\nNot shown: {further}", "stop")
+        answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
+        answer += f"\n\nNot shown: {further}" if further is not None else ""
+        return _say(answer, TOOL_FAILED if is_failed else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
         """The second call of a question such as "why do … and … differ?"."""

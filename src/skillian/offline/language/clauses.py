@@ -221,13 +221,11 @@ class _Reader:
 
     def _check_opening(self, part: Sequence[Token]) -> None:
         """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
-        at = next(at for at, token in enumerate(self._tokens) if token.at == part[-1].at)
-        after = next((each for each in self._tokens[at + 1 :] if each.kind != "prep"), None)
         is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
-        is_said = after is None or bool(after.mark or self._tokens[at + 1].mark)
-        is_said |= after is not None and (after.kind in _AFTER_VALUE or after.text.isdigit())
-        if is_bare and not is_said:
-            raise NotReadError(part[0].text)
+        behind = [token for token in self._tokens if token.at > part[-1].at]
+        after = next((token for token in behind if token.kind != "prep"), None)
+        if is_bare and after is not None and not (behind[0].mark or after.mark):
+            refuse_if(after.kind not in _AFTER_VALUE and not after.text.isdigit(), part)
 
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
@@ -326,11 +324,8 @@ class _Reader:
 
     def limit(self, part: Sequence[Token]) -> None:
         is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
-        if not is_stated or (
-            self._before == "measures"
-            and not of_kinds(part, {"gap", "within", "cents", "tolerance"})
-        ):
-            raise NotReadError(text_of(part))
+        is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
+        refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
         if of_kinds(part, {"measure"}):
             self.measures(of_kinds(part, {"measure"}))
         self._reading.units += add_limits(part, self._reading.thresholds)
@@ -354,10 +349,11 @@ class _Reader:
             self._reading.lacking = token.name
 
     def only_in(self, part: Sequence[Token]) -> None:
-        refuse_if(not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep), part)
-        self.source(part)
+        [source] = of_kinds(part, {"source"})
+        refuse_if(not (of_kinds(part, {"exists"}) or source.prep), part)
+        self.source([source])
         self._reading.says.setdefault("missing", text_of(part))
-        self._reading.only_in = of_kinds(part, {"source"})[0].name
+        self._reading.only_in = source.name
 
     def place(self, part: Sequence[Token]) -> None:
         refuse_if(part[0].name not in ORDINALS, part)  # "limit differences"

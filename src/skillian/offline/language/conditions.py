@@ -134,9 +134,8 @@ class Conditions:
     def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
         """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
         for value in values:
-            is_own = noun.name in value.values or value.period is not None
             is_new = not value.values and has_digit(value.text)
-            if not (is_own or is_new):
+            if not (is_new or noun.name in value.values or value.period is not None):
                 raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
 
     def is_timed(self, part: Sequence[Token]) -> bool:
@@ -155,12 +154,9 @@ class Conditions:
             common = meant if len(meant) == 1 else common
         if len(common) == 1:
             return common[0]
-        text = " and ".join(token.text for token in tokens)
-        if common:
-            words = [token.text for token in tokens]
-            instead = [(words[0], f"{name} {words[0]}") for name in common]
-            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
-        raise NotReadError(text)
+        first, text = tokens[0].text, " and ".join(token.text for token in tokens)
+        doubt = f" ({' or '.join(common)}?)" if common else ""
+        raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 
     def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""

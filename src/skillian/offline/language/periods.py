@@ -187,10 +187,9 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
     """The end and the days of the period at this position of a text."""
     for form in _FORMS:
         match = form.match(text, start)
-        if match is None:
-            continue
-        period = _period({k: v and v.lower() for k, v in match.groupdict().items()})
-        if period is not None and not _MAY.match(text, start):
+        parts = match.groupdict() if match else {}
+        period = match and _period({name: part and part.lower() for name, part in parts.items()})
+        if match and period and not _MAY.match(text, start):
             return match.end(), period
     return None
 

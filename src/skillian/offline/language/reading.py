@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
@@ -64,7 +64,11 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
 
     "in" is a preposition although IN is a country, but "us" may be the country US.
     """
-    variants = list(islice(_variants(tokens), _MOST_READINGS))
+    choices = [
+        [replace(each, at=token.at, mark=token.mark) for each in (token, token.other) if each]
+        for token in tokens
+    ]
+    variants = islice(product(*choices), _MOST_READINGS)
     readings = [read_clauses(variant, vocabulary, years) for variant in variants]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
@@ -100,13 +104,3 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
     return token.kind == "verb" if is_read else not is_exact and len(token.text) <= _LONGEST_CODE
-
-
-def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens in each combination of their readings, English first."""
-    choices = [(token, token.other) if token.other else (token,) for token in tokens]
-    for chosen in product(*choices):
-        yield [
-            replace(each, at=token.at, mark=token.mark)
-            for each, token in zip(chosen, tokens, strict=True)
-        ]
