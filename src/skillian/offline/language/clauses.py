@@ -75,13 +75,10 @@ class Reading:
 
 
 _OPERATORS: dict[str, Operator] = {
-    "since": "gte",
-    "from": "gte",
+    **dict.fromkeys(("since", "from", "onwards"), "gte"),
+    **dict.fromkeys(("until", "backwards"), "lte"),
     "after": "gt",
-    "until": "lte",
     "before": "lt",
-    "onwards": "gte",
-    "backwards": "lte",
 }
 _AFTER_ONLY = {"bound", "range", "groups"}
 _SAYS = {"off": "compare"}
@@ -89,22 +86,18 @@ _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
+@dataclass(slots=True)
 class _Reader:
     """Reads each clause by the method of its name; without one, its kinds of tokens are enough."""
 
-    def __init__(
-        self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
-    ) -> None:
-        self._tokens = tokens
-        self._vocabulary = vocabulary
-        periods = [token.period for token in tokens if token.period is not None]
-        years = {period.first.year for period in periods if period.has_year}
-        self._conditions = Conditions(vocabulary, years or {*asked})
-        self._reading = Reading()
-        self._before = ""
-        self._counts_rows = False
-        self._excludes = False
-        self._alone = ""
+    _tokens: Sequence[Token]
+    _vocabulary: Vocabulary
+    _conditions: Conditions
+    _reading: Reading = field(default_factory=Reading)
+    _before: str = ""
+    _counts_rows: bool = False
+    _excludes: bool = False
+    _alone: str = ""
 
     def read(self) -> Reading:
         """The reading."""
@@ -132,6 +125,9 @@ class _Reader:
                     reading.instead += error.instead
             else:
                 reading.parts.append((name, part))
+                names = [token.name for token in of_kinds(part, {"dimension"})]
+                reading.cleared += names if name == "cleared" else ()
+                reading.those += names if name == "edit" else ()
             self._before = name
             if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
                 self._excludes = name == "exclusion"
@@ -196,9 +192,6 @@ class _Reader:
             raise NotReadError(part[0].text)
         self._reading.breakdown.append(name)
 
-    def cleared(self, part: Sequence[Token]) -> None:
-        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
-
     def members(self, part: Sequence[Token]) -> None:
         dimensions = of_kinds(part, {"dimension"})
         is_which = bool(of_kinds(part, {"which"}))
@@ -235,10 +228,6 @@ class _Reader:
         # "France, Germany excluded", "which do not have web orders", "no web revenue"
         refuse_if(is_list or is_plain or is_noun, part)
         self._conditions.add(part, "ne")
-
-    def edit(self, part: Sequence[Token]) -> None:
-        """Note what "those wards" are: members that the last question named."""
-        self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)
@@ -386,4 +375,6 @@ class _Reader:
 
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
     """What the tokens of a question say; periods without a year are of `years`."""
-    return _Reader(tokens, vocabulary, years).read()
+    periods = [token.period for token in tokens if token.period is not None]
+    named = {period.first.year for period in periods if period.has_year}
+    return _Reader(tokens, vocabulary, Conditions(vocabulary, named or {*years})).read()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
@@ -41,6 +41,7 @@ def refuse_if(is_unclear: object, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
 
 
+@dataclass(slots=True)
 class Conditions:
     """The conditions on each dimension, in the order of the question.
 
@@ -49,10 +50,9 @@ class Conditions:
         years: The years that the question names.
     """
 
-    def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self._vocabulary = vocabulary
-        self._years = years
-        self._conditions: dict[str, Parts] = {}
+    _vocabulary: Vocabulary
+    _years: set[int]
+    _conditions: dict[str, Parts] = field(default_factory=dict[str, Parts])
 
     def arguments(self) -> dict[str, Any]:
         """The `filters` argument."""
