@@ -169,7 +169,7 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if not measures and (reading.direction or not reading.members or is_several):
         is_answer = is_several or says & EDITS  # "and in erp?" after one that was not answered
         measures = [] if is_answer else ordered or _default_measures(reading, vocabulary)
-        if not measures:
+        if not measures and (is_answer or not dimensions):
             raise UnclearError("Which measure? Name one.")
     is_ranked = reading.direction or reading.count or reading.ordered_by
     if is_ranked and not dimensions:

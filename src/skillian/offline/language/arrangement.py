@@ -149,6 +149,9 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
+            # "in Germany and for web"
+            is_apart = after.prep and before.values and after.values
+            is_same &= not (is_apart and before.values.keys().isdisjoint(after.values))
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):

@@ -104,6 +104,7 @@ class _Reader:
         reading = self._reading
         reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
         reading.unread += unread_words(self._tokens)
+        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
         clauses, stops = clauses_of(arranged(self._tokens))
@@ -137,13 +138,14 @@ class _Reader:
         return reading
 
     def _check_after(self, name: str, part: Sequence[Token]) -> None:
-        """Refuse "how many bikes", and "the sum of both"."""
+        """Refuse "how many bikes", "the sum of both", and "the first 3 months of 2024"."""
         said = self._reading.says
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
+        is_first = self._before == "listed" and part[0].kind == "label"
         # "output in area P01", where P01 is a plant
         is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep
-        refuse_if((is_asked and is_counted) or is_strange, part)
+        refuse_if((is_asked and is_counted) or is_first or is_strange, part)
 
     def _check_whole(self, names: Sequence[str]) -> None:
         """Refuse what only the whole question shows to have several readings."""

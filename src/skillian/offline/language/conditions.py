@@ -203,7 +203,8 @@ class Conditions:
         if known is None:
             end = self._vocabulary.last_day
             if not years and end is not None:  # of days: the last one in the data
-                years = frozenset([end.year])
+                is_later = token.period.first > end.replace(token.period.first.year)
+                years = frozenset([end.year - is_later])
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):

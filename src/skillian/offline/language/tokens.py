@@ -152,6 +152,8 @@ class _Place:
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
+        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
+            measure = None
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
         if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
