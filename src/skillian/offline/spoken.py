@@ -52,7 +52,7 @@ class _Spoken:
     taken: set[int]
 
     def place_of(self, phrase: str) -> range:
-        """Where the words of a phrase first stand in a row that is not taken; empty if nowhere."""
+        """The first place of the words of a phrase, in a row and not taken; empty if nowhere."""
         wanted = plain(phrase)
         for start in range(len(self.words)):
             text = ""

@@ -159,7 +159,8 @@ class Turn:
                 parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
                 found.append(self._loss(parts) if parts else Loss(text))
         try:
-            check_units(self._reading, [n for kind, n in made if kind == "measures"], self.whole)
+            measures = [str(name) for call in self.calls for name in call["measures"]]
+            check_units(self._reading, measures, self.whole)
         except UnclearError:
             found += map(Loss, self._reading.units)
         return list(dict.fromkeys((*found, *self._unread())))
