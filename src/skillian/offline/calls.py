@@ -47,11 +47,11 @@ def check_names(reading: Reading, source: str, vocabulary: Vocabulary) -> None:
     """Refuse a measure, a group or a condition that this source does not have."""
     known = vocabulary.sources.get(source)
     if known is None:
-        return
+        raise UnclearError(f"There is no source {source} any more.")
     for name in reading.measures:
         if name not in known.measures:
             raise UnclearError(f"{source} has no {name}.")
-    for name in (*reading.breakdown, *reading.members, *reading.filters):
+    for name in (*reading.named, *reading.filters):
         if name not in known.dimensions:
             value = reading.filters.get(name)
             raise UnclearError(f"{source} has no {name}{f' ({value})' if value else ''}.")
@@ -84,7 +84,7 @@ def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
     """The order of a query's rows: by the measure that the question names for it."""
     if not reading.direction:
         return reading.ordered_by
-    if len(measures) > 1 and not reading.ordered_by:
+    if len(measures) != 1 and not reading.ordered_by:
         raise UnclearError("The largest by which measure?")
     by = (reading.ordered_by or measures)[0]
     return [f"-{by}" if reading.direction == "most" else by]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from skillian.offline.calls import EDITS, UnclearError, check_requests
-from skillian.offline.earlier import COMPARE, QUERY
+from skillian.offline.earlier import QUERY
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     BOUNDS,
@@ -20,52 +20,56 @@ from skillian.offline.language.filters import (
 from tinyagent import ToolCall
 
 
+def reading_of(arguments: Mapping[str, Any]) -> Reading:
+    """A comparison or a query as the question in full that it answers."""
+    names = (arguments.get(name) for name in ("source", "source_a", "source_b"))
+    return Reading(
+        sources=[str(name) for name in names if name],
+        measures=arguments.get("measures") or [],
+        breakdown=arguments.get("align_on") or arguments.get("dimensions") or [],
+        filters=arguments.get("filters") or {},
+        thresholds=arguments.get("thresholds") or {},
+        ordered_by=arguments.get("order") or [],
+        count=arguments.get("limit"),
+    )
+
+
 def changed(reading: Reading, last: ToolCall) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
-    said = reading.says.keys()
+    said, before = reading.says.keys(), reading_of(last.arguments)
     if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
         raise UnclearError
-    is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
-    arguments = dict(last.arguments)
-    limits = {"amended"} if arguments.get("thresholds") else set[str]()
+    limits = {"amended"} if before.thresholds else set[str]()
     check_requests(reading, {"swap", "also", "instead", "those", *limits})
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    period = reading.says.get("period", "")
-    if period.lower().startswith("previous") and {*reading.filters} & {*filters}:
-        raise UnclearError(f"I did not understand: {period} (before which one?).")
-    _check_replaced(reading, arguments)
-    _check_those(reading, arguments)
-    if "tolerance" in reading.removed:
-        arguments["thresholds"] = {}
-    _check_kept(reading, arguments)
-    before = [str(arguments[n]) for n in ("source", "source_a", "source_b") if n in arguments]
-    groups: list[str] = arguments.get("align_on") or arguments.get("dimensions") or []
-    named, is_added = [*reading.members, *reading.breakdown], "also" in said
-    measures = _with_named(arguments.get("measures") or [], reading.measures, is_added=is_added)
-    gone = {*reading.removed} - ({"tolerance"} if limits else set())
-    if gone and (not gone <= {*measures, *groups} - {*filters} or gone >= {*measures}):
+    _check_doubts(reading, before)
+    is_added = "also" in said
+    is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
+    if is_compared and (before.count or before.ordered_by):
+        raise UnclearError("All groups are compared: ask it as a question of its own.")
+    measures = _with_named(before.measures, reading.measures, is_added=is_added)
+    gone = {*reading.removed} - ({"tolerance"} if before.thresholds else set())
+    known = {*measures, *before.breakdown} - {*before.filters}
+    if gone and (not gone <= known or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
-    measures = [name for name in measures if name not in reading.removed]
-    groups = [name for name in groups if name not in reading.removed]
+    groups = [name for name in before.breakdown if name not in gone]
+    thresholds = {} if "tolerance" in reading.removed else before.thresholds
     whole = Reading(
-        sources=_with_named(before, reading.sources, is_added=is_compared),
-        measures=measures,
-        breakdown=_with_named(groups, named, is_added=is_added),
-        filters=_changed_filters(reading, filters),
-        thresholds={**arguments.get("thresholds", {}), **reading.thresholds},
+        sources=_with_named(before.sources, reading.sources, is_added=is_compared),
+        measures=[name for name in measures if name not in gone],
+        breakdown=_with_named(groups, reading.named, is_added=is_added),
+        filters=_changed_filters(reading, before.filters),
+        thresholds={**thresholds, **reading.thresholds},
         units=reading.units,
         says={"swap": reading.says["swap"]} if "swap" in said else {},
+        direction=reading.direction,
+        ordered_by=reading.ordered_by,
+        count=reading.count,
     )
-    if last.name == COMPARE:
-        if reading.direction or reading.count or reading.ordered_by:
-            raise UnclearError("The largest what? A comparison ranks differences.")
-    elif is_compared and (arguments.get("limit") or arguments.get("order")):
-        raise UnclearError("All groups are compared: ask it as a question of its own.")
-    else:
-        _change_order(whole, reading, arguments)
-    if not measures:
+    if last.name == QUERY and not is_compared:
+        _change_order(whole, reading, before)
+    if not whole.measures:
         whole.members, whole.breakdown = whole.breakdown, []
     return whole
 
@@ -75,66 +79,52 @@ def _with_named(before: Sequence[str], named: Sequence[str], *, is_added: bool) 
     return list(dict.fromkeys((*(before if is_added or not named else ()), *named)))
 
 
-def _change_order(whole: Reading, reading: Reading, last: Mapping[str, Any]) -> None:
+def _change_order(whole: Reading, reading: Reading, before: Reading) -> None:
     """Order and number of rows change together; a measure also replaces the one of the order."""
-    if (reading.direction or reading.count) and not (whole.measures and whole.breakdown):
-        raise UnclearError("The largest what? Name a measure and a dimension.")
-    known = {*whole.measures, *whole.breakdown}
-    before: list[str] = last.get("order") or []
-    if reading.direction or reading.ordered_by:
-        again = [name for name in whole.measures if f"-{name}" in before]
-        whole.ordered_by, whole.direction = reading.ordered_by or again, reading.direction
-    elif before:
-        gone = {name.removeprefix("-") for name in before} - known
-        is_replaced = gone <= {*last.get("measures", ())} and len(whole.measures) == 1
-        if gone and last.get("limit") and not is_replaced:
-            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
-        sign = "-" if before[0].startswith("-") else ""
-        whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before
-    if {name.removeprefix("-") for name in whole.ordered_by} - known:
-        raise UnclearError("The last answer has no such measure to order by.")
+    names = {name.removeprefix("-") for name in before.ordered_by}
     is_single = bool(reading.direction and reading.members and reading.is_singular)
-    whole.count = reading.count or (1 if is_single else last.get("limit"))
+    whole.count = reading.count or (1 if is_single else before.count)
+    if {*reading.cleared} & {*before.breakdown} and before.count and reading.count is None:
+        whole.count = None
+    elif reading.direction:
+        whole.ordered_by = reading.ordered_by or [n for n in whole.measures if n in names]
+    elif before.ordered_by and not reading.ordered_by:
+        gone = names - {*whole.measures, *whole.breakdown}
+        is_replaced = gone <= {*before.measures} and len(whole.measures) == 1
+        if gone and before.count and not is_replaced:
+            raise UnclearError(f"The last answer was ordered by {' and '.join(sorted(gone))}.")
+        sign = "-" if before.ordered_by[0].startswith("-") else ""
+        whole.ordered_by = [f"{sign}{whole.measures[0]}"] if gone else before.ordered_by
 
 
-def _check_kept(reading: Reading, arguments: dict[str, Any]) -> None:
+def _check_doubts(reading: Reading, before: Reading) -> None:
     """Refuse a change after which a part of the last question would mean something else."""
-    groups: list[str] = arguments.get("dimensions") or arguments.get("align_on") or []
-    named = [*reading.members, *reading.breakdown]
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    limits = arguments.get("thresholds", {}).get("match", {})
-    if reading.measures and "absolute" in limits and not reading.thresholds:
-        raise UnclearError(f"With the same tolerance of {limits['absolute']}? State it again.")
-    if arguments.get("limit") and reading.count is None:
-        if {*reading.cleared} & {*groups}:
-            arguments |= {"limit": None, "order": None}
-        elif "same_again" not in reading.says and (named or {*reading.filters} & {*groups}):
-            raise UnclearError(f"The first {arguments['limit']}, or all? Ask it in full.")
-    single = [name for name in named if isinstance(filters.get(name), str)]
-    if single and not {*reading.filters, *reading.cleared} & {*single}:
-        raise UnclearError(f"Only {filters[single[0]]}, or all? Ask it in full.")
-
-
-def _check_those(reading: Reading, arguments: Mapping[str, Any]) -> None:
-    """Refuse "those wards" if the last question did not name them."""
-    if "those" not in reading.says:
-        return
-    filters: Mapping[str, Any] = arguments.get("filters") or {}
-    listed = [name for name, value in filters.items() if not isinstance(value, Mapping)]
-    if arguments.get("limit") or not listed or not {*reading.those} <= {*listed}:
-        raise UnclearError("Which ones? Name them.")
-
-
-def _check_replaced(reading: Reading, arguments: Mapping[str, Any]) -> None:
-    """Refuse "rail instead of road" if the last call was not for road, and rail alone."""
-    for name, values in reading.replaced.items():
-        groups = arguments.get("align_on") or arguments.get("dimensions")
-        before = arguments.get("filters", {}).get(name) if name else arguments.get("measures")
+    period = reading.says.get("period", "")
+    if period.lower().startswith("previous") and {*reading.filters} & {*before.filters}:
+        raise UnclearError(f"I did not understand: {period} (before which one?).")
+    for name, values in reading.replaced.items():  # "rail instead of road"
+        stated = before.filters.get(name) if name else before.measures
         is_named = reading.filters.get(name) if name else reading.measures
-        if not name and reading.breakdown and groups == values:
-            continue
-        if not is_named or before not in (values, values[0]):
+        is_group = not name and reading.breakdown and before.breakdown == values
+        if not is_group and (not is_named or stated not in (values, values[0])):
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
+    if "those" in reading.says:
+        listed = {n for n, value in before.filters.items() if not isinstance(value, Mapping)}
+        if before.count or not listed or not {*reading.those} <= listed:
+            raise UnclearError("Which ones? Name them.")
+    limits = before.thresholds.get("match", {})
+    is_same = not (reading.thresholds or "tolerance" in reading.removed)
+    if reading.measures and "absolute" in limits and is_same:
+        raise UnclearError(f"With the same tolerance of {limits['absolute']}? State it again.")
+    groups = {*before.breakdown}
+    is_other = (
+        bool(reading.named or {*reading.filters} & groups) and not {*reading.cleared} & groups
+    )
+    if before.count and reading.count is None and is_other and "same_again" not in reading.says:
+        raise UnclearError(f"The first {before.count}, or all? Ask it in full.")
+    single = [name for name in reading.named if isinstance(before.filters.get(name), str)]
+    if single and not {*reading.filters, *reading.cleared} & {*single}:
+        raise UnclearError(f"Only {before.filters[single[0]]}, or all? Ask it in full.")
 
 
 def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from itertools import chain
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.changes import reading_of
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.filters import as_mapping
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.sentences import sentence_of
@@ -33,11 +33,11 @@ _NEGATING = re.compile(
 def near_name(text: str, vocabulary: Vocabulary) -> str | None:
     """The name of the catalogue that a text is like; only to propose it."""
     names = [*vocabulary.sources, *vocabulary.measures, *vocabulary.dimensions]
-    found = process.extractOne(
-        text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR
+    near = process.extract(
+        text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR, limit=1
     )
-    is_other = found is not None and "(" not in text and plain(found[0]) not in plain(text)
-    return found[0] if found is not None and is_other else None
+    others = (name for name, *_ in near if "(" not in text and plain(name) not in plain(text))
+    return next(others, None)
 
 
 def offers(
@@ -66,17 +66,18 @@ def _changes(
     """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
     if last is None or reading.sources:
         return
-    limits = as_mapping(as_mapping(last.arguments.get("thresholds")).get("match"))
+    before = reading_of(last.arguments)
+    limits = before.thresholds.get("match", {})
     if "absolute" in limits:
         yield f"{question}, with a tolerance of {limits['absolute']}"
         yield f"{question}, without tolerance"
     first = plan(f"{question} again")
-    if last.arguments.get("limit") and isinstance(first, PlannedCall):
+    if before.count and isinstance(first, PlannedCall):
         yield first
         kept = {n: value for n, value in first.arguments.items() if n not in {"limit", "order"}}
         yield PlannedCall(first.tool, kept)
-    for name, value in as_mapping(last.arguments.get("filters")).items():
-        if isinstance(value, str) and name in {*reading.breakdown, *reading.members}:
+    for name, value in before.filters.items():
+        if isinstance(value, str) and name in reading.named:
             yield from (f"{question} for {name} {value}", f"{question} for all {name}")
     yield from (f"also {question}", f"only {question}")
 
@@ -99,10 +100,9 @@ def _nearby(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator
     if not sources:
         sources = [n for n, of in vocabulary.sources.items() if {*measures} <= of.measures.keys()]
         yield from (f"{question} in {source}" for source in sources)
-    named = [*dict.fromkeys((*reading.breakdown, *reading.members))]
     for pair in (sources[:2], sources[:1]):
         most = measures or [*vocabulary.sources[pair[0]].measures][:1] if pair else []
-        yield Reading(sources=pair, measures=most, breakdown=named)
+        yield Reading(sources=pair, measures=most, breakdown=reading.named)
         yield Reading(sources=pair, measures=most)
 
 

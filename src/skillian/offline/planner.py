@@ -100,15 +100,14 @@ class OfflinePlanner:
         """Word the result, or look into the comparison."""
         call = next(m.tool_calls[-1] for m in reversed(turn) if m.tool_calls)
         result = as_object(turn[-1].text)
-        if call.name == COMPARE and not result.get("error"):
-            further = self._further(before, turn)
-            if isinstance(further, PlannedCall):
-                return _call(further.tool, further.arguments)
-            if further is not None:
-                answer = word_result(call.name, result, turn[-1].text)
-                return _say(f"{answer}\n\nNot shown: {further}", "stop")
+        is_failed = bool(result.get("error"))
+        is_compared = call.name == COMPARE and not is_failed
+        further = self._further(before, turn) if is_compared else None
+        if isinstance(further, PlannedCall):
+            return _call(further.tool, further.arguments)
         answer = word_result(call.name, result, turn[-1].text, call.arguments.get("limit"))
-        return _say(answer, TOOL_FAILED if result.get("error") else "stop")
+        answer += f"\n\nNot shown: {further}" if further is not None else ""
+        return _say(answer, TOOL_FAILED if is_failed else "stop")
 
     def _further(self, before: Sequence[Message], turn: Sequence[Message]) -> Plan | None:
         """The second call of a question such as "why do … and … differ?"."""
@@ -116,14 +115,10 @@ class OfflinePlanner:
         earlier = read_earlier([*before, *turn])
         if earlier.comparison is None or not (wanted_look(reading) or reading.count):
             return None
-        look = Reading(
-            says={k: v for k, v in reading.says.items() if k != "describe"}
-            | {"gap": "", "show": ""},
-            count=reading.count,
-            ordinal=reading.ordinal,
-            lacking=reading.lacking,
-            only_in=reading.only_in,
-        )
+        says = {kind: text for kind, text in reading.says.items() if kind != "describe"}
+        look = Reading(says={**says, "gap": "", "show": ""}, count=reading.count)
+        look.ordinal, look.lacking = reading.ordinal, reading.lacking
+        look.only_in = reading.only_in
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:

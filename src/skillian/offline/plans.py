@@ -45,7 +45,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     known = earlier.comparison
     is_new = "describe" in reading.says or (reading.measures and reading.sources)
     if look and known is not None and set(reading.sources) <= set(known.sources) and not is_new:
-        return look_into(look, reading, earlier, vocabulary)
+        return look_into(look, reading, known, earlier.page, vocabulary)
     if len(reading.sources) == _PAIR:
         before = known.arguments.get("measures") if known else None
         is_edit = {*reading.sources} == {*known.sources} if known else False
@@ -55,8 +55,6 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
     if look and not reading.sources:
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     last = earlier.last
-    if last is None and not reading.sources:
-        return _of_the_only_source(reading, vocabulary)
     if last is not None and _is_change(reading, last):
         whole = changed(reading, last)
         return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
@@ -83,42 +81,37 @@ def _with_guess(text: str, vocabulary: Vocabulary) -> str:
 
 
 def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
+    """The comparison of two sources: of measures, or of whole rows if they have none in common."""
     for name in reading.sources:
         check_names(reading, name, vocabulary)
-    measures = reading.measures or _default_measures(reading, vocabulary)
-    if not measures:
-        return _comparison_of_rows(reading, vocabulary)
-    if reading.ordered_by:
-        raise UnclearError("A comparison lists the largest difference first, in no other order.")
-    is_ranked = reading.direction or reading.count
-    if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
-        raise UnclearError("The largest what? A comparison ranks differences.")
-    check_requests(reading, {"why", "drill", "rows", "missing", "major", "minor", "swap"})
-    check_units(reading, measures, vocabulary)
-    sources = list(reversed(reading.sources)) if "swap" in reading.says else reading.sources
+    a, b = reversed(reading.sources) if "swap" in reading.says else reading.sources
+    measures, usable = reading.measures or _default_measures(reading, vocabulary), {"rows"}
+    if measures:
+        is_ranked = reading.direction or reading.count
+        if reading.ordered_by:
+            raise UnclearError(
+                "A comparison lists the largest difference first, in no other order."
+            )
+        if reading.direction == "least" or (is_ranked and "gap" not in reading.says):
+            raise UnclearError("The largest what? A comparison ranks differences.")
+        usable |= {"why", "drill", "missing", "major", "minor", "swap"}
+        check_units(reading, measures, vocabulary)
+    elif {*vocabulary.sources[a].measures} & {*vocabulary.sources[b].measures}:
+        raise UnclearError("Which measure should be compared?")
+    elif reading.names_data - {"filters"}:
+        pair = f"{a} and {b}"
+        raise UnclearError(
+            f"{pair} have no common measure; only their rows can be compared: compare {pair}"
+        )
+    check_requests(reading, usable)
     arguments = {
-        "source_a": sources[0],
-        "source_b": sources[1],
+        "source_a": a,
+        "source_b": b,
         "measures": measures,
-        "align_on": list(dict.fromkeys((*reading.breakdown, *reading.members))),
+        "align_on": reading.named if measures else [],
         "filters": reading.filters,
         "thresholds": reading.thresholds,
     }
-    return PlannedCall(COMPARE, without_empty(arguments))
-
-
-def _comparison_of_rows(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    """The comparison of whole rows, of two sources without a common measure."""
-    a, b = reading.sources
-    if set(vocabulary.sources[a].measures) & set(vocabulary.sources[b].measures):
-        raise UnclearError("Which measure should be compared?")
-    if reading.names_data - {"filters"}:
-        raise UnclearError(
-            f"{a} and {b} have no common measure; only their rows can be compared:"
-            f" compare {a} and {b}"
-        )
-    check_requests(reading, {"rows"})
-    arguments = {"source_a": a, "source_b": b, "filters": reading.filters}
     return PlannedCall(COMPARE, without_empty(arguments))
 
 
@@ -136,73 +129,64 @@ def _is_change(reading: Reading, last: ToolCall) -> bool:
 
 
 def _of_one(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    source = reading.sources[0]
-    if "describe" in reading.says and not (reading.names_data or reading.members):
-        return PlannedCall("describe_source", {"source": source})
+    """The call of a question that stands alone: about one source, or about the only possible."""
+    says = reading.says.keys()
+    if not reading.sources:
+        names = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
+        known = vocabulary.sources.items()
+        having = [name for name, of in known if names and names <= of.measures.keys()]
+        if len(having) != 1:
+            raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
+        reading = replace(reading, sources=having)
+        several = list[str]()
+    elif "describe" in says and not (reading.names_data or reading.members):
+        return PlannedCall("describe_source", {"source": reading.sources[0]})
+    else:  # "compare Germany and France in erp"
+        values = {n: v for n, v in reading.filters.items() if n not in vocabulary.timed}
+        several = [name for name, value in values.items() if isinstance(value, list)]
+    if reading.is_comparison and ("compare" not in says or not several):
+        raise UnclearError("Which other source should it be compared with?")
     if reading.is_comparison:
-        several = [
-            name
-            for name, value in reading.filters.items()
-            if isinstance(value, list) and name not in vocabulary.timed
-        ]
-        if "compare" not in reading.says or not several:
-            raise UnclearError("Which other source should it be compared with?")
         reading = replace(reading, breakdown=[*reading.breakdown, *several])
     return _query(reading, vocabulary)
 
 
 def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    source = reading.sources[0]
+    source, says, dimensions = reading.sources[0], reading.says.keys(), reading.named
     check_names(reading, source, vocabulary)
     if reading.thresholds:
         raise UnclearError("A tolerance is for comparing two sources.")
-    if reading.says.keys() & {"missing", "swap", "drill", "why"}:
+    if says & {"missing", "swap", "drill", "why"}:
         raise UnclearError("That needs a comparison: name two sources and a measure.")
     check_requests(reading, set())
-    dimensions = list(dict.fromkeys((*reading.members, *reading.breakdown)))
     named = {name.removeprefix("-") for name in reading.ordered_by}
     ordered = [name for name in named if name in vocabulary.sources[source].measures]
-    if named - {*ordered, *dimensions}:
-        raise UnclearError(f"It is not by {' and '.join(named - {*ordered, *dimensions})}.")
-    if reading.members and reading.breakdown and not (reading.measures or ordered):
-        raise UnclearError("Which measure? Name one.")
-    measures = list(reading.measures)
-    if not measures and (reading.direction or not reading.members):
-        if reading.says.keys() & EDITS:  # "and in erp?" after a question that was not answered
+    strange = named - {*ordered, *dimensions}
+    if strange:
+        raise UnclearError(f"It is not by {' and '.join(strange)}.")
+    measures = reading.measures
+    is_several = reading.members and reading.breakdown and not ordered
+    if not measures and (reading.direction or not reading.members or is_several):
+        is_answer = is_several or says & EDITS  # "and in erp?" after one that was not answered
+        measures = [] if is_answer else ordered or _default_measures(reading, vocabulary)
+        if not measures and (is_answer or not dimensions):
             raise UnclearError("Which measure? Name one.")
-        measures = ordered or _default_measures(reading, vocabulary)
-    if not measures and not dimensions:
-        raise UnclearError("Which measure? Name one.")
-    if (reading.direction or reading.count or reading.ordered_by) and not dimensions:
+    is_ranked = reading.direction or reading.count or reading.ordered_by
+    if is_ranked and not dimensions:
         raise UnclearError("The largest what? Name a dimension.")
     check_units(reading, measures, vocabulary)
-    if reading.direction and reading.members and set(dimensions) - {*reading.members}:
+    is_single = reading.direction and reading.members
+    if is_single and {*dimensions} - {*reading.members}:
         raise UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
-    single = 1 if reading.direction and reading.is_singular and reading.members else None
     arguments = {
         "source": source,
         "measures": list(dict.fromkeys((*measures, *ordered))),
         "dimensions": dimensions,
         "filters": reading.filters,
         "order": order_of(reading, measures),
-        "limit": reading.count or single,
+        "limit": reading.count or (1 if is_single and reading.is_singular else None),
     }
     return PlannedCall(QUERY, without_empty(arguments))
-
-
-def _of_the_only_source(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
-    """The query of the only source that has the measures of a question that names none."""
-    measures = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
-    having = [
-        name
-        for name, words in vocabulary.sources.items()
-        if measures and measures <= words.measures.keys()
-    ]
-    if len(having) != 1:
-        raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
-    if reading.says.keys() & {"compare", "gap"}:
-        raise UnclearError("Which other source should it be compared with?")
-    return _query(replace(reading, sources=having), vocabulary)
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
@@ -210,17 +194,15 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
 
     "How much" asks for an amount: for the only one other than counts.
     """
-    known = [vocabulary.sources[name] for name in reading.sources if name in vocabulary.sources]
-    shared = [name for name in known[0].measures if all(name in each.measures for each in known)]
+    first, *others = (vocabulary.sources[name].measures for name in reading.sources)
+    shared = [name for name in first if all(name in each for each in others)]
     if not {"how_much", "how_many"} & reading.says.keys():
         return shared
     counts = {
         name
         for name in shared
-        if any(
-            "count" in phrase.split() or phrase.startswith("number of")
-            for phrase in known[0].measures[name]
-        )
+        for phrase in first[name]
+        if "count" in phrase.split() or phrase.startswith("number of")
     }
     asked = [name for name in shared if (name in counts) == ("how_many" in reading.says)]
     return asked if len(asked) == 1 else []

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from skillian.offline.calls import PlannedCall
+from skillian.offline.calls import PlannedCall, as_list
+from skillian.offline.changes import reading_of
 from skillian.offline.earlier import COMPARE, QUERY
 
 _BOUNDS = {"gte": "since", "gt": "after", "lte": "until", "lt": "before"}
@@ -13,31 +14,24 @@ _BOUNDS = {"gte": "since", "gt": "after", "lte": "until", "lt": "before"}
 
 def sentence_of(call: PlannedCall) -> str | None:
     """A question for this call; None if it is neither a query nor a comparison."""
-    arguments = call.arguments
-    measures = _all(arguments.get("measures") or ())
-    conditions = [
-        words
-        for name, condition in cast("Mapping[str, Any]", arguments.get("filters") or {}).items()
-        for words in _condition(name, condition)
-    ]
+    asked = reading_of(call.arguments)
+    measures, groups, sources = map(" and ".join, (asked.measures, asked.breakdown, asked.sources))
     if call.tool == COMPARE:
-        a, b = arguments["source_a"], arguments["source_b"]
-        what = f"Compare {measures} between {a} and {b}" if measures else f"Compare {a} and {b}"
-        groups = arguments.get("align_on")
-        conditions += _limits(arguments.get("thresholds") or {})
+        what = f"Compare {measures} between {sources}" if measures else f"Compare {sources}"
     elif call.tool == QUERY:
-        groups = arguments.get("dimensions")
-        what = f"Show {measures or _all(groups or ())} of {arguments['source']}"
-        groups = groups if measures else ()
-        conditions += _rows(arguments)
+        what = f"Show {measures or groups} of {sources}"
     else:
         return None
-    by = f" by {_all(groups)}" if groups else ""
-    return ", ".join([f"{what}{by}", *conditions])
-
-
-def _all(names: Sequence[str]) -> str:
-    return " and ".join(names)
+    limits, units = asked.thresholds.get("match", {}), {"absolute": "", "percentage": " %"}
+    amounts = [f"{limits[kind]}{unit}" for kind, unit in units.items() if kind in limits]
+    conditions = (part for each in asked.filters.items() for part in _condition(*each))
+    parts = [f"{what} by {groups}" if groups and measures else what, *conditions]
+    parts += [f"with a tolerance of {' and '.join(amounts)}"] if amounts else []
+    for name in asked.ordered_by:
+        direction = " descending" if name.startswith("-") else ""
+        parts.append(f"sorted by {name.removeprefix('-')}{direction}")
+    parts += [f"first {asked.count} rows"] if asked.count else []
+    return ", ".join(parts)
 
 
 def _condition(name: str, condition: Any) -> Iterator[str]:
@@ -52,21 +46,5 @@ def _condition(name: str, condition: Any) -> Iterator[str]:
 
 
 def _values(value: Any) -> str:
-    values = [*cast("list[object]", value)] if isinstance(value, list) else [value]
+    values = as_list(value)
     return " and ".join(f'"{each}"' if not str(each).isalnum() else str(each) for each in values)
-
-
-def _limits(thresholds: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    limits = thresholds.get("match")
-    if limits:
-        amounts = [str(limits["absolute"])] if "absolute" in limits else []
-        amounts += [f"{limits['percentage']} %"] if "percentage" in limits else []
-        yield f"with a tolerance of {' and '.join(amounts)}"
-
-
-def _rows(arguments: Mapping[str, Any]) -> Iterator[str]:
-    for name in arguments.get("order") or ():
-        direction = " descending" if name.startswith("-") else ""
-        yield f"sorted by {name.removeprefix('-')}{direction}"
-    if arguments.get("limit"):
-        yield f"first {arguments['limit']} rows"

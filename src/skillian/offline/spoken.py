@@ -10,15 +10,10 @@ from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.language.lexicon import ARTICLES, LEXICON
 from skillian.offline.language.vocabulary import Vocabulary, Word, plain, split
 
-_BEFORE_VALUES = frozenset(
-    (*"= to by and with from".split(), *ARTICLES, *LEXICON["aux"], *LEXICON["prep"])  # noqa: SIM905
-)
-_PASSED = frozenset(
-    (*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there")
-)
-
-ArgumentTypes = Sequence[Mapping[str, Any]]
-"""The types of an argument: JSON schemas, one of which must match."""
+_BEFORE_VALUES = {"=", "to", "by", "and", "with", "from", *ARTICLES, *LEXICON["aux"]} | {
+    *LEXICON["prep"]
+}
+_PASSED = {*LEXICON["filler"], *LEXICON["show"], *LEXICON["which"], *_BEFORE_VALUES, "there"}
 
 
 def plan_spoken(question: str, vocabulary: Vocabulary) -> Plan | None:
@@ -27,113 +22,93 @@ def plan_spoken(question: str, vocabulary: Vocabulary) -> Plan | None:
     Arguments that the question does not have are omitted. A missing required argument, and a word
     that was not understood, prevent the call.
     """
-    words = split(question)
+    reader = _Spoken(question, split(question), set())
     matches = [
-        (phrase, tool, at)
+        (place, phrase, tool)
         for tool, known in vocabulary.tools.items()
         for phrase in known.phrases
-        if (at := _find(words, plain(phrase).split())) is not None
+        if (place := reader.place_of(phrase))
     ]
     if not matches:
         return None
-    phrase, tool, (start, end) = max(matches, key=lambda each: each[2][1] - each[2][0])
+    place, phrase, tool = max(matches, key=lambda each: len(each[0]))
+    reader.taken.update(place)
     schema = vocabulary.tools[tool].schema
-    reader = _Arguments(question, words, {*range(start, end)})
-    arguments = reader.read(schema, end)
+    arguments = reader.arguments(schema, place.stop)
     missing = [plain(name) for name in schema.get("required", ()) if name not in arguments]
     if missing:
         return f"{phrase!r} needs {' and '.join(missing)}."
-    left = (word for at, word in enumerate(words) if at not in reader.taken)
+    left = (word for at, word in enumerate(reader.words) if at not in reader.taken)
     unread = [word.text for word in left if word.plain not in _PASSED]
     return f"I did not understand: {', '.join(unread)}." if unread else PlannedCall(tool, arguments)
 
 
-def _find(words: Sequence[Word], phrase: Sequence[str]) -> tuple[int, int] | None:
-    """The first and the last place of these words in a row; a word may hold several: "a-b"."""
-    parts = [(part, at) for at, word in enumerate(words) for part in word.plain.split()]
-    for start in range(len(parts) - len(phrase) + 1):
-        row = parts[start : start + len(phrase)]
-        if phrase and [part for part, _ in row] == list(phrase):
-            return row[0][1], row[-1][1] + 1
-    return None
-
-
 @dataclass(slots=True)
-class _Arguments:
-    """Reads a tool's arguments from a question; `taken` are the places of understood words."""
+class _Spoken:
+    """A question; `taken` are the places of understood words."""
 
     question: str
     words: Sequence[Word]
     taken: set[int]
 
-    def read(self, schema: Mapping[str, Any], behind: int) -> dict[str, Any]:
+    def place_of(self, phrase: str) -> range:
+        """The first place of the words of a phrase, in a row and not taken; empty if nowhere."""
+        wanted = plain(phrase)
+        for start in range(len(self.words)):
+            text = ""
+            for end in range(start, len(self.words)):
+                text = f"{text} {self.words[end].plain}".strip()
+                if text == wanted and self.taken.isdisjoint(range(start, end + 1)):
+                    return range(start, end + 1)
+                if not wanted.startswith(text):
+                    break
+        return range(0)
+
+    def arguments(self, schema: Mapping[str, Any], behind: int) -> dict[str, Any]:
         """The arguments; `behind` is the place where the phrase ends."""
         known: Mapping[str, Any] = schema.get("$defs", {})
-        types = {name: _types(each, known) for name, each in schema.get("properties", {}).items()}
         values: dict[str, Any] = {}
-        for name, each in types.items():
-            value = self._named(name, each)
-            values[name] = self._one_of(each) if value is None else value
+        types = {
+            name: [known.get(str(each.get("$ref"))[8:], each) for each in own.get("anyOf", [own])]
+            for name, own in schema.get("properties", {}).items()
+        }
+        for name, own in types.items():
+            values[name] = self._named(name, own)
+            for value in (str(value) for each in own for value in each.get("enum", ())):
+                place = self.place_of(value) if values[name] is None else None
+                values[name] = self._taken(value, own, place) if place else values[name]
         missing = [name for name in schema.get("required", ()) if values.get(name) is None]
-        if len(missing) == 1:
-            values[missing[0]] = self._rest(behind, types[missing[0]])
+        left = range(self._after(behind), len(self.words))
+        if len(missing) == 1 and left and self.taken.isdisjoint(left):
+            text = self.question[self.words[left[0]].start : self.words[-1].end]
+            values[missing[0]] = self._taken(text.strip("'\"“”"), types[missing[0]], left)
         return {name: value for name, value in values.items() if value is not None}
 
-    def _named(self, name: str, types: ArgumentTypes) -> Any:
+    def _named(self, name: str, types: Iterable[Mapping[str, Any]]) -> Any:
         """What stands behind the argument's name: "company 1001", "company = 1001"."""
-        place = _find(self.words, plain(name).split())
-        if place is None or place[0] in self.taken:
+        place = self.place_of(name)
+        at = self._after(place.stop)
+        if not place or at == len(self.words) or at in self.taken:
             return None
-        at = self._after(place[1])
-        if at == len(self.words) or at in self.taken:
-            return None
-        return self._taken(self.words[at].text, types, range(place[0], at + 1))
-
-    def _one_of(self, types: ArgumentTypes) -> Any:
-        """A word that is one of the argument's own values."""
-        for value in (str(value) for each in types for value in each.get("enum", ())):
-            place = _find(self.words, plain(value).split())
-            if place is not None and place[0] not in self.taken:
-                return self._taken(value, types, range(*place))
-        return None
-
-    def _rest(self, behind: int, types: ArgumentTypes) -> Any:
-        """What is said behind the phrase, as it is written: all of it is the one argument."""
-        left = range(self._after(behind), len(self.words))
-        if not left or self.taken & {*left}:
-            return None
-        text = self.question[self.words[left[0]].start : self.words[-1].end]
-        return self._taken(text.strip("'\"“”"), types, left)
+        return self._taken(self.words[at].text, types, range(place.start, at + 1))
 
     def _after(self, at: int) -> int:
         """The first place from here on whose word may be a value."""
-        while at < len(self.words) and self.words[at].plain in _BEFORE_VALUES:
-            at += 1
-        return at
+        words = enumerate(self.words[at:], at)
+        return next((at for at, word in words if word.plain not in _BEFORE_VALUES), len(self.words))
 
-    def _taken(self, text: str, types: ArgumentTypes, places: Iterable[int]) -> Any:
+    def _taken(self, text: str, types: Iterable[Mapping[str, Any]], places: range) -> Any:
         """The text as one of these types, whose words are taken; None where it can be none."""
-        value = _as_type(text, types)
+        value = next((each for own in types if (each := _as_type(text, own)) is not None), None)
         self.taken.update(places if value is not None else ())
         return value
 
 
-def _types(schema: Mapping[str, Any], known: Mapping[str, Any]) -> ArgumentTypes:
-    """The schema, or the alternatives that it is made of; `known` are those that have names."""
-    names = [(each, str(each.get("$ref", ""))) for each in schema.get("anyOf", [schema])]
-    return [known.get(name.removeprefix("#/$defs/"), each) for each, name in names]
-
-
-def _as_type(text: str, types: ArgumentTypes) -> Any:
-    for each in types:
-        kind = each.get("type")
-        digits = text.removeprefix("-")
-        if "enum" in each:
-            matches = [value for value in each["enum"] if plain(str(value)) == plain(text)]
-            if matches:
-                return matches[0]
-        elif kind == "integer" and digits.isdecimal():
-            return int(text)
-        elif kind == "string" or (kind == "number" and digits.replace(".", "", 1).isdecimal()):
-            return text
-    return None
+def _as_type(text: str, schema: Mapping[str, Any]) -> Any:
+    kind, digits = schema.get("type"), text.removeprefix("-")
+    if "enum" in schema:
+        return next((each for each in schema["enum"] if plain(str(each)) == plain(text)), None)
+    if kind == "integer":
+        return int(text) if digits.isdecimal() else None
+    is_number = kind == "number" and digits.replace(".", "", 1).isdecimal()
+    return text if kind == "string" or is_number else None

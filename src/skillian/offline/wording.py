@@ -58,17 +58,14 @@ def word_help(vocabulary: Vocabulary, reason: str = "", offers: Sequence[str] = 
     if offers:
         also = ["", "It also understands:", *phrases] if phrases else []
         return "\n".join([with_list(f"{reason or _LOST}\n{OFFERS}", offers), *also])
-    lines = [reason or _LOST, "These are the sources:"]
-    for name, words in vocabulary.sources.items():
-        measures = ", ".join(words.measures) or "rows"
-        lines.append(f"- {name}: {measures} by {', '.join(words.dimensions)}")
-    lines += [
-        "",  # otherwise Markdown takes the line for a part of the list
-        "You can ask, for example:",
-        f"- Which sources are there? Describe {next(iter(vocabulary.sources), 'A')}",
-        *phrases,
-    ]
-    return "\n".join(lines)
+    sources = (
+        f"{name}: {', '.join(words.measures) or 'rows'} by {', '.join(words.dimensions)}"
+        for name, words in vocabulary.sources.items()
+    )
+    listed = with_list(f"{reason or _LOST}\nThese are the sources:", sources)
+    example = f"- Which sources are there? Describe {next(iter(vocabulary.sources), 'A')}"
+    # Without an empty line, Markdown takes the next one for a part of the list.
+    return "\n".join([listed, "", "You can ask, for example:", example, *phrases])
 
 
 def _failure(result: Mapping[str, Any]) -> str:
@@ -146,22 +143,21 @@ def with_list(first: str, others: Iterable[str]) -> str:
 
 
 def _explanation(result: Mapping[str, Any]) -> str:
-    sentences = [str(sentence) for sentence in result["interpretation"]]
-    return with_list(sentences[0], sentences[1:]) if sentences else "There is no gap to explain."
+    first, *others = result["interpretation"] or ["There is no gap to explain."]
+    return with_list(first, others)
 
 
-def _rows(result: Mapping[str, Any]) -> str:
+def _rows(
+    result: Mapping[str, Any], none: str = "no rows for that", most: int = MOST_LISTED
+) -> str:
     if not result["rows"]:
-        return f"{result['source']} has no rows for that."
-    return "\n".join([f"{result['source']}:", *_listed(result, MOST_LISTED)])
+        return f"{result['source']} has {none}."
+    return "\n".join([f"{result['source']}:", *_listed(result, most)])
 
 
 def _behind(result: Mapping[str, Any], *, most: int) -> str:
-    lines = [f"The rows behind {_pairs(result['key'].items())}:"]
-    for side in (result["a"], result["b"]):
-        listed = [f"{side['source']}:", *_listed(side, most)]
-        lines += listed if side["rows"] else [f"{side['source']} has none."]
-    return "\n".join(lines)
+    sides = [_rows(result[side], "none", most) for side in ("a", "b")]
+    return "\n".join([f"The rows behind {_pairs(result['key'].items())}:", *sides])
 
 
 def _groups(result: Mapping[str, Any]) -> str:
@@ -182,25 +178,22 @@ def _groups(result: Mapping[str, Any]) -> str:
 
 
 def _sources(result: Mapping[str, Any]) -> str:
-    lines = [
-        f"- {source['name']}: {source['description']}"
-        f" (measures: {', '.join(source['measures'])};"
+    lines = (
+        f"{source['name']}: {source['description']} (measures: {', '.join(source['measures'])};"
         f" dimensions: {', '.join(source['dimensions'])})"
         for source in result["sources"]
-    ]
-    return "\n".join(["The sources are:", *lines])
+    )
+    return with_list("The sources are:", lines)
 
 
 def _source(result: Mapping[str, Any]) -> str:
-    lines = [f"{result['name']}: {result['description']}", f"Rows: {result['row_count']}."]
-    lines.append(f"Measures: {', '.join(result['measures'])}.")
-    lines.append("Dimensions:")
+    dimensions: list[str] = []
     for name, dimension in result["dimensions"].items():
-        some = [str(literal(value)) for value in dimension.get("values", ())[:_SHOWN]]
-        lines.append(
-            f"- {name} ({dimension['type']})" + (f": {', '.join(some)}, …" if some else "")
-        )
-    return "\n".join(lines)
+        some = ", ".join(str(literal(value)) for value in dimension.get("values", ())[:_SHOWN])
+        dimensions.append(f"{name} ({dimension['type']})" + (f": {some}, …" if some else ""))
+    about = f"{result['name']}: {result['description']}\nRows: {result['row_count']}."
+    measures = f"Measures: {', '.join(result['measures'])}."
+    return with_list(f"{about}\n{measures}\nDimensions:", dimensions)
 
 
 def _passages(result: Mapping[str, Any]) -> str:
@@ -242,7 +235,6 @@ def _more(more: bool) -> list[str]:  # noqa: FBT001 - a private helper
 
 
 _MOST_LINES = 40
-_Nested = Mapping[str, object] | list[object]
 
 
 def word_plainly(result: Mapping[str, Any]) -> str:
@@ -256,22 +248,16 @@ def word_plainly(result: Mapping[str, Any]) -> str:
     return "\n".join(lines) or "The result is empty."
 
 
-def _lines(value: _Nested, indent: str) -> Iterator[str]:
-    named = [("-", each) for each in value]
-    if isinstance(value, Mapping):
-        named = [(f"{name}:", each) for name, each in value.items()]
-    for label, each in named:
-        is_nested = _is_nested(each)
-        yield f"{indent}{label}" if is_nested else f"{indent}{label} {_scalar(each)}"
-        if is_nested:
-            yield from _lines(cast("_Nested", each), f"{indent}  ")
-
-
-def _is_nested(value: object) -> bool:
-    return isinstance(value, Mapping | list) and bool(cast("_Nested", value))
-
-
-def _scalar(value: object) -> str:
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "none" if value in (None, [], {}) else str(value)
+def _lines(value: Any, indent: str) -> Iterator[str]:
+    """Yield the values of a mapping or a list, those of nested ones with more indent."""
+    is_named = isinstance(value, Mapping)
+    known = cast("Mapping[str, Any]", value) if is_named else dict(enumerate(value))
+    for name, each in known.items():
+        label = f"{indent}{name}:" if is_named else f"{indent}-"
+        if each and isinstance(each, Mapping | list):
+            yield label
+            yield from _lines(each, f"{indent}  ")
+        elif isinstance(each, bool):
+            yield f"{label} {'yes' if each else 'no'}"
+        else:
+            yield f"{label} {'none' if each in (None, [], {}) else each}"

@@ -148,6 +148,11 @@ async def test_what_a_comparison_of_rows_cannot_do_is_asked_back() -> None:
         assert "- Compare customers and clients" in text
 
 
+async def test_a_source_without_measures_has_no_largest() -> None:
+    name, _, text = await ask(Asked("", "top 3 countries of customers", {}), ROWS)
+    assert (name, text.split("\n")[0]) == ("", "The largest by which measure?")
+
+
 @pytest.mark.parametrize(
     ("question", "condition"),
     [

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+from datetime import date
+from typing import Self
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.cost import cost_of
 
+from skillian.offline.language import reading as reading_module
 from skillian.offline.language.reading import MOST_TOKENS, read
 from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 
@@ -182,3 +186,21 @@ def test_months_of_a_dimension_of_many_dates(text: str, condition: object) -> No
     words = SourceWords({"amount": ()}, {"day": DimensionWords(is_open=True, is_date=True)})
     reading = read(f"amount of ledger {text}", Vocabulary({"ledger": words}))
     assert (reading.filters, reading.unread) == ({"day": condition}, [])
+
+
+def test_a_server_that_runs_over_midnight_reads_yesterday_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    words = SourceWords({"amount": ()}, {"day": DimensionWords(is_open=True, is_date=True)})
+    vocabulary = Vocabulary({"ledger": words})
+    day = date(2024, 2, 5).toordinal()
+
+    class Clock(date):
+        @classmethod
+        def today(cls) -> Self:
+            return cls.fromordinal(day)
+
+    monkeypatch.setattr(reading_module, "date", Clock)
+    assert read("amount of yesterday", vocabulary).filters == {"day": "2024-02-04"}
+    day += 1
+    assert read("amount of yesterday", vocabulary).filters == {"day": "2024-02-05"}

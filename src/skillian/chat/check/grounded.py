@@ -170,20 +170,19 @@ class _GroundedTurn(Middleware):
     def _read(self, call: ToolCall) -> tuple[Arguments, list[Loss]]:
         """What a call asks for, and what it and the calls before it leave out of the question."""
         made = merged(call.name, call.arguments, self._turn.earlier)
-        return made, list(replace(self._turn, calls=(*self._made, made)).losses())
+        return made, replace(self._turn, calls=(*self._made, made)).losses()
 
     def _recall(self, messages: Sequence[Message]) -> None:
         """Read the calls of a turn that another process began."""
         calls = {call.id: call for message in messages for call in message.tool_calls}
         for message in messages:
             call = calls.get(message.tool_call_id or "")
-            if call is None or call.name not in CHECKED:
-                continue
-            made, losses = self._read(call)
-            lost = [loss for loss in losses if loss.readings]
-            is_made = not as_object(message.text).get("error")
-            if is_made or not all(loss.is_partial for loss in lost):
-                self._note(made, lost, is_made=is_made)
+            if call is not None and call.name in CHECKED:
+                made, losses = self._read(call)
+                lost = [loss for loss in losses if loss.readings]
+                is_made = not as_object(message.text).get("error")
+                if is_made or not all(loss.is_partial for loss in lost):
+                    self._note(made, lost, is_made=is_made)
 
     def _note(self, made: Arguments, lost: list[Loss], *, is_made: bool) -> None:
         """Remember a call, or what a refused one left out if no call has been made before it."""
@@ -234,9 +233,8 @@ class _GroundedTurn(Middleware):
         period = period_of(value)
         if period is None:
             return False
-        first, last = period.days()
-        named = (each.days() for each in periods_of(spoken) if each.year)
-        return any(first <= end and start <= last for start, end in named)
+        named = (each for each in periods_of(spoken) if each.has_year)
+        return any(period.first <= each.last and each.first <= period.last for each in named)
 
 
 def _as_text(response: ModelResponse) -> str:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from skillian.offline.calls import (
@@ -45,6 +45,15 @@ DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "lea
 _ORDERING = {"ranked", "order", "direction", "rank"}
 _NEGATING = {"not", "dont", "remove", "leave", "but", "excluded", "ignore"}
 _DEFAULT_LIMIT = 50
+_WORDS = {
+    "sources": "{}",
+    "measures": "{}",
+    "by": "by {}",
+    "order": "order {}",
+    "limit": "the first {} rows",
+    "absolute": "tolerance {}",
+    "percentage": "tolerance {} %",
+}
 Arguments = Mapping[str, Any]
 
 
@@ -63,21 +72,26 @@ class Loss:
     is_partial: bool = False
 
 
-@lru_cache(32)
-def _tokens(question: str, vocabulary: Vocabulary, today: date) -> tuple[Token, ...]:
-    return tuple(tokens_of(question, vocabulary, today=today))
-
-
 def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
-    """A call as one object; a look into a comparison also has the arguments of the comparison."""
+    """What a call asks for; a look into a comparison also asks for what was compared."""
     compared: Arguments = {}
     if tool in LOOKS and earlier.comparison is not None:
         compared = earlier.comparison.arguments
-    filters = {**as_mapping(compared.get("filters")), **as_mapping(arguments.get("filters"))}
-    filters |= as_mapping(arguments.get("key")) if tool in LOOKS else {}
-    by = [*as_list(compared.get("align_on")), *as_list(arguments.get("align_on"))]
-    by += as_list(arguments.get("dimensions"))
-    return {**compared, **arguments, "tool": tool, "filters": filters, "by": by}
+    whole = {**compared, **arguments}
+    names = (whole.get(each) for each in ("source", "source_a", "source_b"))
+    by = (compared.get("align_on"), arguments.get("align_on"), arguments.get("dimensions"))
+    given = (compared.get("filters"), arguments.get("filters"))
+    key = arguments.get("key") if tool in LOOKS else None
+    return {
+        "tool": tool,
+        "sources": [name for name in names if name is not None],
+        "measures": as_list(whole.get("measures")),
+        "by": [name for names in by for name in as_list(names)],
+        "filters": {n: each for some in (*given, key) for n, each in as_mapping(some).items()},
+        "thresholds": as_mapping(whole.get("thresholds")),
+        "order": as_list(whole.get("order"))[:1],
+        "limit": whole.get("limit"),
+    }
 
 
 @dataclass
@@ -93,62 +107,59 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return _tokens(self.question, self._vocabulary, date.today())  # noqa: DTZ011
+        return tokens_of(self.question, self._vocabulary, today=date.today())  # noqa: DTZ011
+
+    @cached_property
+    def _sources(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(str(name) for call in self.calls for name in call["sources"]))
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
-        return self.whole.within(name for call in self.calls for name in _sources(call))
+        return self.whole.within(self._sources)
 
     @cached_property
     def _reading(self) -> Reading:
         """What can be read of the question, if it is about the sources and years of the calls."""
-        sources = tuple(dict.fromkeys(name for call in self.calls for name in _sources(call)))
         years = self.earlier.years or years_of(call["filters"] for call in self.calls)
-        return read(self.question, self.whole, self.earlier.sources or sources, None, years)
+        return read(self.question, self.whole, self.earlier.sources or self._sources, None, years)
 
     @cached_property
     def _expected(self) -> Arguments:
         """The call that the planner makes of it; without one, the arguments that it names."""
-        reading = self._reading
+        reading, tools = self._reading, {call["tool"] for call in self.calls}
         planned = plan(replace(reading, unread=[]), self.earlier, self.whole)
-        if isinstance(planned, PlannedCall) and planned.tool in {c["tool"] for c in self.calls}:
+        if isinstance(planned, PlannedCall) and planned.tool in tools:
             return merged(planned.tool, planned.arguments, self.earlier)
+        try:
+            order = order_of(reading, reading.measures or self.calls[0]["measures"])
+        except UnclearError:
+            order = []
         stated: Arguments = {
-            "tool": "",
             "sources": reading.sources,
             "measures": reading.measures,
-            "by": [*reading.breakdown, *reading.members],
-            "filters": reading.filters,
+            "by": reading.named,
             "thresholds": reading.thresholds,
-            "order": self._order(),
+            "order": order[:1],
             "limit": reading.count,
         }
         last = self.earlier.last
-        if reading.sources or last is None or last.name not in {c["tool"] for c in self.calls}:
-            return stated
-        before = merged(last.name, last.arguments, Earlier())
+        is_change = last is not None and not reading.sources and last.name in tools
+        before = merged("", last.arguments if last and is_change else {}, Earlier())
         filters = {**before["filters"], **reading.filters}
-        return {**before, **without_empty(stated), "tool": "", "filters": filters}
-
-    def _order(self) -> list[str]:
-        measures = self._reading.measures or as_list(self.calls[0].get("measures"))
-        try:
-            return order_of(self._reading, measures)
-        except UnclearError:
-            return []
+        return {**before, **without_empty(stated), "filters": filters}
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
-        made = {key for call in self.calls for key, _ in _parts(call)}
+        made = {key for call in self.calls for key in _parts(call)}
         found = [*self._conditions()]
-        for key, text in _parts(self._expected):
-            is_default = key[0] == "measure" and not self._reading.measures
+        for key, text in _parts(self._expected).items():
+            is_default = key[0] == "measures" and not self._reading.measures
             if key not in made and not (is_default and self._reading.unread):
                 is_order = key[0] == "order"
-                parts = [part for name, part in self._reading.parts if name in _ORDERING]
-                found.append(self._loss(parts) if is_order and parts else Loss(text))
-        measures = [name for kind, name in made if kind == "measure"]
+                parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
+                found.append(self._loss(parts) if parts else Loss(text))
         try:
+            measures = [str(name) for call in self.calls for name in call["measures"]]
             check_units(self._reading, measures, self.whole)
         except UnclearError:
             found += map(Loss, self._reading.units)
@@ -177,11 +188,11 @@ class Turn:
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""
         texts = {each.lower() for call in self.calls for each in values_of(call)}
-        names = {key[1] for call in self.calls for key, _ in _parts(call)}
+        names = {name for call in self.calls for _, name in _parts(call)}
         names = names.union(*(call["filters"] for call in self.calls))
         numbers = {number_of(text) for text in texts}
         filters = [condition for call in self.calls for condition in call["filters"].values()]
-        changing = {"value", "or"}
+        changing = {"value", "either"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
         changing |= set() if any("ne" in as_mapping(each) for each in filters) else {"not", "dont"}
         if not any(call.get("order") for call in self.calls):
@@ -190,7 +201,7 @@ class Turn:
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
-            if changing & {t.name if t.kind == "join" else t.kind for t in said if t.kind != "or"}:
+            if changing & {token.kind for token in said}:
                 yield self._loss([part])
                 continue
             for token in said:
@@ -214,35 +225,39 @@ class Turn:
 
     def choices(self) -> Iterator[str]:
         """Yield what the calls have that neither the question nor the calls before them have."""
-        expected = self._expected
-        past = [each.arguments for each in (self.earlier.last, self.earlier.comparison) if each]
-        known = [expected]
-        if not expected["tool"]:  # otherwise the planner says what stays as it was
-            known += [merged("", arguments, Earlier()) for arguments in past]
-        stated = {key for each in known for key, _ in _parts(each)}
+        known = [self._expected]
+        if not known[0]["tool"]:  # otherwise the planner says what stays as it was
+            past = (self.earlier.last, self.earlier.comparison)
+            known += [merged("", each.arguments, Earlier()) for each in past if each]
         removed = self._reading.removed
-        stated |= {("by", token.name) for token in self.tokens if token.name not in removed}
-        said = f" {plain(f'{self.spoken} {self.question}')} "
-        words = {word.text for word in split(self.question)}
-        is_negated = any(token.kind in _NEGATING for token in self.tokens)
+        stated = {("by", token.name) for token in self.tokens if token.name not in removed}
+        stated = stated.union(*map(_parts, known))
         for call in self.calls:
             for name, condition in call["filters"].items():
-                values = [*values_of(condition)]
-                is_said = bool(values) and all(
-                    value in words if plain(value) in KINDS else f" {plain(value)} " in said
-                    for value in values
-                )
-                is_turned = "ne" in as_mapping(condition) and not is_negated
-                is_said = is_said and not is_turned
                 is_kept = any(each["filters"].get(name) == condition for each in known)
-                if not (is_said or is_kept or name in expected["filters"]):
+                if not (is_kept or name in known[0]["filters"] or self._is_said(condition)):
                     yield f"{name}: {condition_words(condition)}"
-            for key, text in _parts(call):
-                kind, name = key
-                is_usual = kind in {"source", "measure"} or name in call["filters"]
+            for (kind, name), text in _parts(call).items():
+                is_usual = kind in {"sources", "measures"} or name in call["filters"]
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
-                if not is_usual and key not in stated:
+                if not is_usual and (kind, name) not in stated:
                     yield text
+
+    def _is_said(self, condition: Any) -> bool:
+        """Whether the user has said all values of a condition, and that they are excluded."""
+        said = f" {plain(f'{self.spoken} {self.question}')} "
+        words = {word.text for word in split(self.question)}
+        values = [*values_of(condition)]
+        is_turned = "ne" in as_mapping(condition)
+        is_turned &= not any(token.kind in _NEGATING for token in self.tokens)
+        return (
+            not is_turned
+            and bool(values)
+            and all(
+                value in words if plain(value) in KINDS else f" {plain(value)} " in said
+                for value in values
+            )
+        )
 
     def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""
@@ -257,21 +272,15 @@ class Turn:
         return Loss(text, (f"{rest}, {text}", rest))
 
 
-def _sources(call: Arguments) -> list[str]:
-    names = (call.get(each) for each in ("source", "source_a", "source_b"))
-    return [str(name) for name in (*names, *call.get("sources", ())) if name is not None]
-
-
-def _parts(call: Arguments) -> Iterator[tuple[tuple[str, Any], str]]:
-    """Yield what a call has apart from conditions, each with its words."""
-    yield from ((("source", name), name) for name in _sources(call))
-    yield from ((("measure", str(name)), str(name)) for name in as_list(call.get("measures")))
-    yield from ((("by", str(name)), f"by {name}") for name in call["by"])
-    yield from ((("order", str(name)), f"order {name}") for name in as_list(call.get("order"))[:1])
-    if call.get("limit"):
-        yield ("limit", number_of(call["limit"])), f"the first {call['limit']} rows"
-    for limits in as_mapping(call.get("thresholds")).values():
-        for kind, limit in as_mapping(limits).items():
-            if limit is not None:
-                unit = " %" if kind == "percentage" else ""
-                yield (kind, number_of(limit)), f"tolerance {limit}{unit}"
+def _parts(call: Arguments) -> dict[tuple[str, Any], str]:
+    """What a call has apart from conditions, each with its words."""
+    values = {kind: call[kind] for kind in ("sources", "measures", "by", "order")}
+    values["limit"] = [call["limit"]] if call["limit"] else []
+    for limits in call["thresholds"].values():
+        known = as_mapping(limits).items()
+        values |= {kind: [limit] for kind, limit in known if limit is not None}
+    return {
+        (kind, str(each) if isinstance(each, str) else number_of(each)): words.format(each)
+        for kind, words in _WORDS.items()
+        for each in values.get(kind, ())
+    }

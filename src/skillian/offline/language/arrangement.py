@@ -9,7 +9,7 @@ from itertools import pairwise
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import is_plural
 
-_MOST_FILLER = 40
+_POLITE = {"filler", "noun", "show", "where"}
 _VALUES = {"value", "period", "name"}
 _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
     "source": "source",
@@ -23,7 +23,9 @@ _BLOCKING = {
     *("and", "or", "number", "dimension"),
 }
 _GROUPING = {"by", "every", "which"}
-_COMPARING = {"not", "between", "from", "since", "after", "until", "before", "but"}
+_BOUNDS = {"between", "from", "since", "after", "until", "before"}
+_COMPARING = _BOUNDS | {"not", "but"}
+_UNITS = {"currency", "unit", ""}
 _JOINS = {"and", "or", "nor"}
 _BEFORE_NUMBER = {
     *("most", "least", "first", "tolerance", "under", "over", "within", "ignore", "currency"),
@@ -36,8 +38,7 @@ _END = Token("", "", "")
 
 def arranged(tokens: Sequence[Token]) -> list[Token]:
     """The tokens as the grammar reads them: labels, joins and numbers by what is beside them."""
-    kept = _without_prepositions(_without_filler(tokens))
-    kept = _with_labels_inside(_without_repetition(kept))
+    kept = _with_labels_inside(_without_prepositions(_without_filler(tokens)))
     return _joined(_numbers(_labels(kept)))
 
 
@@ -45,14 +46,9 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
     """Drop what carries nothing: filler before the first name, and forms of "be" and "do"."""
     named = (at for at, token in enumerate(tokens) if token.kind in {"source", "measure"})
     first = next(named, len(tokens))
-    lead = [
-        at
-        for at, token in enumerate(tokens[:first])
-        if token.kind in {"filler", "noun", "show", "where"}
-    ]
-    dropped = set(lead[:_MOST_FILLER])
     has_helper = any(token.text.lower() in {"do", "does", "did"} for token in tokens)
-    kept = [t for at, t in enumerate(tokens) if at not in dropped and t.kind != "aux"]
+    lead = [token for token in tokens[:first] if token.kind not in _POLITE]
+    kept = [token for token in (*lead, *tokens[first:]) if token.kind != "aux"]
     for at, token in enumerate(kept):
         if not _may_stand(token, kept, at, has_helper=has_helper):
             kept[at] = replace(token, kind="unknown")
@@ -61,56 +57,36 @@ def _without_filler(tokens: Sequence[Token]) -> list[Token]:
 
 def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bool) -> bool:
     """Whether a small word has the meaning of its kind at this place."""
-    after = tokens[at + 1 : at + 3]
-    following = [each.kind for each in after]
-    before = {each.kind for each in tokens[:at]}
-    if token.kind == "not" and token.text.lower() == "no":
-        return not (at == 0 and bool(tokens[1:2]) and bool(tokens[1].mark))  # "no, Germany"
+    text, before = token.text.lower(), {each.kind for each in tokens[:at]}
+    after, second = [*tokens[at + 1 : at + 3], _END, _END][:2]
     if token.kind == "verb":
-        is_route = following[:1] in (["from"], ["to"])
-        return has_helper or is_route or bool(before & {"which", "how_many", "how_much"})
+        is_asked = bool(before & {"which", "how_many", "how_much"})
+        return has_helper or is_asked or after.kind in {"from", "to"}
     if token.kind == "same":
-        return following[:1] not in (["dimension"], ["period"])
-    return token.kind != "prep" or _may_connect(token.text.lower(), following)
-
-
-def _may_connect(text: str, following: list[str]) -> bool:
-    """Whether a preposition has its noun: not "with ward", "in and outside", "as of yesterday"."""
-    if text == "with" and following[:1] == ["dimension"]:
-        return bool({*following[1:]} & {*_VALUES, *_COMPARING, "number"})
+        return after.kind not in {"dimension", "period"}
+    if token.kind == "not" and text == "no":
+        return at > 0 or not after.mark  # "no, Germany"
+    if text == "with" and after.kind == "dimension":
+        return second.kind in {*_VALUES, *_COMPARING, "number"}
     if text == "as of":
-        return following[:1] == ["source"]
-    return following[:1] not in (["and"], ["or"], ["nor"])
+        return after.kind == "source"
+    return token.kind != "prep" or after.kind not in _JOINS
 
 
 def _without_prepositions(tokens: Sequence[Token]) -> list[Token]:
-    """Drop prepositions before a name, and marks that only separate."""
-    kept: list[Token] = []
-    apart = [
-        replace(
-            token, prep=before if before.kind == "prep" else None, mark=token.mark or before.mark
-        )
-        if before.kind in {"prep", "but"}
+    """Drop prepositions before a name, which keeps them as its own."""
+    named = [
+        replace(token, prep=before, mark=token.mark or before.mark)
+        if before.kind == "prep"
         else token
         for before, token in pairwise([_END, *tokens])
     ]
-    for token, after in pairwise([*apart, _END]):
-        is_unit = after.kind in {"currency", "unit", ""}
-        is_bound = bool(kept) and kept[-1].kind in _COMPARING - {"not", "but"}
-        is_dash = token.text in {"-", "\u2013"} and after.kind not in {*_VALUES, "number"}
-        is_question = token.kind in {"dont", "those"} and after.kind == "source"
-        is_but = token.kind == "but" and after.kind in {"not", "only", *_COMPARING}
-        is_both = token.kind == "both" and after.kind in {*_VALUES, "label", "source", "measure"}
-        is_open = bool(kept) and kept[-1].kind in _VALUES
-        is_open &= after.kind in {"", "by"} or bool(after.mark)
-        is_open &= not token.mark
-        if token.kind == "prep" and token.text.lower() == "on" and is_open:  # "from 2023 on"
-            kept.append(replace(token, kind="onwards"))
-        elif not (
-            is_dash or is_both or is_question or is_but or (token.kind == "prep" and not is_unit)
-        ) or (token.kind == "prep" and is_bound):
-            kept.append(token)
-    return kept
+    beside = zip([_END, *named], named, [*named[1:], _END], strict=False)
+    return [
+        token
+        for before, token, after in beside
+        if token.kind != "prep" or after.kind in _UNITS or before.kind in _BOUNDS
+    ]
 
 
 def _labels(tokens: Sequence[Token]) -> list[Token]:
@@ -118,9 +94,8 @@ def _labels(tokens: Sequence[Token]) -> list[Token]:
     labelled: list[Token] = []
     is_grouped = False
     for token, after in pairwise([*tokens, _END]):
-        is_grouped = token.kind in _GROUPING or (
-            is_grouped and token.kind in {"dimension", *_JOINS}
-        )
+        is_grouped &= token.kind in {"dimension", *_JOINS}
+        is_grouped |= token.kind in _GROUPING
         # "the largest months of 2024"
         is_apart = bool(after.mark or after.prep) and (is_grouped or is_plural(token.text))
         is_label = _is_of(token, after) and not is_apart
@@ -133,17 +108,6 @@ def _is_of(token: Token, value: Token) -> bool:
     if token.kind != "dimension" or value.kind not in {*_VALUES, "number"}:
         return False
     return token.name in (value.values or {token.name})
-
-
-def _without_repetition(tokens: Sequence[Token]) -> list[Token]:
-    """Read "day by day" as "by day"."""
-    following = [*tokens[1:], _END, _END]
-    return [
-        token
-        for token, by, again in zip(tokens, following, following[1:], strict=False)
-        if (by.kind, again.kind, again.name) != ("by", token.kind, token.name)
-        or token.kind != "dimension"
-    ]
 
 
 def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
@@ -164,45 +128,32 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     for token, after in pairwise([*tokens, _END]):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
-        is_number &= before != "label"
-        if is_number and (before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER):
+        is_counted = before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
+        is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
+        if is_number and is_counted and before != "label":
             kept.append(replace(token, kind="number"))
-        elif token.kind == "number" and (
-            before == "label" or (before in _JOINS and len(kept) > 1 and kept[-2].kind == "name")
-        ):
+        elif token.kind == "number" and (before == "label" or is_one_more):
             kept.append(replace(token, kind="name"))
         else:
             kept.append(token)
     return kept
 
 
-def _is_apart(token: Token, after: Token, before: Sequence[Token]) -> bool:
-    """Whether "and" is between conditions: "in Germany and for web or store"."""
-    if token.kind != "and" or after.prep is None or not before or before[-1].kind not in _VALUES:
-        return False
-    marked = max((at for at, each in enumerate(before) if each.mark), default=0)
-    is_excluded = any(each.kind in {"not", "remove", "leave", "but"} for each in before[marked:])
-    is_other = after.values and not before[-1].values.keys() & after.values.keys()
-    return bool(is_other) and (bool(token.mark) or not is_excluded)
-
-
 def _joined(tokens: Sequence[Token]) -> list[Token]:
     """Turn conjunctions between two of a kind into joins, and drop "and" elsewhere."""
     kept: list[Token] = []
     following = [*tokens[1:], _END, _END]
-    mark = ""
-    for each, after, second in zip(tokens, following, following[1:], strict=False):
-        token, mark = replace(each, mark=each.mark or mark), ""
+    for token, after, second in zip(tokens, following, following[1:], strict=False):
         before = kept[-1] if kept else _END
         family = _FAMILIES.get(before.kind, "")
         if token.kind in _JOINS:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
-            if _is_apart(token, after, kept):
-                mark = token.mark
-                continue
+            # "in Germany and for web"
+            is_apart = after.prep and before.values and after.values
+            is_same &= not (is_apart and before.values.keys().isdisjoint(after.values))
             if family and is_same and not {token.mark, after.mark} & _STOPS:
-                kept.append(replace(token, kind="join"))
+                kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
                 kept.append(token)
             continue
@@ -211,6 +162,6 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_list &= bool(before.values.keys() & token.values.keys())
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))
-        if not (token.kind == "by" and before.kind == "join"):
+        if not (token.kind == "by" and before.kind in {"join", "either"}):
             kept.append(token)
     return kept

@@ -9,13 +9,13 @@ from typing import Any, Literal
 from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
 from skillian.offline.language.filters import Operator
-from skillian.offline.language.grammar import clauses_of, unknown_words, words_before
+from skillian.offline.language.grammar import clauses_of, unread_words
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, is_plural
 
 Direction = Literal["", "most", "least"]
-_MOST_ROWS, _PAIR = 1000, 2
+_MOST_ROWS = 1000
 
 
 @dataclass(slots=True)
@@ -57,6 +57,11 @@ class Reading:
     refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
 
     @property
+    def named(self) -> list[str]:
+        """The dimensions that it names apart from conditions: members, then groups."""
+        return list(dict.fromkeys((*self.members, *self.breakdown)))
+
+    @property
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
@@ -70,13 +75,10 @@ class Reading:
 
 
 _OPERATORS: dict[str, Operator] = {
-    "since": "gte",
-    "from": "gte",
+    **dict.fromkeys(("since", "from", "onwards"), "gte"),
+    **dict.fromkeys(("until", "backwards"), "lte"),
     "after": "gt",
-    "until": "lte",
     "before": "lt",
-    "onwards": "gte",
-    "backwards": "lte",
 }
 _AFTER_ONLY = {"bound", "range", "groups"}
 _SAYS = {"off": "compare"}
@@ -84,33 +86,30 @@ _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
+@dataclass(slots=True)
 class _Reader:
     """Reads each clause by the method of its name; without one, its kinds of tokens are enough."""
 
-    def __init__(
-        self, tokens: Sequence[Token], vocabulary: Vocabulary, asked: frozenset[int]
-    ) -> None:
-        self._tokens = tokens
-        self._vocabulary = vocabulary
-        years = {t.period.year for t in tokens if t.period is not None and t.period.year}
-        self._conditions = Conditions(vocabulary, years or {*asked})
-        self._reading = Reading()
-        self._before = ""
-        self._counts_rows = False
-        self._excludes = False
-        self._alone = ""
+    _tokens: Sequence[Token]
+    _vocabulary: Vocabulary
+    _conditions: Conditions
+    _reading: Reading = field(default_factory=Reading)
+    _before: str = ""
+    _counts_rows: bool = False
+    _excludes: bool = False
+    _alone: str = ""
 
     def read(self) -> Reading:
         """The reading."""
         reading = self._reading
-        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
         reading.unread += [t.mark + t.text for t in self._tokens if t.mark in {"(", ")"}]
-        reading.unread += unknown_words(self._tokens)
+        reading.unread += unread_words(self._tokens)
+        reading.says |= {t.kind: t.text for t in self._tokens if t.kind == "show"}
         if self._tokens and self._tokens[0].kind == "and":
             reading.says["and"] = self._tokens[0].text
         clauses, stops = clauses_of(arranged(self._tokens))
         if stops and not reading.unread:
-            reading.unread.append(words_before(stops[0], self._tokens) or stops[0].text)
+            reading.unread += unread_words(self._tokens, stops[0])
         is_whole = not reading.unread
         for name, part in clauses:
             reading.says |= {_SAYS.get(token.kind, token.kind): token.text for token in part}
@@ -127,6 +126,9 @@ class _Reader:
                     reading.instead += error.instead
             else:
                 reading.parts.append((name, part))
+                names = [token.name for token in of_kinds(part, {"dimension"})]
+                reading.cleared += names if name == "cleared" else ()
+                reading.those += names if name == "edit" else ()
             self._before = name
             if part[0].mark or name in {"source", "groups", "compared", "exclusion"}:
                 self._excludes = name == "exclusion"
@@ -154,9 +156,6 @@ class _Reader:
             reading.unread.append(f"{reading.count} (which ones?)")
         if self._alone and not reading.members:
             reading.unread.append(self._alone)
-        reading.unread += self._conditions.of_each_year()
-        if "none" in reading.says and len(reading.sources) != _PAIR:
-            reading.unread.append(reading.says["none"])
         places = [at for at, name in enumerate(names) if name == "source"]
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
@@ -165,7 +164,6 @@ class _Reader:
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
-        refuse_if(_has_or(part), part)
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
             self._reading.says.setdefault("missing", text_of(part))
             self._reading.only_in = part[-2].name
@@ -179,14 +177,14 @@ class _Reader:
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
         is_late = self._before in {"order", "by_measure"}
-        refuse_if(is_other or is_noun or _has_or(part) or is_late, measures)
+        refuse_if(is_other or is_noun or is_late, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
         # "a tolerance of 2 EUR each month"
         refuse_if(is_limited and part[0].text.lower() != "by", part)
-        refuse_if(self._before == "order" or _has_or(part), part)
+        refuse_if(self._before == "order", part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -195,9 +193,6 @@ class _Reader:
         if name is None:
             raise NotReadError(part[0].text)
         self._reading.breakdown.append(name)
-
-    def cleared(self, part: Sequence[Token]) -> None:
-        self._reading.cleared += [token.name for token in of_kinds(part, {"dimension"})]
 
     def members(self, part: Sequence[Token]) -> None:
         dimensions = of_kinds(part, {"dimension"})
@@ -211,7 +206,7 @@ class _Reader:
 
     def condition(self, part: Sequence[Token]) -> None:
         is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
-        is_timed = self._conditions.is_timed(part) and not any(self._conditions.of_each_year())
+        is_timed = self._conditions.is_timed(part) and not self._conditions.excludes_quarters
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
@@ -221,13 +216,11 @@ class _Reader:
 
     def _check_opening(self, part: Sequence[Token]) -> None:
         """Refuse "direct comparison of …", where direct is a value, and no verb or adjective."""
-        at = next(at for at, token in enumerate(self._tokens) if token.at == part[-1].at)
-        after = next((each for each in self._tokens[at + 1 :] if each.kind != "prep"), None)
         is_bare = len(part) == 1 and part[0].kind == "value" and not (part[0].prep or self._before)
-        is_said = after is None or bool(after.mark or self._tokens[at + 1].mark)
-        is_said |= after is not None and (after.kind in _AFTER_VALUE or after.text.isdigit())
-        if is_bare and not is_said:
-            raise NotReadError(part[0].text)
+        behind = [token for token in self._tokens if token.at > part[-1].at]
+        after = next((token for token in behind if token.kind != "prep"), None)
+        if is_bare and after is not None and not (behind[0].mark or after.mark):
+            refuse_if(after.kind not in _AFTER_VALUE and not after.text.isdigit(), part)
 
     def exclusion(self, part: Sequence[Token]) -> None:
         is_list = bool(of_kinds(part, {"excluded"})) and "," in {token.name for token in part}
@@ -237,13 +230,6 @@ class _Reader:
         # "France, Germany excluded", "which do not have web orders", "no web revenue"
         refuse_if(is_list or is_plain or is_noun, part)
         self._conditions.add(part, "ne")
-
-    def edit(self, part: Sequence[Token]) -> None:
-        """Note what "those wards" are: members that the last question named."""
-        self._reading.those += [token.name for token in of_kinds(part, {"dimension"})]
-
-    def compared(self, part: Sequence[Token]) -> None:
-        self._reading.says |= {"none": text_of(part)} if part[0].kind == "not" else {}
 
     def forgiven(self, part: Sequence[Token]) -> None:
         refuse_if(not self._reading.thresholds or self._before == "over", part)
@@ -329,11 +315,8 @@ class _Reader:
 
     def limit(self, part: Sequence[Token]) -> None:
         is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
-        if not is_stated or (
-            self._before == "measures"
-            and not of_kinds(part, {"gap", "within", "cents", "tolerance"})
-        ):
-            raise NotReadError(text_of(part))
+        is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
+        refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
         if of_kinds(part, {"measure"}):
             self.measures(of_kinds(part, {"measure"}))
         self._reading.units += add_limits(part, self._reading.thresholds)
@@ -357,10 +340,11 @@ class _Reader:
             self._reading.lacking = token.name
 
     def only_in(self, part: Sequence[Token]) -> None:
-        refuse_if(not (of_kinds(part, {"exists"}) or of_kinds(part, {"source"})[0].prep), part)
-        self.source(part)
+        [source] = of_kinds(part, {"source"})
+        refuse_if(not (of_kinds(part, {"exists"}) or source.prep), part)
+        self.source([source])
         self._reading.says.setdefault("missing", text_of(part))
-        self._reading.only_in = of_kinds(part, {"source"})[0].name
+        self._reading.only_in = source.name
 
     def place(self, part: Sequence[Token]) -> None:
         refuse_if(part[0].name not in ORDINALS, part)  # "limit differences"
@@ -391,10 +375,8 @@ class _Reader:
         raise NotReadError(text_of(part))
 
 
-def _has_or(part: Sequence[Token]) -> bool:
-    return any(token.kind == "join" and token.name == "or" for token in part)
-
-
 def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:
     """What the tokens of a question say; periods without a year are of `years`."""
-    return _Reader(tokens, vocabulary, years).read()
+    periods = [token.period for token in tokens if token.period is not None]
+    named = {period.first.year for period in periods if period.has_year}
+    return _Reader(tokens, vocabulary, Conditions(vocabulary, named or {*years})).read()

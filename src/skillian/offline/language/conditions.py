@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from datetime import date, timedelta
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of
+from skillian.offline.language.filters import Operator, Parts, both, filter_of, years_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -41,6 +41,7 @@ def refuse_if(is_unclear: object, part: Sequence[Token]) -> None:
         raise NotReadError(text_of(part))
 
 
+@dataclass(slots=True)
 class Conditions:
     """The conditions on each dimension, in the order of the question.
 
@@ -49,28 +50,25 @@ class Conditions:
         years: The years that the question names.
     """
 
-    def __init__(self, vocabulary: Vocabulary, years: set[int]) -> None:
-        self._vocabulary = vocabulary
-        self._years = years
-        self._conditions: dict[str, Parts] = {}
+    _vocabulary: Vocabulary
+    _years: set[int]
+    _conditions: dict[str, Parts] = field(default_factory=dict[str, Parts])
 
     def arguments(self) -> dict[str, Any]:
         """The `filters` argument."""
         return {name: filter_of(conditions) for name, conditions in self._conditions.items()}
 
-    def of_each_year(self) -> Iterator[str]:
-        """Yield the exclusions of quarters or months of no single year."""
-        known = self._conditions
-        if not any("eq" in c and len(c["eq"]) == 1 and are_years(c["eq"]) for c in known.values()):
-            for name, conditions in known.items():
-                if "ne" in conditions and self._is_part_of_year(name):
-                    yield f"without {' and '.join(conditions['ne'])} (of each year?)"
+    @property
+    def excludes_quarters(self) -> bool:
+        """Whether quarters or months of any year are excluded."""
+        known = self._conditions.items()
+        return any("ne" in each and self._is_part_of_year(name) for name, each in known)
 
     def add(self, part: Sequence[Token], operator: Operator) -> None:
         """Add the conditions of a clause; raises `NotReadError`."""
         groups = self.groups(part)
-        joins = {token.name for token in of_kinds(part, {"join"})}
-        is_across = len(groups) > 1 and (operator != "eq" or "or" in joins)
+        joins = {token.name for token in of_kinds(part, {"either"})}
+        is_across = len(groups) > 1 and (operator != "eq" or bool(joins))
         refuse_if(is_across or ("nor" in joins and operator != "ne"), part)
         for dimension, tokens in groups:
             self._add_one(dimension, tokens, operator, text_of(part))
@@ -97,7 +95,7 @@ class Conditions:
             if not has_order or (len(tokens) > 1) != (operator == "between"):
                 raise NotReadError(text)
             if is_timed and first > last:
-                raise NotReadError(f"{text} (it ends before it starts)", _other_years(tokens))
+                raise NotReadError(f"{text} (it ends before it starts)")
             if operator == "between":
                 parts = {"gte": first, "lte": last}
             elif self._is_part_of_year(dimension):
@@ -136,9 +134,8 @@ class Conditions:
     def _check_noun(self, noun: Token, values: Sequence[Token]) -> None:
         """Refuse "KLM flights", where KLM is an airline, and "other customers"."""
         for value in values:
-            is_own = noun.name in value.values or value.period is not None
             is_new = not value.values and has_digit(value.text)
-            if not (is_own or is_new):
+            if not (is_new or noun.name in value.values or value.period is not None):
                 raise NotReadError(f"{value.text} {noun.text}", [(noun.text, "")])
 
     def is_timed(self, part: Sequence[Token]) -> bool:
@@ -155,14 +152,11 @@ class Conditions:
             common = [n for n in common if not set(plain(n).split()) & against]
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
             common = meant if len(meant) == 1 else common
-        if len(common) == 1 or (common and self._are_one(common)):
+        if len(common) == 1:
             return common[0]
-        text = " and ".join(token.text for token in tokens)
-        if common:
-            words = [token.text for token in tokens]
-            instead = [(words[0], f"{name} {words[0]}") for name in common]
-            raise NotReadError(f"{text} ({' or '.join(common)}?)", instead)
-        raise NotReadError(text)
+        first, text = tokens[0].text, " and ".join(token.text for token in tokens)
+        doubt = f" ({' or '.join(common)}?)" if common else ""
+        raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 
     def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""
@@ -192,9 +186,9 @@ class Conditions:
         """Whether several values are consecutive periods, in this order."""
         if self._vocabulary.is_open(dimension):
             periods = [dated(t.period, self._years) for t in tokens if t.period is not None]
-            days = [[date.fromisoformat(day) for day in p.iso()] for p in periods if p is not None]
+            days = [period for period in periods if period is not None]
             is_whole = len(days) == len(tokens)
-            return is_whole and all(b[0] - a[1] == timedelta(1) for a, b in pairwise(days))
+            return is_whole and all(b.first - a.last == timedelta(1) for a, b in pairwise(days))
         known = sorted(self._vocabulary.values.get(dimension, {}).values())
         start = known.index(values[0]) if values[0] in known else len(known)
         return known[start : start + len(values)] == list(values)
@@ -204,70 +198,40 @@ class Conditions:
         if token.period is None:
             return []
         values = self._vocabulary.values.get(dimension, {}).values()
-        years = self._years or {
-            known.year for value in values if (known := period_of(value)) and known.year
-        }
+        years = self._years or years_of(values)
         known = dated(token.period, years)
-        if known is None and dimension in self._conditions:  # "since 2023-11 except December"
-            so_far = filter_of(self._conditions[dimension])
-            whole = [replace(token.period, year=year) for year in years]
-            fitting = [p for p in whole if any(admits(so_far, v) for v in values_in(p, values))]
-            known = fitting[0] if len(fitting) == 1 else None
         if known is None:
             end = self._vocabulary.last_day
             if not years and end is not None:  # of days: the last one in the data
-                is_later = token.period.first > (end.month, end.day)
-                years = {end.year - 1 if is_later else end.year}
+                is_later = token.period.first > end.replace(token.period.first.year)
+                years = frozenset([end.year - is_later])
             instead = [(token.text, f"{token.text} {year}") for year in sorted(years, reverse=True)]
             raise NotReadError(f"{token.text} (of which year?)", instead)
         if self._vocabulary.is_open(dimension):
             first, last = known.iso()
             return [first] if first == last else [first, last]
         within = values_in(known, values)
-        member = period_of(within[0]) if within else None
-        if (
-            member
-            and member.length
-            and ((known.first[0] - 1) % member.length or known.length % member.length)
-        ):
-            raise NotReadError(f"{token.text} (not a whole {dimension})")
         if not within:
             raise NotReadError(f"{token.text} (there is no such {dimension})")
+        member = period_of(within[0])
+        length = member.length if member else 0
+        if length and ((known.first.month - 1) % length or known.length % length):
+            raise NotReadError(f"{token.text} (not a whole {dimension})")
         return within
 
     def _is_possible(self, text: str, dimension: str) -> bool:
         """Whether a value that the catalogue does not have may be one of the dimension."""
-        if self._vocabulary.is_open(dimension):
-            return True
-        shapes = {_shape(value) for value in self._vocabulary.values.get(dimension, {}).values()}
-        return _shape(text) in shapes and has_digit(text)
-
-    def _are_one(self, names: Sequence[str]) -> bool:
-        """Whether no source has two of these dimensions: one dimension with several names."""
-        sources = self._vocabulary.sources.values()
-        return all(sum(name in source.dimensions for name in names) == 1 for source in sources)
-
-
-def _shape(value: str) -> str:
-    return "".join("9" if letter.isdigit() else letter for letter in value)
+        known = self._vocabulary.values.get(dimension, {}).values()
+        shape, *shapes = (re.sub(r"\d", "9", each) for each in (text, *known))
+        return self._vocabulary.is_open(dimension) or (shape in shapes and has_digit(text))
 
 
 def _is_unclear(tokens: Sequence[Token]) -> bool:
     """Whether periods are "December 2023 and 2024", or "December and January 2024"."""
     periods = [token.period for token in tokens if token.period is not None]
-    starts = [period.first for period in periods]
-    is_open = any(period.year is None for period in periods)
-    return len({p.length for p in periods}) > 1 or (is_open and starts != sorted(starts))
-
-
-def _other_years(tokens: Sequence[Token]) -> list[tuple[str, str]]:
-    """The end of a range that has no year, with the year before or after the other's."""
-    first, last = (token.period for token in (tokens[0], tokens[-1]))
-    if first is not None and last is not None and first.year is None and last.year:
-        return [(tokens[0].text, f"{tokens[0].text} {last.year - 1}")]
-    if first is not None and last is not None and last.year is None and first.year:
-        return [(tokens[-1].text, f"{tokens[-1].text} {first.year + 1}")]
-    return []
+    starts = [(period.first.month, period.first.day) for period in periods]
+    is_dated = all(period.has_year for period in periods)
+    return len({p.length for p in periods}) > 1 or not (is_dated or starts == sorted(starts))
 
 
 def _is_one_name(before: Token, token: Token) -> bool:

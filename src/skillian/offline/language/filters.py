@@ -6,7 +6,7 @@ They are evaluated as a mapping of operators to values: a plain value is `eq`, `
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from datetime import date, timedelta
+from datetime import timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any, Literal, cast
 
@@ -97,7 +97,7 @@ def condition_words(condition: Any) -> str:
 def years_of(conditions: Iterable[Any]) -> frozenset[int]:
     """The years of all values."""
     periods = (period_of(value) for each in conditions for value in values_of(each))
-    return frozenset(each.year for each in periods if each is not None and each.year)
+    return frozenset(each.first.year for each in periods if each is not None)
 
 
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
@@ -109,41 +109,31 @@ def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool)
     named = [value for condition in conditions for value in values_of(condition)]
     known = {*values, *(value for value in named if is_open or period_of(value) is None)}
     for period in map(period_of, named if is_open else ()):
-        for end in period.iso() if period else ():
-            known |= {
-                (date.fromisoformat(end) + timedelta(step)).isoformat() for step in (-1, 0, 1)
-            }
+        for end in (period.first, period.last) if period else ():
+            known |= {(end + timedelta(step)).isoformat() for step in (-1, 0, 1)}
     return [{value for value in known if admits(each, value)} for each in conditions]
 
 
 def admits(condition: Any, value: str) -> bool:
     """Whether a filter's condition admits a value, which may be a day of a month that it names."""
-    span = _span(value)
-    return all(
-        _holds(operator, span, [*map(_span, values)])
-        for operator, values in parts_of(condition).items()
+    parts = {name: [*map(_span, values)] for name, values in parts_of(condition).items()}
+    low, high = _span(value)
+    return (
+        parts.keys() <= {"eq", "ne", *BOUNDS}
+        and ("eq" not in parts or (low, high) in parts["eq"])
+        and (low, high) not in parts.get("ne", ())
+        and all(low >= first for first, _ in parts.get("gte", ()))
+        and all(low > last for _, last in parts.get("gt", ()))
+        and all(high <= last for _, last in parts.get("lte", ()))
+        and all(high < first for first, _ in parts.get("lt", ()))
     )
-
-
-def _holds(operator: str, span: tuple[Any, Any], named: Sequence[tuple[Any, Any]]) -> bool:
-    low, high = span
-    if operator in {"eq", "ne"}:
-        return (span in named) == (operator == "eq")
-    bounds = {
-        "gte": all(low >= first for first, _ in named),
-        "gt": all(low > last for _, last in named),
-        "lte": all(high <= last for _, last in named),
-        "lt": all(high < first for first, _ in named),
-    }
-    return bounds.get(operator, False)
 
 
 def _span(value: str) -> tuple[Any, Any]:
     """The least and the greatest key of a value: days of a period, or the value itself."""
     period = period_of(value)
     if period is not None:
-        first, last = period.days()
-        return (0, *first), (0, *last)
+        return (0, period.first.toordinal()), (0, period.last.toordinal())
     number = number_of(value)
     key = (1, value.lower()) if number is None else (0, number)
     return key, key

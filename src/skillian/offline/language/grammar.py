@@ -12,7 +12,7 @@ from lark import Lark, UnexpectedToken
 from lark.lexer import Lexer
 from lark.lexer import Token as Terminal
 
-from skillian.offline.language.tokens import Token, of_kinds, text_of
+from skillian.offline.language.tokens import Token, text_of
 
 Clause = tuple[str, list[Token]]
 _WORDS = {"unknown", "name", "number", "unit", "currency"}
@@ -79,29 +79,17 @@ def _parsed(tokens: Sequence[Token]) -> tuple[int, list[Clause] | None]:
     return known, [(str(e.data), [token.value for token in e.children]) for e in tree.children]
 
 
-def unknown_words(tokens: Sequence[Token]) -> list[str]:
-    """The unknown words, with the small words, names and numbers beside them."""
-    found: list[list[Token]] = [[]]
-    for token in tokens:
-        if token.kind not in _BESIDE or token.mark:
-            found.append([])
-        if token.kind in _BESIDE:
-            found[-1].append(token)
-    texts: list[str] = []
-    for part in found:
-        while part and part[-1].kind not in _WORDS:
-            part.pop()
-        if of_kinds(part, {"unknown"}):
-            texts.append(text_of(part))
-    return texts
-
-
-def words_before(token: Token, tokens: Sequence[Token]) -> str:
-    """The words of a token, with the small words before it."""
-    places = [at for at, each in enumerate(tokens) if each.at == token.at]
-    if not places or token.kind == "join":
-        return ""
-    first = last = places[0]
-    while first and tokens[first - 1].kind in _BESIDE - _WORDS:
-        first -= 1
-    return text_of(tokens[first : last + 1])
+def unread_words(tokens: Sequence[Token], stop: Token | None = None) -> list[str]:
+    """The unknown words, or the one at which reading stopped, each with the words that it needs."""
+    parts: list[tuple[int, int]] = []
+    for at, token in enumerate(tokens):
+        if token.at == stop.at if stop else token.kind == "unknown":
+            first = at
+            while first and tokens[first - 1].kind in _BESIDE and not tokens[first].mark:
+                first -= 1
+            end = last = at + 1
+            while last < len(tokens) and tokens[last].kind in _BESIDE and not tokens[last].mark:
+                last += 1
+                end = last if tokens[last - 1].kind in _WORDS else end
+            parts = [each for each in parts if each[0] != first] + [(first, end)]
+    return [text_of(tokens[first:end]) for first, end in parts]

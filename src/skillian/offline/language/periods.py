@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from calendar import monthrange
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -71,57 +70,68 @@ _RANGES = [
             rf"\b{_NAME}\s+{_DAY}\s*[-\u2013]\s*(?P<last>[12]\d|3[01]|0?[1-9]),?\s+{_YEAR}",
             r"\g<day> \g<name> \g<year> - \g<last> \g<name> \g<year>",
         ),
-        # June-August 2023, Q1-Q3 2024, 2023-2024
+        # June-August 2023, Q1-Q3 2024
         (
-            rf"\b{_NAME}\.?(?P<year>\s+(?:19|20)\d\d)?[-\u2013](?=(?:{_MONTH})\b)",
-            r"\g<name>\g<year> - ",
+            rf"\b(?P<start>(?:{_MONTH})\.?(?:\s+(?:19|20)\d\d)?|[qh][1-4])[-\u2013](?=(?:{_MONTH}|[qh][1-4])\b)",
+            r"\g<start> - ",
         ),
+        # from 2023 on
+        (
+            r"\b(?P<since>from\s+\S+(?:\s+(?:19|20)\d\d)?)\s+on(?=\s+by\b|[,;.?!]|$)",
+            r"\g<since> onwards",
+        ),
+        # month by month
+        (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
         (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
-        (r"\b(?P<part>[qh][1-4])[-\u2013](?=[qh][1-4]\b)", r"\g<part> - "),
         (rf"(?<![-/.\w]){_YEAR}[-\u2013](?=(?:19|20)\d\d(?![-/.\w]))", r"\g<year> - "),
     )
 ]
-Day = tuple[int, int, int]
-_MONTHS_OF_YEAR = 12
-_LAST = 31
+_ANY_YEAR, _MONTHS_OF_YEAR = 4, 12
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """The days of a period; `year` is None if the question leaves it out.
+    """The days of a period; without `has_year`, those of any leap year."""
 
-    `last_year` is the year in which it ends, if that is another one.
-    """
-
-    year: int | None
-    first: tuple[int, int]
-    last: tuple[int, int]
-    last_year: int | None = None
+    first: date
+    last: date
+    has_year: bool = True
     is_relative: bool = False
 
     @property
     def is_year(self) -> bool:
         """Whether it is one or more whole years."""
-        return (self.first, self.last) == ((1, 1), (_MONTHS_OF_YEAR, _LAST))
+        return self.first.timetuple()[1:3] == (1, 1) and self.last.timetuple()[1:3] == (12, 31)
 
     @property
     def length(self) -> int:
         """The number of months; 0 for a day."""
-        is_day = self.first == self.last
-        years = (self.last_year or self.year or 0) - (self.year or 0)
-        return 0 if is_day else self.last[0] - self.first[0] + 1 + years * _MONTHS_OF_YEAR
-
-    def days(self) -> tuple[Day, Day]:
-        """The first and the last day."""
-        year = self.last_year or self.year or 0
-        month, day = self.last
-        last = min(day, monthrange(year, month)[1]) if year else day
-        return (self.year or 0, *self.first), (year, month, last)
+        months = _month_of(self.last) - _month_of(self.first) + 1
+        return 0 if self.first == self.last else months
 
     def iso(self) -> tuple[str, str]:
         """The first and the last day as ISO dates."""
-        first, last = self.days()
-        return "{:04d}-{:02d}-{:02d}".format(*first), "{:04d}-{:02d}-{:02d}".format(*last)
+        return self.first.isoformat(), self.last.isoformat()
+
+
+def _month_of(day: date) -> int:
+    """The number of a day's month, counted from the year 0."""
+    return day.year * _MONTHS_OF_YEAR + day.month - 1
+
+
+def _months(start: int, count: int) -> Period:
+    """A number of months from one on."""
+    year, month = divmod(start + count, _MONTHS_OF_YEAR)
+    first = date(start // _MONTHS_OF_YEAR, start % _MONTHS_OF_YEAR + 1, 1)
+    return Period(first, date(year, month + 1, 1) - timedelta(1))
+
+
+def _day_in(month: Period, number: int) -> Period | None:
+    """A day of a month."""
+    if number > month.last.day:
+        return None
+    day = month.first.replace(day=number)
+    return Period(day, day)
 
 
 def spelt_out(text: str) -> str:
@@ -138,7 +148,7 @@ _RELATIVE = re.compile(
     re.IGNORECASE,
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
-_LENGTHS = {"month": 1, "quarter": 3, "year": 12}
+_LENGTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 
 
 def relative_at(
@@ -158,41 +168,28 @@ def relative_at(
     if count < 1 or (count > 1 and not back):
         return None
     period = _before(today, unit, back, count)
-    if last_day is not None and date(*period.days()[1]) > _end(last_day, unit):
+    end = last_day if unit == "day" or last_day is None else _months(_month_of(last_day), 1).last
+    if last_day is not None and end is not None and period.last > end:
         period = _before(last_day, unit, back, count)
     return match.end(), replace(period, is_relative=True)
-
-
-def _end(day: date, unit: str) -> date:
-    """The last day of the month of a day; the day itself for days."""
-    return day if unit == "day" else date(day.year, day.month, monthrange(day.year, day.month)[1])
 
 
 def _before(day: date, unit: str, back: int, count: int) -> Period:
     """A period of `count` units that ends `back` units before the one of this day."""
     if unit == "day":
-        last = day - timedelta(back)
-        first = last - timedelta(count - 1)
-        return Period(first.year, (first.month, first.day), (last.month, last.day), last.year)
+        return Period(day - timedelta(back + count - 1), day - timedelta(back))
     length = _LENGTHS[unit]
-    at = (day.year * _MONTHS_OF_YEAR + day.month - 1) // length * length
-    start, end = (at - count * length, at - 1) if back else (at, at + length - 1)
-    return Period(
-        start // _MONTHS_OF_YEAR,
-        (start % _MONTHS_OF_YEAR + 1, 1),
-        (end % _MONTHS_OF_YEAR + 1, _LAST),
-        end // _MONTHS_OF_YEAR,
-    )
+    at = _month_of(day) // length * length
+    return _months(at - back * count * length, count * length)
 
 
 def period_at(text: str, start: int) -> tuple[int, Period] | None:
     """The end and the days of the period at this position of a text."""
     for form in _FORMS:
         match = form.match(text, start)
-        if match is None:
-            continue
-        period = _period({k: v and v.lower() for k, v in match.groupdict().items()})
-        if period is not None and not _MAY.match(text, start):
+        parts = match.groupdict() if match else {}
+        period = match and _period({name: part and part.lower() for name, part in parts.items()})
+        if match and period and not _MAY.match(text, start):
             return match.end(), period
     return None
 
@@ -208,21 +205,19 @@ def periods_of(text: str) -> Iterator[Period]:
 
 
 def _period(parts: Mapping[str, str | None]) -> Period | None:
-    year = int(parts["year"] or 0) or None if "year" in parts else None
-    kind, part, month = parts.get("kind"), parts.get("part"), parts.get("month")
+    """The period that the groups of a form say."""
+    kind, part, day = parts.get("kind"), parts.get("part"), parts.get("day")
+    start, length = 0, _MONTHS_OF_YEAR
     if kind and part:
-        length = 3 if kind[0] == "q" else 6
-        last = (_WORDS.get(part) or int(part[0])) * length
-        return (
-            Period(year, (last - length + 1, 1), (last, _LAST)) if last <= _MONTHS_OF_YEAR else None
-        )
-    number = MONTHS[str(parts["name"])] if parts.get("name") else int(month or 0)
-    if not number:
-        return Period(year, (1, 1), (_MONTHS_OF_YEAR, _LAST))
-    day = int(parts.get("day") or 0)
-    if day > monthrange(year or 2024, number)[1]:
+        length = _LENGTHS["quarter"] if kind[0] == "q" else _LENGTHS["half"]
+        start = ((_WORDS.get(part) or int(part[0])) - 1) * length
+    elif name := parts.get("name") or parts.get("month"):
+        start, length = (MONTHS.get(name) or int(name)) - 1, 1
+    if start >= _MONTHS_OF_YEAR:
         return None
-    return Period(year, (number, day or 1), (number, day or _LAST))
+    found = _months(int(parts.get("year") or _ANY_YEAR) * _MONTHS_OF_YEAR + start, length)
+    known = _day_in(found, int(day)) if day else found
+    return known and replace(known, has_year=bool(parts.get("year")))
 
 
 @lru_cache(4096)
@@ -237,10 +232,11 @@ def period_of(value: str) -> Period | None:
 
 def dated(period: Period, years: Iterable[int]) -> Period | None:
     """The period with its year; None if it has none and there are several."""
-    if period.year is not None:
-        return period
-    only = set(years)
-    return replace(period, year=only.pop()) if len(only) == 1 else None
+    only = [*{*years}]
+    if period.has_year or len(only) != 1:
+        return period if period.has_year else None
+    found = _months(only[0] * _MONTHS_OF_YEAR + period.first.month - 1, period.length or 1)
+    return found if period.length else _day_in(found, period.first.day)
 
 
 def are_periods(values: Collection[str]) -> bool:
@@ -256,8 +252,10 @@ def are_years(values: Collection[str]) -> bool:
 
 def values_in(period: Period, values: Iterable[str]) -> list[str]:
     """The values whose days are all within a period, in their order."""
-    first, last = period.days()
-    known = sorted(
-        (known.days(), value) for value in values if (known := period_of(value)) is not None
+    known = ((known, value) for value in values if (known := period_of(value)) is not None)
+    within = (
+        (each.iso(), value)
+        for each, value in known
+        if period.first <= each.first and each.last <= period.last
     )
-    return [value for days, value in known if first <= days[0] and days[1] <= last]
+    return [value for _, value in sorted(within)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from functools import lru_cache
@@ -21,7 +21,6 @@ _MOST_READINGS = 8
 _LONGEST_CODE = 3
 
 
-@lru_cache(maxsize=32)
 def read(
     question: str,
     vocabulary: Vocabulary,
@@ -35,10 +34,21 @@ def read(
     names no year is about `years`. "Last month" is
     before `today`, or before the last period of the data if that is earlier.
     """
+    today = today or date.today()  # noqa: DTZ011
+    return _read_on(today, question, vocabulary, sources, years)
+
+
+@lru_cache(maxsize=32)
+def _read_on(
+    today: date,
+    question: str,
+    vocabulary: Vocabulary,
+    sources: tuple[str, ...],
+    years: frozenset[int],
+) -> Reading:
     if len(question) > LONGEST_QUESTION:
         return Reading(unread=[f"a question of more than {LONGEST_QUESTION} characters"])
     question = spelt_out(question)
-    today = today or date.today()  # noqa: DTZ011
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     part = vocabulary.within(named or sources)
@@ -54,7 +64,11 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
 
     "in" is a preposition although IN is a country, but "us" may be the country US.
     """
-    variants = list(islice(_variants(tokens), _MOST_READINGS))
+    choices = [
+        [replace(each, at=token.at, mark=token.mark) for each in (token, token.other) if each]
+        for token in tokens
+    ]
+    variants = islice(product(*choices), _MOST_READINGS)
     readings = [read_clauses(variant, vocabulary, years) for variant in variants]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
@@ -81,7 +95,7 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     `is_read` says whether the question is read with the word as English.
     """
     at = tokens.index(token)
-    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and", "join"}
+    is_noun = at > 0 and tokens[at - 1].kind in {"prep", "not", "only", "and"}
     is_exact = token.other is not None and token.text in token.other.values.values()
     if token.kind == "noun":
         return not is_noun
@@ -90,13 +104,3 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
     return token.kind == "verb" if is_read else not is_exact and len(token.text) <= _LONGEST_CODE
-
-
-def _variants(tokens: Sequence[Token]) -> Iterator[list[Token]]:
-    """Yield the tokens in each combination of their readings, English first."""
-    choices = [(token, token.other) if token.other else (token,) for token in tokens]
-    for chosen in product(*choices):
-        yield [
-            replace(each, at=token.at, mark=token.mark)
-            for each, token in zip(chosen, tokens, strict=True)
-        ]

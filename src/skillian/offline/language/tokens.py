@@ -11,8 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from decimal import Decimal
-from functools import lru_cache
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from skillian.offline.language.lexicon import (
     ARTICLES,
@@ -29,7 +28,6 @@ _LONGEST = 7
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
-_OPEN_ENDED = {"onwards", "backwards"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
 
@@ -118,39 +116,24 @@ class _Place:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
         dated = None if first.is_quoted else self._dated(first.start, today)
-        opens = (
-            dated or first.plain in ARTICLES or first.plain.split(" ")[0] in _openings(self.whole)
-        )
-        for length in range(min(_LONGEST if opens else 1, len(self.words) - self.at), 0, -1):
-            end = self.words[self.at + length - 1].end
-            is_apart = _is_apart(self.question, self.words[self.at : self.at + length])
+        for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
+            part = self.words[self.at : self.at + length]
+            end, words = part[-1].end, [word.plain for word in part]
             text = first.text if first.is_quoted else self.question[first.start : end]
-            words = [word.plain for word in self.words[self.at : self.at + length]]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
             timed = dict.fromkeys(self.part.timed, text)
             period = Token("period", text, text, timed, dated[1]) if dated and is_dated else None
-            bare = [word for word in words if word not in ARTICLES]
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            for phrase in dict.fromkeys(
-                (" ".join(words), *(() if is_article else (" ".join(bare),)))
-            ):
+            bare = words if is_article else [word for word in words if word not in ARTICLES]
+            for phrase in dict.fromkeys((" ".join(words), " ".join(bare))):
+                is_apart = _is_apart(self.question, part)
                 named = period if is_apart else self._named(phrase, text, period)
-                if named is None or (is_article and named.kind in KIND_NAMES):
-                    continue
-                if named.kind not in _OPEN_ENDED or self._ends_at(self.at + length):
+                if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
         if first.plain in ARTICLES and not first.is_quoted:
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
-
-    def _ends_at(self, at: int) -> bool:
-        """Whether a value ends before this place: "2023 and on", but not "Milan and on Monday"."""
-        if self._previous() not in {"value", "period", "name", "number"}:
-            return False
-        rest = replace(self, at=at)
-        after = rest.longest(None)[1] if at < len(self.words) else None
-        return after is None or after.kind not in {"value", "period", "name"}
 
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
@@ -245,14 +228,6 @@ class _Place:
         if as_number(text) is None:
             return None
         return Token("unknown" if is_negative else "number", text, phrase)
-
-
-@lru_cache(32)
-def _openings(vocabulary: Vocabulary) -> frozenset[str]:
-    """The first word of each phrase of several words, English or of the catalogue."""
-    names = (vocabulary.measures, vocabulary.dimensions, vocabulary.whole_names, vocabulary.units)
-    phrases = chain(KINDS, vocabulary.plain_values, *names)
-    return frozenset(each.split(" ")[0] for each in phrases if " " in each)
 
 
 def _is_apart(question: str, words: Sequence[Word]) -> bool:

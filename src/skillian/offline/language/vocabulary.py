@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -165,15 +165,21 @@ class Vocabulary:
         } | dict(whole)
 
     @cached_property
-    def values(self) -> Mapping[str, Mapping[str, str]]:
-        """The values of each dimension as in the data, by their lower case."""
-        values: dict[str, dict[str, str]] = {}
+    def described(self) -> Mapping[str, Sequence[DimensionWords]]:
+        """Each dimension as its sources describe it."""
+        described: dict[str, list[DimensionWords]] = {}
         for words in self.sources.values():
             for name, dimension in words.dimensions.items():
-                known = values.setdefault(name, {})
-                for value in dimension.values:
-                    known.setdefault(value.lower(), value)
-        return values
+                described.setdefault(name, []).append(dimension)
+        return described
+
+    @cached_property
+    def values(self) -> Mapping[str, Mapping[str, str]]:
+        """The values of each dimension as in the data, by their lower case."""
+        return {
+            name: {value.lower(): value for words in reversed(each) for value in words.values}
+            for name, each in self.described.items()
+        }
 
     @cached_property
     def plain_values(self) -> Mapping[str, Mapping[str, str]]:
@@ -216,21 +222,16 @@ class Vocabulary:
     def last_day(self) -> date | None:
         """The last day of the data, as the values of its timed dimensions say."""
         values = [value for name in self.timed for value in self.values[name]]
-        values += [words.last for name in self.timed for words in self._each(name)]
-        ends = [each.iso()[1] for each in map(period_of, values) if each is not None]
-        return date.fromisoformat(max(ends)) if ends else None
+        values += [words.last for name in self.timed for words in self.described[name]]
+        return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""
-        return any(words.is_open for words in self._each(dimension))
+        return any(words.is_open for words in self.described.get(dimension, ()))
 
     def is_date(self, dimension: str) -> bool:
         """Whether the dimension's values are dates."""
-        return any(words.is_date for words in self._each(dimension))
-
-    def _each(self, dimension: str) -> list[DimensionWords]:
-        dimensions = (words.dimensions.get(dimension) for words in self.sources.values())
-        return [each for each in dimensions if each is not None]
+        return any(words.is_date for words in self.described.get(dimension, ()))
 
 
 def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
