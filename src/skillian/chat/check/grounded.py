@@ -107,7 +107,8 @@ class _GroundedTurn(Middleware):
             (name, each.text)
             for each in turn
             if (name := calls.get(each.tool_call_id or "")) in (COMPARE, QUERY)
-            and not as_object(each.text).get("error")
+            and (result := as_object(each.text))  # one that was cut is no object
+            and not result.get("error")
         ]
         found = (member for _, raw in answered for member in _members(raw))
         if not answered or any(member in text for member in found):
