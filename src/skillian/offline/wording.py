@@ -250,10 +250,13 @@ def word_plainly(result: Mapping[str, Any]) -> str:
 
 def _lines(value: Any, indent: str) -> Iterator[str]:
     """Yield the values of a mapping or a list, those of nested ones with more indent."""
-    is_named = isinstance(value, Mapping)
-    known = cast("Mapping[str, Any]", value) if is_named else dict(enumerate(value))
-    for name, each in known.items():
-        label = f"{indent}{name}:" if is_named else f"{indent}-"
+    named: list[tuple[str, Any]] = (
+        [(f"{name}:", each) for name, each in cast("Mapping[str, Any]", value).items()]
+        if isinstance(value, Mapping)
+        else [("-", each) for each in cast("list[Any]", value)]
+    )
+    for name, each in named:
+        label = f"{indent}{name}"
         if each and isinstance(each, Mapping | list):
             yield label
             yield from _lines(each, f"{indent}  ")
