@@ -128,6 +128,25 @@ async def test_an_answer_that_says_nothing_of_the_result_is_followed_by_it(
     assert streamed.strip() == answer
 
 
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"source_b": {"company": ["1001"]}},
+        {"source_a": [1], "measures": [["amount"]]},
+        {"measures": {"a": 1}, "align_on": [{"a": 1}]},
+        {"thresholds": {"match": {"absolute": [1]}}, "filters": [[1]]},
+        {"thresholds": {"match": 5}, "limit": {"a": []}, "order": [{}]},
+    ],
+)
+async def test_arguments_of_any_form_are_refused_by_the_tool(
+    opened: Opened, changed: dict[str, Any]
+) -> None:
+    result = await result_of(
+        opened, f"{ASK} for company 1001", scripted_call("compare_sources", **(BOTH | changed))
+    )
+    assert result["type"] == "validation_error"
+
+
 async def test_a_value_of_the_conversation_is_known_and_a_refused_one_is_not(
     opened: Opened,
 ) -> None:

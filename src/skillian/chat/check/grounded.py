@@ -147,7 +147,8 @@ class _GroundedTurn(Middleware):
         if refusal is not None:
             return ToolResult(call, json.dumps(refusal.to_dict()))
         names = (call.arguments.get(each) for each in ("source", "source_a", "source_b"))
-        is_unknown = any(name and name not in self._turn.whole.sources for name in names)
+        known = [*self._turn.whole.sources]  # a list: what a model names may not be hashable
+        is_unknown = any(name and name not in known for name in names)
         if call.name not in CHECKED or is_unknown or not self._messages:
             return await call_next(call)
         made, losses = self._read(call)

@@ -78,20 +78,25 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
     if tool in LOOKS and earlier.comparison is not None:
         compared = earlier.comparison.arguments
     whole = {**compared, **arguments}
-    names = (whole.get(each) for each in ("source", "source_a", "source_b"))
+    sources = [whole.get(each) for each in ("source", "source_a", "source_b")]
     by = (compared.get("align_on"), arguments.get("align_on"), arguments.get("dimensions"))
     given = (compared.get("filters"), arguments.get("filters"))
     key = arguments.get("key") if tool in LOOKS else None
     return {
         "tool": tool,
-        "sources": [name for name in names if name is not None],
-        "measures": as_list(whole.get("measures")),
-        "by": [name for names in by for name in as_list(names)],
+        "sources": _names(sources),
+        "measures": _names(whole.get("measures")),
+        "by": [name for names in by for name in _names(names)],
         "filters": {n: each for some in (*given, key) for n, each in as_mapping(some).items()},
         "thresholds": as_mapping(whole.get("thresholds")),
-        "order": as_list(whole.get("order"))[:1],
+        "order": _names(whole.get("order"))[:1],
         "limit": whole.get("limit"),
     }
+
+
+def _names(value: object) -> list[str]:
+    """The names in an argument, which the tool itself refuses if it is no list of names."""
+    return [each for each in as_list(value) if isinstance(each, str)]
 
 
 @dataclass
@@ -111,7 +116,7 @@ class Turn:
 
     @cached_property
     def _sources(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(str(name) for call in self.calls for name in call["sources"]))
+        return tuple(dict.fromkeys(name for call in self.calls for name in call["sources"]))
 
     @cached_property
     def _vocabulary(self) -> Vocabulary:
@@ -159,7 +164,7 @@ class Turn:
                 parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
                 found.append(self._loss(parts) if parts else Loss(text))
         try:
-            measures = [str(name) for call in self.calls for name in call["measures"]]
+            measures = [name for call in self.calls for name in call["measures"]]
             check_units(self._reading, measures, self.whole)
         except UnclearError:
             found += map(Loss, self._reading.units)
