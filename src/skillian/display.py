@@ -196,14 +196,14 @@ def _show_counted(
 
 
 def cell_in_words(value: str | None) -> str:
-    """A cell for people: NULL and an empty text are not what a text with these letters is."""
+    """A cell for people; a text that reads `NULL` or `(empty)` is quoted, to tell it from these."""
     if value is None:
         return "NULL"
     return ascii(value) if value in {"NULL", "(empty)"} else value or "(empty)"
 
 
 def cells_in_words(a: str | None, b: str | None) -> tuple[str, str]:
-    """Two cells that differ, so that people see it: long ones are cut to where they do."""
+    """Two different cells, written so that the difference is seen: long texts are cut to it."""
     texts = [cell_in_words(a), cell_in_words(b)]
     if a and b and a != b and _as_seen(a) == _as_seen(b):
         texts = [ascii(a), ascii(b)]
@@ -216,7 +216,7 @@ def cells_in_words(a: str | None, b: str | None) -> tuple[str, str]:
 
 
 def _as_seen(text: str) -> str:
-    """A text without what is not seen: the kind of white space, and the form of accents."""
+    """A text without what a reader does not see: kinds of white space and forms of accents."""
     return " ".join(unicodedata.normalize("NFC", text).split())
 
 

@@ -24,8 +24,6 @@ from skillian.offline.offers import near_name
 from tinyagent import ToolCall
 
 _PAIR = 2
-
-
 _ONLY_A_SOURCE = {"source", "prep", "from", "show"}
 
 

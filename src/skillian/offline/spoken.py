@@ -69,7 +69,10 @@ class _Spoken:
         known: Mapping[str, Any] = schema.get("$defs", {})
         values: dict[str, Any] = {}
         types = {
-            name: [known.get(str(each.get("$ref"))[8:], each) for each in own.get("anyOf", [own])]
+            name: [
+                known.get(str(each.get("$ref", "")).removeprefix("#/$defs/"), each)
+                for each in own.get("anyOf", [own])
+            ]
             for name, own in schema.get("properties", {}).items()
         }
         for name, own in types.items():

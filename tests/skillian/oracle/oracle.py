@@ -86,10 +86,7 @@ class Oracle:
         self.question = question
         self.align_on = self._align_on()
         for name in self.align_on:
-            kinds = {
-                kind_of(side.dimensions[name], side.table.column(side.dimensions[name]["column"]))
-                for side in (question.a, question.b)
-            }
+            kinds = self._kinds(name)
             if len(kinds) > 1 and kinds not in WIDENED:
                 raise Refused(name)
 
@@ -136,13 +133,16 @@ class Oracle:
     def _part(self, side: Side, name: str, row: Row) -> Any:
         """A part of a row's key; a date is midnight where the other side has timestamps."""
         part = value(side, name, row)
-        kinds = {
-            kind_of(each.dimensions[name], each.table.column(each.dimensions[name]["column"]))
-            for each in (self.question.a, self.question.b)
-        }
-        if kinds == {"date", "timestamp"} and type(part) is date:
+        if self._kinds(name) == {"date", "timestamp"} and type(part) is date:
             return datetime.combine(part, time())
         return part
+
+    def _kinds(self, name: str) -> set[str]:
+        """The kinds that a dimension has on the two sides."""
+        return {
+            kind_of(side.dimensions[name], side.table.column(side.dimensions[name]["column"]))
+            for side in (self.question.a, self.question.b)
+        }
 
     def _group(self, key: Key, a: Sequence[Row], b: Sequence[Row]) -> Group:
         cells: dict[str, Cell] = {}

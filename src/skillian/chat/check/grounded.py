@@ -107,7 +107,7 @@ class _GroundedTurn(Middleware):
             (name, each.text)
             for each in turn
             if (name := calls.get(each.tool_call_id or "")) in (COMPARE, QUERY)
-            and (result := as_object(each.text))  # one that was cut is no object
+            and (result := as_object(each.text))  # one that was cut is not an object
             and not result.get("error")
         ]
         found = (member for _, raw in answered for member in _members(raw))

@@ -95,7 +95,7 @@ def merged(tool: str, arguments: Arguments, earlier: Earlier) -> Arguments:
 
 
 def _names(value: object) -> list[str]:
-    """The names in an argument, which the tool itself refuses if it is no list of names."""
+    """The names in an argument, which the tool itself refuses if it is not a list of names."""
     return [each for each in as_list(value) if isinstance(each, str)]
 
 

@@ -56,11 +56,8 @@ _FRACTION_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 2)) - {_EXPONENT})"
 _SPACED = "COUNT_IF(value <> TRIM(value))"
 # A number is the shortest decimal of the nearest float if both have the same digits.
 _FLOAT = "CAST(TRY_CAST(value AS DOUBLE) AS TEXT)"
-_DIGITS = "TRIM(REPLACE(SPLIT_PART(LOWER(LTRIM(TRIM(text), '-')), 'e', 1), '.', ''), '0')"
-_NOT_FLOATS = (
-    f"COUNT_IF({_DIGITS.replace('text', 'value')} IS DISTINCT FROM"
-    f" {_DIGITS.replace('text', _FLOAT)})"
-)
+_DIGITS = f"TRIM(REPLACE({_MANTISSA}, '.', ''), '0')"
+_NOT_FLOATS = f"COUNT_IF({_DIGITS} IS DISTINCT FROM {_DIGITS.replace('value', _FLOAT)})"
 
 _NUMBERS = frozenset({"BIGINT", "DECIMAL", "DOUBLE"})
 _MOMENTS = frozenset({"DATE", "TIMESTAMP", "TIMESTAMP WITH TIME ZONE"})

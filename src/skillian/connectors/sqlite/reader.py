@@ -128,11 +128,11 @@ class SQLiteFile:
             for column, kind, required, key in rows
         }
         kinds = {column: declared_type(kind) for column, kind, _, _ in rows}
-        open_types = [
+        undeclared = [
             column for column, kind in kinds.items() if kind.kind == "other" and kind.sql != "BLOB"
         ]
-        if open_types:
-            kinds |= self._held(name, open_types)
+        if undeclared:
+            kinds |= self._held(name, undeclared)
         return Table(SCHEMA, name, kinds, declared, "sqlite")
 
     def _held(self, table: str, columns: Sequence[str]) -> Mapping[str, ColumnType]:

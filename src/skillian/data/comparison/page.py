@@ -101,7 +101,7 @@ class Page:
         order: In which order; None for that of the kind of comparison.
         where: Conditions that must all hold.
         search: A text that the key or a value must contain, whatever its case.
-        uneven: Whether it also has the groups that match and have other numbers of rows.
+        uneven: Whether it also has groups that match and whose numbers of rows differ.
     """
 
     statuses: tuple[str, ...]

@@ -119,7 +119,8 @@ def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
     """Both terms in a type that holds the values of both sides; a date is midnight."""
     kinds = {one.type.kind, other.type.kind}
     if kinds == {"date", "timestamp"}:
-        return _as_moment(one), _as_moment(other)
+        one, other = (Term(each.name, *moment(each.value, each.type)) for each in (one, other))
+        return one, other
     if kinds <= {"integer", "decimal"}:
         scale = max(one.type.scale, other.type.scale)
         return _widened(one, other.type, scale), _widened(other, one.type, scale)
@@ -130,10 +131,6 @@ def _common_key(one: Term, a: Side, other: Term, b: Side) -> tuple[Term, Term]:
             " such as `type: text`, and `normalise` or `values` if they are written differently"
         )
     return one, other
-
-
-def _as_moment(term: Term) -> Term:
-    return Term(term.name, moment(term.value, term.type), ColumnType("timestamp", "TIMESTAMP"))
 
 
 def _widened(term: Term, other: ColumnType, scale: int) -> Term:

@@ -91,8 +91,8 @@ def measured_source(
     """A table that nobody has declared as a source to sum.
 
     Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
-    summed; all others are dimensions. What is named has that name, also if the column's differs in
-    case, so that two tables which do can be compared.
+    summed; all others are dimensions. A column that is named has the name as it is stated, even if
+    its own differs in case, so that two tables whose names differ in case can be compared.
 
     Raises:
         UnknownNameError: The table has no column of the name of a measure.
@@ -100,12 +100,13 @@ def measured_source(
     """
     sums = {measure.casefold(): measure for measure in measures}
     keys = {dimension.casefold(): dimension for dimension in dimensions}
+    stated = keys | sums
     spellings = Counter(column.casefold() for column in table.columns)
     groups: dict[str, Dimension] = {}
     sizes: dict[str, Measure] = {}
     for column, kind in usable_columns(table):
         folded = column.casefold()
-        name = column if spellings[folded] > 1 else (keys | sums).get(folded, column)
+        name = column if spellings[folded] > 1 else stated.get(folded, column)
         amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
         if folded in sums or (amount and folded not in keys):
             sizes[name] = Measure(column=column, aggregation="sum")

@@ -108,8 +108,6 @@ class DimensionBuilder:
         return (value if kind.kind == "boolean" else exp.cast(value, goal.sql)), goal
 
     def _to_time(self, value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
-        if kind.kind == goal.kind:
-            return value
         if kind.kind in {"date", "timestamp", "timestamptz"}:
             return _as_time(value, kind, goal)
         if self._definition.format and kind.kind in {"text", "integer"}:
@@ -120,14 +118,16 @@ class DimensionBuilder:
         return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
 
 
-def moment(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """A date or a timestamp as a timestamp."""
+def moment(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:
+    """The SQL and the type of a date or a timestamp as a timestamp."""
     goal = ColumnType(*_TARGETS["timestamp"])
-    return value if kind.kind == goal.kind else _as_time(value, kind, goal)
+    return _as_time(value, kind, goal), goal
 
 
 def _as_time(value: exp.Expr, kind: ColumnType, goal: ColumnType) -> exp.Expr:
-    """A time in another type; one with a zone is converted to UTC."""
+    """A time in this type; one with a zone is converted to UTC."""
+    if kind.kind == goal.kind:
+        return value
     value = value.copy()
     value.type = exp.DataType.build(kind.kind)  # so that the dialect does not parse it as text
     return exp.cast(value, goal.sql)

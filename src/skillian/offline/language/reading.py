@@ -31,8 +31,8 @@ def read(
     """What a question says; nothing that is not in the question or the vocabulary.
 
     A question that names no source is about `sources`, those of the conversation, and one that
-    names no year is about `years`. "Last month" is
-    before `today`, or before the last period of the data if that is earlier.
+    names no year is about `years`. "Last month" is before `today`, or before the last period of the
+    data if that is earlier.
     """
     today = today or date.today()  # noqa: DTZ011
     return _read_on(today, question, vocabulary, sources, years)
