@@ -21,6 +21,7 @@ _WRITTEN = re.compile(
     r"(?<![\w.,])(?:[-+\u2212](?=\d))?\d+(?:[.,:/'\u2019\-\u00a0\u2009\u202f]\d+|[ ]\d{3}(?!\d))*"
     r"(?!\d|(?:st|nd|rd|th)\b)"
 )
+_DIGIT = re.compile(r"\d")
 _ITEM = re.compile(r"^[ \t]*(?:[-*>][ \t]+)?\d{1,3}[.)](?=[ \t])", re.MULTILINE)
 _SEPARATORS = str.maketrans("", "", "'\u2019 \u00a0\u2009\u202f")
 _PLAIN = re.compile(r"\d+(?:\.\d+)?")
@@ -203,7 +204,9 @@ def _leaves(call: int, path: str, value: Any) -> Iterator[_Known]:
 
 
 def _in_text(call: int, path: str, text: str) -> Iterator[_Known]:
-    """The text itself and the numbers within it."""
+    """The text itself and the numbers within it; nothing if it has none."""
+    if not _DIGIT.search(text):
+        return
     yield _Known(call, path, text, None)
     for match in _WRITTEN.finditer(text):
         yield _Known(call, path, match[0], _value(match[0]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from types import MappingProxyType
 
 from tinyagent.core.messages import MATERIAL, Message, ToolCall
@@ -12,7 +13,7 @@ from tinyagent.core.provenance import COMMON, USER, Label, Mark
 from tinyagent.core.provenance.rules import FORMS, host_of, hosts_in
 from tinyagent.core.results import long_result_handle
 from tinyagent.core.types import ToolSpec
-from tinyagent.provenance.marks import WrittenTexts, has_sentence_of, marks_of, plain
+from tinyagent.provenance.marks import has_sentence_of, marks_of, plain, written_in
 from tinyagent.provenance.policies.policy import (
     SOURCE_WORDS,
     Policy,
@@ -24,18 +25,19 @@ from tinyagent.provenance.records import (
     Admits,
     Record,
     ResultRow,
+    earlier_record,
     everything,
     is_in_texts,
+    texts_of,
     words_of,
 )
 from tinyagent.provenance.vouching import (
     MIN_CHARACTERS,
     Scalar,
-    as_json,
     begins_a_word,
     has_words,
     is_said_in,
-    leaves,
+    leaves_of,
     named,
     times_in,
 )
@@ -69,7 +71,6 @@ class Evidence:
         self._said = Counter[str]()  # how often they are in this one
         self._records: dict[str, Record] = {}
         self._earlier: dict[str, tuple[ToolCall, Message]] = {}  # results that no rule has needed
-        self._written = WrittenTexts()
         self._spoken: dict[tuple[str, str], bool] = {}  # whether the user said a text
         self._long: dict[str, Label] = {}
         self._calls: dict[str, ToolCall] = {}
@@ -123,12 +124,8 @@ class Evidence:
         """Make records of the results of earlier runs; what the user said may be repeated."""
         earlier, self._earlier = self._earlier, {}
         for key, (call, message) in earlier.items():
-            text, own = message.text, Label(frozenset({call.name}))
-            record = Record(call.name, as_json(None, text), call.arguments, own=own)
-            record.vouches = not message.is_error
-            record.by = self._policy.items_by(self._tools.get(call.name))
-            record.known = self._said_in(call.arguments)
-            record.is_clean = record.is_planned = False
+            by = self._policy.items_by(self._tools.get(call.name))
+            record = earlier_record(call, message, by, self._said_in(call.arguments))
             self._records[key] = record
             self._note_writers(record)
 
@@ -217,18 +214,17 @@ class Evidence:
         """Whether a call has arguments, and all of them are the user's."""
         values = [
             leaf.value
-            for name, argument in arguments.items()
-            for leaf in leaves(argument, name)
+            for leaf in leaves_of(arguments)
             if not leaf.is_key and leaf.value not in (None, "", True, False)
         ]
         return bool(values) and all(
-            any(self._is_users(source, value, form) for source in ("user", "trusted", "own"))
+            any(self._is_users(source, value) for source in ("user", "trusted", "own"))
             for value in values
-            for form in ["" if isinstance(value, str) else "number"]
         )
 
-    def _is_users(self, source: str, value: Scalar, form: str) -> bool:
+    def _is_users(self, source: str, value: Scalar) -> bool:
         """Whether the user gave a value, or it is of what lists the user's own things."""
+        form = "" if isinstance(value, str) else "number"
         if source != "own":
             return self.vouches(source, value, form)
         return any(
@@ -241,8 +237,7 @@ class Evidence:
         """The paths of the arguments that the user's request vouches for."""
         return frozenset(
             leaf.path
-            for name, argument in arguments.items()
-            for leaf in leaves(argument, name)
+            for leaf in leaves_of(arguments)
             if isinstance(leaf.value, str) and self.vouches("user", leaf.value)
         )
 
@@ -292,9 +287,8 @@ class Evidence:
                 return FORMS["email"].fullmatch(name) is not None and name.endswith(known)
             return name in {known, known.removeprefix("@")}
         _, tool, at = parse_source(source)
-        return any(
-            each.holds(writer, at, "email", self._is_curated) for each in self._records_of(tool)
-        )
+        records, admits = self._records_of(tool), self._is_curated
+        return any(each.holds(writer, at, "email", admits) for each in records)
 
     def _is_curated(self, record: Record, _: ResultRow) -> bool:
         return record.is_clean or self._policy.is_trusted(record.tool, self._tools)
@@ -317,26 +311,23 @@ class Evidence:
     def asks_for(self, words: Iterable[str]) -> bool:
         """Whether the user's request, or a trusted item, has a word that begins with one."""
         texts = [text.casefold() for text in (*self._words, *self._meant())]
-        asked = [word.casefold() for word in words]
-        return any(begins_a_word(word, text) for word in asked for text in texts)
+        return any(begins_a_word(word.casefold(), text) for word in words for text in texts)
 
     def is_copied(self, value: object, host: str) -> bool:
         """Whether a value is one that was read elsewhere than on the pages of a host."""
         text = str(value)
         if isinstance(value, bool) or len(text) < MIN_CHARACTERS:
             return False
-        pages = [
-            one
+        on_page = [
+            any(host_of(address, "https") == host for address in one.arguments.values())
             for one in self.records()
-            if any(host_of(address, "https") == host for address in one.arguments.values())
+            if has_words(text, one.text())
         ]
-        on_page = any(has_words(text, one.text()) for one in pages)
-        return not on_page and any(
-            has_words(text, one.text()) for one in self.records() if one not in pages
-        )
+        return bool(on_page) and not any(on_page)
 
     def is_only_read(self, text: str) -> bool:
         """Whether a text is a word, or has a short sentence, that only untrusted texts contain."""
+        self._read_earlier()
         word = text.strip()
         known = (word, word[:1].lower() + word[1:])  # a text begins with a capital
         if len(word.split()) == 1:
@@ -348,10 +339,20 @@ class Evidence:
 
     def marks(self, text: str, *, is_strict: bool = False) -> tuple[Mark, ...]:
         """The spans that untrusted sources wrote; strictly, also in other characters."""
+        by = (
+            self._policy.items_by(self._tools.get(call.name)) for call, _ in self._earlier.values()
+        )
+        if is_strict or any(by):
+            self._read_earlier()
+        earlier = (
+            (call.name, written_in(message.text, texts_of))
+            for call, message in self._earlier.values()
+            if not self._policy.is_trusted(call.name, self._tools)
+        )
         spelled = plain if is_strict else str
         others = self._untrusted_texts(is_strict=is_strict)
-        written = ((source, self._written.find(spelled(each))) for source, each in others)
-        return marks_of(spelled(text), written, partial(self.vouches, "user"))
+        written = ((source, written_in(each, spelled)) for source, each in others)
+        return marks_of(spelled(text), chain(earlier, written), partial(self.vouches, "user"))
 
     def _untrusted_texts(self, *, is_strict: bool = False) -> Iterator[tuple[str, str]]:
         """The texts of untrusted people; strictly, also of items that the request is not about."""
@@ -361,7 +362,7 @@ class Evidence:
             is_beside = strict and not record.shares(row, words)
             return is_beside or not self.trusts_writer(record.tool, row.writer)
 
-        for record in self.records():
+        for record in self._records.values():
             if not self._policy.is_trusted(record.tool, self._tools):
                 strict = is_strict and not self._asked_for(record.arguments)
                 admits = is_others if record.by else everything

@@ -10,6 +10,7 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from tinyagent.core.provenance import Mark
@@ -17,6 +18,8 @@ from tinyagent.core.provenance.rules import hosts_in
 
 _SHORT = 5_000
 """Characters of a text for which what it says is kept."""
+_MOST_KNOWN = 512
+"""For how many texts it is kept."""
 _WORDS = 5
 """How many words in a row are hardly a coincidence."""
 _TOKEN = re.compile(r"\w+(?:['\u2019@.+-]\w+)*")
@@ -41,27 +44,24 @@ _LINK = "//"
 
 
 class Written(NamedTuple):
-    """What may be repeated of a text: its addresses, hosts and long numbers, and runs of words."""
+    """What may be repeated of a text: addresses, hosts and long numbers, and hashes of runs."""
 
     names: frozenset[str]
-    runs: frozenset[tuple[str, ...]]
+    runs: frozenset[int]
 
 
-class WrittenTexts:
-    """What may be repeated of the texts of others; that of a short one is found once."""
+def written_in(text: str, read: Callable[[str], str] = str) -> Written:
+    """What may be repeated of a text as `read` returns it; of a short one it is found once."""
+    return _known(text, read) if len(text) <= _SHORT else _found(text, read)
 
-    def __init__(self) -> None:
-        self._known: dict[str, Written] = {}
 
-    def find(self, text: str) -> Written:
-        """What may be repeated of a text."""
-        if text in self._known:
-            return self._known[text]
-        runs = frozenset(_runs(_TOKEN.findall(text.casefold())))
-        written = Written(_written_names(text), runs)
-        if len(text) <= _SHORT:
-            self._known[text] = written
-        return written
+def _found(text: str, read: Callable[[str], str]) -> Written:
+    text = read(text)
+    runs = _runs(_TOKEN.findall(text.casefold()))
+    return Written(_written_names(text), frozenset(map(hash, runs)))
+
+
+_known = lru_cache(maxsize=_MOST_KNOWN)(_found)
 
 
 def marks_of(
@@ -79,22 +79,25 @@ def marks_of(
     words = list(re.finditer(rf"{_GROUPED.pattern}|\S+", answer, re.IGNORECASE))
     names = _names_of(answer, words)
     tokens = list(_TOKEN.finditer(answer))
-    runs: dict[tuple[str, ...], list[int]] = {}
+    runs: dict[int, list[int]] = {}
     for at, run in enumerate(_runs(token[0].casefold() for token in tokens)):
-        runs.setdefault(run, []).append(at)
+        runs.setdefault(hash(run), []).append(at)
     if not names and not runs:
         return ()
+    every = frozenset[str]().union(*names.values())
     starts = [word.start() for word in words]
     sources: list[set[str]] = [set() for _ in words]
     for source, written in records:
-        for at, named in names.items():
-            shared = named & written.names
-            if shared and not _is_all_said(words[at][0], shared, is_said):
+        shared = every & written.names
+        for at, named in names.items() if shared else ():
+            if named & shared and not _is_all_said(words[at][0], named & shared, is_said):
                 sources[at].add(source)
-        for run in runs.keys() & written.runs:
-            for first in runs[run]:
-                start, end = tokens[first].start(), tokens[first + _WORDS - 1].end()
-                if is_said(answer[start:end]) or is_said(" ".join(run)):
+        for number in runs.keys() & written.runs:
+            for first in runs[number]:
+                repeated = tokens[first : first + _WORDS]
+                start, end = repeated[0].start(), repeated[-1].end()
+                plainly = " ".join(token[0].casefold() for token in repeated)
+                if is_said(answer[start:end]) or is_said(plainly):
                     continue
                 for at in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
                     sources[at].add(source)

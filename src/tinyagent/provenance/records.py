@@ -15,11 +15,13 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, cast
 
+from tinyagent.core.messages import Message, ToolCall
 from tinyagent.core.provenance import Label
 from tinyagent.core.provenance.rules import as_number, normal, numbers_in
 from tinyagent.core.untrusted import as_object
 from tinyagent.provenance.vouching import (
     Scalar,
+    as_json,
     can_be_vouched_for,
     echoes_of,
     has_words,
@@ -219,6 +221,26 @@ class Record:
         return self._places[key]
 
 
+def earlier_record(call: ToolCall, message: Message, by: str, known: frozenset[str]) -> Record:
+    """The result of an earlier run: it may have read anything, and so may its call."""
+    return Record(
+        call.name,
+        as_json(None, message.text),
+        call.arguments,
+        known,
+        vouches=not message.is_error,
+        own=Label(frozenset({call.name})),
+        by=by,
+        is_clean=False,
+        is_planned=False,
+    )
+
+
+def texts_of(result: str) -> str:
+    """The texts and numbers of a result as a model reads it."""
+    return "\n".join(Record("", as_json(None, result)).texts())
+
+
 def number_of(value: Scalar, form: str) -> Decimal | None:
     """The number that a value of the form `number` is."""
     return as_number(str(value)) if form == "number" else None
@@ -228,7 +250,9 @@ def is_in_texts(value: Scalar, texts: Collection[str], form: str) -> bool:
     """Whether one of the texts contains a value; see `is_said_in`."""
     if (number := number_of(value, form)) is not None:
         return any(number in numbers_in(text) for text in texts)
-    return isinstance(value, str) and any(is_said_in(value, text, form) for text in texts)
+    return isinstance(value, str) and any(
+        is_said_in(value, text, form) for text in texts if form or value in text
+    )
 
 
 def _open(text: str, form: str) -> str:

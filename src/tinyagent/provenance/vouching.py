@@ -82,6 +82,11 @@ def leaves(value: object, path: str, place: Place | None = None, depth: int = 0)
         yield Leaf(path, str(value), place)
 
 
+def leaves_of(arguments: Mapping[str, object]) -> Iterator[Leaf]:
+    """All values inside the arguments of a call."""
+    return (leaf for name, argument in arguments.items() for leaf in leaves(argument, name))
+
+
 _INDENT = r"[ \t\xa0\u200b\u3000]{0,80}"
 _LINE_ENDS = str.maketrans(dict.fromkeys("\r\v\f\x85\u2028\u2029", "\n"))
 _WROTE = "wrote|writes|said|schrieb|écrit|escribió|escreveu|scritto|schreef|skrev"
@@ -226,7 +231,6 @@ def echoes_of(arguments: Mapping[str, Any], vouched: Iterable[str] = ()) -> froz
     known = set(vouched)
     return frozenset(
         str(leaf.value).casefold()
-        for name, argument in arguments.items()
-        for leaf in leaves(argument, name)
+        for leaf in leaves_of(arguments)
         if leaf.path not in known and leaf.value not in (None, "")
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from skillian.offline.calls import (
@@ -112,7 +112,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return tokens_of(self.question, self._vocabulary, today=date.today())  # noqa: DTZ011
+        return _tokens(self.question, self._vocabulary, date.today())  # noqa: DTZ011
 
     @cached_property
     def _sources(self) -> tuple[str, ...]:
@@ -275,6 +275,11 @@ class Turn:
             rest = f"{rest[:start].rstrip(' ,:')} {rest[end:].lstrip(' ,:')}".strip()
         text = ", ".join(said)
         return Loss(text, (f"{rest}, {text}", rest))
+
+
+@lru_cache(maxsize=32)
+def _tokens(question: str, vocabulary: Vocabulary, today: date) -> Sequence[Token]:
+    return tokens_of(question, vocabulary, today=today)
 
 
 def _parts(call: Arguments) -> dict[tuple[str, Any], str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, cast
 
@@ -77,21 +77,46 @@ class Sealed(Middleware):
         return _SealedTurn(self._names, self._python, run.deps)
 
 
+@dataclass
+class _Known:
+    """The messages that a model has read in a turn, and how.
+
+    Attributes:
+        vouched: What the user and the catalogue vouch for.
+        messages: As they are stored.
+        sealed: As they were read.
+        tools: The tool of each call.
+        own: The code of the model, and the columns that it may name.
+    """
+
+    vouched: Vouched
+    messages: list[Message] = field(default_factory=list[Message])
+    sealed: list[Message] = field(default_factory=list[Message])
+    tools: dict[str, str] = field(default_factory=dict[str, str])
+    own: list[str] = field(default_factory=list[str])
+
+    def begins(self, messages: Sequence[Message]) -> bool:
+        """Whether a request goes on after these messages, without a word of the user."""
+        count = len(self.messages)
+        is_begun = list(messages[:count]) == self.messages
+        return is_begun and not any(map(_is_of_user, messages[count:]))
+
+
 class _SealedTurn(Middleware):
     def __init__(self, names: Vouched, python: Vouched, stand_ins: StandIns) -> None:
         self._names = names
         self._python = python
         self._stand_ins = stand_ins
         self._whole: list[str] = []
-        self._read: dict[tuple[str, str], str] = {}
+        self._known: _Known | None = None
 
     async def model_call(
         self,
         request: ModelRequest,
         call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
     ) -> ModelResponse:
-        messages = list(self._sealed(request.messages))
-        response = await call_next(replace(request, messages=messages))
+        messages = self._sealed(request.messages)
+        response = await call_next(replace(request, messages=tuple(messages)))
         if not response.tool_calls:
             return response
         return replace(response, tool_calls=tuple(map(self._opened, response.tool_calls)))
@@ -114,28 +139,32 @@ class _SealedTurn(Middleware):
             return call
         return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
 
-    def _sealed(self, messages: Sequence[Message]) -> Iterator[Message]:
-        """Yield the messages in order: what a message quotes was read before it."""
-        tools: dict[str, str] = {}
-        said = (each.text for each in messages if _is_of_user(each))
-        vouched = Vouched(said, self._names)
-        own: list[str] = []
-        for message in messages:
-            by_code = Vouched(own, vouched, self._python)
-            reading = SealedReading(self._stand_ins, vouched, by_code)
-            if message.role == "assistant":
-                closed = self._closed(message, reading)
-                tools |= {call.id: call.name for call in closed.tool_calls}
-                own += _code_in(closed)
-                yield closed
-            elif message.role == "tool":
-                tool = tools.get(message.tool_call_id or "", "")
-                own += columns_of(message.text)
-                yield message.with_text(partial(self._result, tool, reading))
-            elif message.role == "user" and not _is_of_user(message):
-                yield message.with_text(partial(self._results, reading))
-            else:
-                yield message
+    def _sealed(self, messages: Sequence[Message]) -> list[Message]:
+        """The messages as a model reads them; those of the request before stay as they were."""
+        known = self._known
+        if known is None or not known.begins(messages):
+            said = (each.text for each in messages if _is_of_user(each))
+            known = self._known = _Known(Vouched(said, self._names))
+        for message in messages[len(known.messages) :]:  # what one quotes was read before it
+            known.sealed.append(self._read_message(message, known))
+            known.messages.append(message)
+        return known.sealed
+
+    def _read_message(self, message: Message, known: _Known) -> Message:
+        by_code = Vouched(known.own, known.vouched, self._python)
+        reading = SealedReading(self._stand_ins, known.vouched, by_code)
+        if message.role == "assistant":
+            closed = self._closed(message, reading)
+            known.tools |= {call.id: call.name for call in closed.tool_calls}
+            known.own += _code_in(closed)
+            return closed
+        if message.role == "tool":
+            tool = known.tools.get(message.tool_call_id or "", "")
+            known.own += columns_of(message.text)
+            return message.with_text(partial(self._result, tool, reading))
+        if message.role == "user" and not _is_of_user(message):
+            return message.with_text(partial(self._results, reading))
+        return message
 
     def _results(self, reading: SealedReading, text: str) -> str:
         """Results as a model without function calls reads them, in a message of the user."""
@@ -146,15 +175,11 @@ class _SealedTurn(Middleware):
         return "\n\n".join(f"Result of {t}:\n{self._result(t, reading, r)}" for t, r in pairs)
 
     def _result(self, tool: str, reading: SealedReading, text: str) -> str:
-        """The text of a result; it stays the same in later requests of the turn."""
+        """The text of a result."""
         if tool and tool not in READERS:
             return text
-        if (tool, text) not in self._read:
-            cut = [
-                w for w in self._whole if not as_object(text) and text.startswith(w[:_BEGINNING])
-            ]
-            self._read[tool, text] = reading.text(tool, [text, *cut][-1])
-        return self._read[tool, text]
+        cut = [w for w in self._whole if not as_object(text) and text.startswith(w[:_BEGINNING])]
+        return reading.text(tool, [text, *cut][-1])
 
     def _closed(self, message: Message, reading: SealedReading) -> Message:
         """A message of the model, whose answer and calls have the texts where they are stored."""
@@ -192,7 +217,7 @@ def _closed_call(call: ToolCall, reading: SealedReading) -> ToolCall:
 
 def _code_in(message: Message) -> list[str]:
     """The code in the calls of a message, or in the call that its text is."""
-    written = as_object(message.text).get("arguments")
+    written = as_object(message.text).get("arguments") if "arguments" in message.text else None
     calls = [each.arguments for each in message.tool_calls]
     calls += [cast("Mapping[str, Any]", written)] if isinstance(written, dict) else []
     return [str(arguments.get("code", "")) for arguments in calls]

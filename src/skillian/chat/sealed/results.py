@@ -79,7 +79,9 @@ class SealedReading:
             sealed["not_compared"] = [
                 {**each, "reason": self._held(str(each.get("reason", "")))} for each in columns
             ]
-        return cast("dict[str, Any]", _mapped(sealed, lambda text: text, self.stand_ins.closed))
+        if self.stand_ins.has_cells:
+            sealed = _mapped(sealed, lambda text: text, self.stand_ins.closed)
+        return cast("dict[str, Any]", sealed)
 
     def cell(self, text: str) -> str:
         """A text of a source, or its name."""
@@ -163,7 +165,7 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
 
 def columns_of(text: str) -> Iterator[str]:
     """Yield the columns of a comparison of whole rows, as code names them too."""
-    value, _ = _parsed(text)
+    value = _parsed(text)[0] if '"columns"' in text else None
     columns = (value or {}).get("columns")
     if value is not None and isinstance(columns, list):
         pairs = map(as_mapping, cast("list[object]", columns))

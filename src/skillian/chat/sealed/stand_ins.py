@@ -65,6 +65,11 @@ class StandIns:
         """Whether no text has a name yet."""
         return not self._texts
 
+    @property
+    def has_cells(self) -> bool:
+        """Whether texts of the host may quote a cell."""
+        return bool(self._cells.names)
+
     def known(self, text: str) -> str | None:
         """The name of a text that has one; None if it has not."""
         return self._all.names.get(text)
@@ -150,6 +155,8 @@ class _Quotations:
             cut: Whether a long one may be cut: then its beginning is enough, and it takes all
                 that follows.
         """
+        if not self._forms or self._forms.keys().isdisjoint(_TOKEN.findall(text)):
+            return
         end = 0
         for token in _TOKEN.finditer(text):
             start = token.start()
