@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import EDITS, UnclearError, check_requests
@@ -12,11 +13,16 @@ from skillian.offline.language.filters import (
     BOUNDS,
     RANGE,
     Parts,
+    admits,
     both,
+    condition_words,
     filter_of,
     parts_of,
     values_of,
+    years_of,
 )
+from skillian.offline.language.tokens import of_kinds
+from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
 
@@ -34,7 +40,7 @@ def reading_of(arguments: Mapping[str, Any]) -> Reading:
     )
 
 
-def changed(reading: Reading, last: ToolCall) -> Reading:
+def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
     said, before = reading.says.keys(), reading_of(last.arguments)
     if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
@@ -44,6 +50,8 @@ def changed(reading: Reading, last: ToolCall) -> Reading:
     limits = {"amended"} if before.thresholds else set[str]()
     check_requests(reading, {"swap", "also", "instead", "those", *limits})
     _check_doubts(reading, before)
+    _check_nouns(reading, before)
+    _check_years(reading, before, vocabulary)
     is_added = "also" in said
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
     if is_compared and (before.count or before.ordered_by):
@@ -125,6 +133,30 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     single = [name for name in reading.named if isinstance(before.filters.get(name), str)]
     if single and not {*reading.filters, *reading.cleared} & {*single}:
         raise UnclearError(f"Only {before.filters[single[0]]}, or all? Ask it in full.")
+
+
+def _check_nouns(reading: Reading, before: Reading) -> None:
+    """Refuse "only cancelled orders" after a question for another measure than orders."""
+    for (clause, part), (after, noun) in pairwise(reading.parts):
+        is_of_noun = clause == "exclusion" or bool(part[0].prep or of_kinds(part, {"only"}))
+        is_noun = after == "measures" and not (noun[0].mark or noun[0].prep)
+        if is_noun and is_of_noun and not {*reading.measures} <= {*before.measures}:
+            raise UnclearError(f"Do you mean the measure {noun[0].name}?")
+
+
+def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> None:
+    """Refuse "and in 2023?" after a question for a part of 2024."""
+    periods = [t.period for _, part in reading.parts for t in part if t.period is not None]
+    is_same = bool(reading.says.keys() & {"and", "same_again"})
+    if not (is_same and periods and all(each.is_year for each in periods)):
+        return
+    for name in {*reading.filters} & {*before.filters} & {*vocabulary.timed}:
+        old, known = before.filters[name], vocabulary.values[name].values()
+        for year in years_of([old]):
+            days = [value for value in known if years_of([value]) == {year}]
+            days += [f"{year}-01-01", f"{year}-12-31"] if vocabulary.is_open(name) else []
+            if not all(admits(old, day) for day in days):
+                raise UnclearError(f"The whole year, or {condition_words(old)} of it?")
 
 
 def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:

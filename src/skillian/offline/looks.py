@@ -8,6 +8,7 @@ from typing import Any
 from skillian.offline.calls import PlannedCall, UnclearError, check_names, without_empty
 from skillian.offline.earlier import ROWS, PastComparison
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.filters import condition_words
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
@@ -92,7 +93,7 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     if look != "drill":
         before = known.arguments.get("filters", {})
         other = [
-            f"{name}: {'such a condition' if isinstance(value, dict) else value}"
+            f"{name}: {condition_words(value)}"
             for name, value in reading.filters.items()
             if before.get(name) != value
         ]

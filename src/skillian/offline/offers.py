@@ -14,6 +14,7 @@ from skillian.offline.changes import reading_of
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.lexicon import KINDS
+from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary, plain
 from skillian.offline.sentences import sentence_of
 from tinyagent import ToolCall
@@ -49,15 +50,22 @@ def offers(
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
+    question = spelt_out(question)
     changes = _changes(question, reading, earlier.last, plan)
     for number, near in enumerate(chain(changes, _nearby(question, reading, vocabulary))):
         if len(made) == MOST or number == _MOST_TRIED:
             break
         call = plan(near)
-        written = sentence_of(call) if isinstance(call, PlannedCall) else None
+        is_new = isinstance(call, PlannedCall) and not _is_again(call, earlier.last)
+        written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
+
+
+def _is_again(call: PlannedCall, last: ToolCall | None) -> bool:
+    """Whether a call is the one that was just answered."""
+    return last is not None and (call.tool, call.arguments) == (last.name, last.arguments)
 
 
 def _changes(

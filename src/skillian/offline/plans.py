@@ -15,7 +15,7 @@ from skillian.offline.calls import (
     order_of,
     without_empty,
 )
-from skillian.offline.changes import changed
+from skillian.offline.changes import changed, reading_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.vocabulary import Vocabulary
@@ -54,7 +54,7 @@ def _planned(reading: Reading, earlier: Earlier, vocabulary: Vocabulary) -> Plan
         raise UnclearError("That needs a comparison first: name two sources and a measure.")
     last = earlier.last
     if last is not None and _is_change(reading, last):
-        whole = changed(reading, last)
+        whole = changed(reading, last, vocabulary)
         return (_query if len(whole.sources) == 1 else _comparison)(whole, vocabulary)
     return _of_one(reading, vocabulary)
 
@@ -118,12 +118,23 @@ def _is_change(reading: Reading, last: ToolCall) -> bool:
     if not reading.sources:
         return True
     says, source = reading.says.keys(), reading.sources[0]
+    if reading.measures and "and" in says and _leaves_out(reading, last):
+        raise UnclearError("With the conditions of the last question, or without? Ask it in full.")
     if reading.measures or "describe" in says:
         return False
     is_edit = bool(says & EDITS) or says <= _ONLY_A_SOURCE or reading.is_comparison
     if last.name != QUERY or not is_edit or "also" in says:
         raise UnclearError(f"Which measure of {source}? Ask it as a question of its own.")
     return True
+
+
+def _leaves_out(reading: Reading, last: ToolCall) -> bool:
+    """Whether a question lacks groups, conditions or the number of rows of the last one."""
+    before = reading_of(last.arguments)
+    names = {*before.breakdown, *before.filters}
+    return not names <= {*reading.named, *reading.filters} or bool(
+        before.count and not reading.count
+    )
 
 
 def _of_one(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:

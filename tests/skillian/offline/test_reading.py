@@ -188,6 +188,45 @@ def test_months_of_a_dimension_of_many_dates(text: str, condition: object) -> No
     assert (reading.filters, reading.unread) == ({"day": condition}, [])
 
 
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        ("amount of ledger by month in 2024", {"month": {"between": ["2024-01", "2024-06"]}}),
+        ("amount of ledger on 5 May 2024", {"day": "2024-05-05"}),
+        ("doses in May 2024", {"month": "2024-05"}),
+        ("amount of ledger in May 2024", {}),
+    ],
+)
+def test_of_months_and_days_a_period_is_of_those_that_can_hold_it(
+    question: str, filters: dict[str, object]
+) -> None:
+    months = DimensionWords((), tuple(f"2024-{month:02d}" for month in range(1, 7)))
+    days = DimensionWords(is_open=True, is_date=True)
+    sources = {
+        "ledger": SourceWords({"amount": ()}, {"month": months, "day": days}),
+        "pharmacy": SourceWords({"doses": ()}, {"month": months}),
+    }
+    assert read(question, Vocabulary(sources)).filters == filters
+
+
+@pytest.mark.parametrize(
+    ("today", "text", "month"),
+    [
+        (date(2024, 6, 20), "this month", "2024-06"),
+        (date(2024, 7, 10), "last month", "2024-06"),
+        (date(2024, 7, 10), "latest month", "2024-06"),
+        (date(2024, 7, 10), "this month", None),
+        (date(2024, 8, 10), "this month", "2024-06"),
+        (date(2024, 8, 10), "last month", "2024-05"),
+    ],
+)
+def test_this_month_is_never_the_last_one(today: date, text: str, month: str | None) -> None:
+    months = DimensionWords((), tuple(f"2024-{month:02d}" for month in range(1, 7)))
+    vocabulary = Vocabulary({"ledger": SourceWords({"amount": ()}, {"month": months})})
+    reading = read(f"amount of ledger {text}", vocabulary, today=today)
+    assert reading.filters == ({"month": month} if month else {})
+
+
 def test_a_server_that_runs_over_midnight_reads_yesterday_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

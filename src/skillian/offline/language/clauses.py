@@ -80,7 +80,7 @@ _OPERATORS: dict[str, Operator] = {
     "after": "gt",
     "before": "lt",
 }
-_AFTER_ONLY = {"bound", "range", "groups"}
+_AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
@@ -379,4 +379,5 @@ def read_clauses(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozens
     """What the tokens of a question say; periods without a year are of `years`."""
     periods = [token.period for token in tokens if token.period is not None]
     named = {period.first.year for period in periods if period.has_year}
-    return _Reader(tokens, vocabulary, Conditions(vocabulary, named or {*years})).read()
+    dimensions = {token.name for token in of_kinds(tokens, {"dimension"})}
+    return _Reader(tokens, vocabulary, Conditions(vocabulary, named or {*years}, dimensions)).read()

@@ -48,10 +48,12 @@ class Conditions:
     Args:
         vocabulary: The sources that the question is about.
         years: The years that the question names.
+        named: The dimensions that it names.
     """
 
     _vocabulary: Vocabulary
     _years: set[int]
+    _named: set[str]
     _conditions: dict[str, Parts] = field(default_factory=dict[str, Parts])
 
     def arguments(self) -> dict[str, Any]:
@@ -152,6 +154,11 @@ class Conditions:
             common = [n for n in common if not set(plain(n).split()) & against]
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
             common = meant if len(meant) == 1 else common
+        if len(common) > 1 and tokens[0].period is not None:
+            # "15 March" is no month, and "by month in 2024" is of months
+            able = [name for name in common if self._is_one_more(tokens[0], tokens, name)]
+            stated = [name for name in able if name in self._named]
+            common = stated if len(stated) == 1 else able or common
         if len(common) == 1:
             return common[0]
         first, text = tokens[0].text, " and ".join(token.text for token in tokens)

@@ -156,7 +156,7 @@ def relative_at(
 ) -> tuple[int, Period] | None:
     """The end and the days of a relative period at this position, such as "last month".
 
-    It is relative to today, or to the last day of the data if the data ends before that period.
+    It is relative to today, or to the last day of the data if these end before the last period.
     """
     match = _RELATIVE.match(text, start)
     if match is None:
@@ -168,9 +168,11 @@ def relative_at(
     if count < 1 or (count > 1 and not back):
         return None
     period = _before(today, unit, back, count)
-    end = last_day if unit == "day" or last_day is None else _months(_month_of(last_day), 1).last
-    if last_day is not None and end is not None and period.last > end:
-        period = _before(last_day, unit, back, count)
+    if last_day is not None:
+        end = last_day if unit == "day" else _months(_month_of(last_day), 1).last
+        # "this month" has no data yet if these end with the last one
+        known = period if which == "latest" else _before(today, unit, 1, 1)
+        period = _before(last_day, unit, back, count) if known.last > end else period
     return match.end(), replace(period, is_relative=True)
 
 

@@ -51,7 +51,10 @@ def _read_on(
     question = spelt_out(question)
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
-    part = vocabulary.within(named or sources)
+    measures = {token.name for token in tokens if token.kind == "measure"}
+    known = vocabulary.sources.items()
+    having = [name for name, of in known if measures and measures <= of.measures.keys()]
+    part = vocabulary.within(named or sources or having)
     if part is not vocabulary:
         tokens = tokens_of(question, vocabulary, part, today)
     if len(tokens) > MOST_TOKENS:
