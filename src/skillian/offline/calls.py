@@ -86,7 +86,7 @@ def order_of(reading: Reading, measures: Sequence[str]) -> list[str]:
         return reading.ordered_by
     if len(measures) != 1 and not reading.ordered_by:
         raise UnclearError("The largest by which measure?")
-    by = (reading.ordered_by or measures)[0]
+    by = (reading.ordered_by or measures)[0].removeprefix("-")
     return [f"-{by}" if reading.direction == "most" else by]
 
 

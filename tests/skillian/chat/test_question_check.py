@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncGenerator, Iterator
 from itertools import chain
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -14,7 +15,7 @@ from tests.skillian.llm.asking import ask
 from tests.skillian.llm.domains import DOMAINS, Asked, expected_call, questions, vocabulary_of
 
 from skillian.chat.agent import Agent, AgentResponse
-from skillian.chat.check.grounded import offers_of
+from skillian.chat.check.grounded import Grounded, offers_of
 from skillian.chat.check.question_check import CHECKED, Turn, merged
 from skillian.chat.opening import read_vocabulary
 from skillian.chat.scope import scopes_of
@@ -29,14 +30,16 @@ from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
 from tinyagent import (
+    Message,
     RunFinished,
     ScriptedModel,
     TextDelta,
     ToolCall,
     ToolFinished,
+    ToolResult,
     scripted_call,
 )
-from tinyagent.core import RawToolCall
+from tinyagent.core import ModelRequest, RawToolCall
 
 Opened = tuple[SkillRegistry, Vocabulary]
 Call = dict[str, Any]
@@ -381,3 +384,29 @@ def test_wrong_calls_are_held_up_or_marked(vocabularies: dict[str, Vocabulary]) 
                 if not turn.losses() and next(turn.choices(), None) is None:
                     unmarked.append(f"{kind}: {asked.question}: {wrong}")
     assert len(unmarked) <= AT_MOST * count, "\n".join(unmarked)
+    assert [each for each in unmarked if each.startswith("condition")] == []
+
+
+async def test_no_value_of_a_right_call_is_refused(vocabularies: dict[str, Vocabulary]) -> None:
+    refused: list[str] = []
+    count = 0
+
+    async def made(call: ToolCall) -> ToolResult:
+        return ToolResult(call, "{}")
+
+    for domain, vocabulary in vocabularies.items():
+        known = {value for values in vocabulary.values.values() for value in values}
+        for asked, (tool, arguments), _ in await asyncio.to_thread(
+            list, _right(domain, vocabulary)
+        ):
+            if all(value.lower() in known for value in values_of(arguments.get("filters"))):
+                continue
+            run, count = cast("Any", SimpleNamespace(task=asked.question)), count + 1
+            turn = Grounded(vocabulary).steer(run)
+            said = [Message("user", each) for each in (*asked.after, asked.question)]
+            call, model = ToolCall("c", tool, arguments), ScriptedModel([scripted_call(tool)])
+            await turn.model_call(ModelRequest(said), model.complete)
+            text = (await turn.tool_call(call, made)).content
+            refused += [f"{asked.question}: {text}"] if "nor the catalogue" in text else []
+    assert count >= 50
+    assert refused == []

@@ -25,7 +25,7 @@ from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
 from skillian.offline.language.filters import as_mapping, values_of
-from skillian.offline.language.periods import period_of, periods_of, spelt_out
+from skillian.offline.language.periods import period_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
 from skillian.offline.wording import OFFERS, with_list, word_result
@@ -209,7 +209,7 @@ class _GroundedTurn(Middleware):
             pairs = as_mapping(call.arguments.get(argument)).items()
             for dimension, value in ((n, value) for n, each in pairs for value in values_of(each)):
                 is_group = argument == "key" and self._is_group(dimension, value)
-                if not is_group and not self._is_known(value):
+                if not is_group and not self._is_known(dimension, value):
                     return InvalidInputError(
                         f"{quoted(value)} for {quoted(dimension)} is in neither the user's"
                         " questions nor the catalogue; use a value that is, or ask for it"
@@ -222,21 +222,15 @@ class _GroundedTurn(Middleware):
         known = (text for text in results if not text.startswith('{"error": true'))
         return any(str(key.get(dimension)) == value for text in known for key in keys_in(text))
 
-    def _is_known(self, value: str) -> bool:
-        text = value.lower()
-        if any(text in values for values in self._turn.whole.values.values()):
+    def _is_known(self, dimension: str, value: str) -> bool:
+        text, whole = value.lower(), self._turn.whole
+        is_day = whole.is_open(dimension) and period_of(value) is not None  # not a text of a source
+        if is_day or any(text in values for values in whole.values.values()):
             return True
         # What the user has said; what tools return may be written by others.
         users = (message.text for message in self._messages if message.role == "user")
         spoken = "\n".join([self._turn.question, *users]).lower()
-        if re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken):
-            return True
-        # A day of a named period: "since March 2024".
-        period = period_of(value)
-        if period is None:
-            return False
-        named = (each for each in periods_of(spoken) if each.has_year)
-        return any(period.first <= each.last and each.first <= period.last for each in named)
+        return re.search(rf"(?<!\w){re.escape(text)}(?!\w)", spoken) is not None
 
 
 def _as_text(response: ModelResponse) -> str:

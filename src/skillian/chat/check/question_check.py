@@ -44,6 +44,9 @@ DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "lea
 """Kinds of tokens that ask for data."""
 _ORDERING = {"ranked", "order", "direction", "rank"}
 _NEGATING = {"not", "dont", "remove", "leave", "but", "excluded", "ignore"}
+_TURNING = {"not", "dont", "remove", "leave", "excluded"}
+_SMALL = {"aux", "prep", "and", "or", "filler", "from"}
+_OF_LIMITS = {"percent", "cents", "currency", "tolerance", "within"}
 _DEFAULT_LIMIT = 50
 _WORDS = {
     "sources": "{}",
@@ -139,7 +142,7 @@ class Turn:
             order = order_of(reading, reading.measures or self.calls[0]["measures"])
         except UnclearError:
             order = []
-        stated: Arguments = {
+        stated: dict[str, Any] = {
             "sources": reading.sources,
             "measures": reading.measures,
             "by": reading.named,
@@ -148,8 +151,11 @@ class Turn:
             "limit": reading.count,
         }
         last = self.earlier.last
-        is_change = last is not None and not reading.sources and last.name in tools
+        is_new = bool(reading.sources and (reading.measures or reading.members))
+        is_change = last is not None and last.name in tools and not is_new
         before = merged("", last.arguments if last and is_change else {}, Earlier())
+        if "also" in reading.says:
+            stated["by"] = [*before["by"], *reading.named]
         filters = {**before["filters"], **reading.filters}
         return {**before, **without_empty(stated), "filters": filters}
 
@@ -157,9 +163,13 @@ class Turn:
         """What the calls do not have of the question."""
         made = {key for call in self.calls for key in _parts(call)}
         found = [*self._conditions()]
+        last = self.earlier.last
+        past = _parts(merged("", last.arguments, Earlier())) if last else {}
         for key, text in _parts(self._expected).items():
             is_default = key[0] == "measures" and not self._reading.measures
-            if key not in made and not (is_default and self._reading.unread):
+            is_default &= bool(self._reading.unread)
+            is_default |= key[0] == "limit" and self._reading.count is None  # "which one"
+            if key not in made and not (is_default and key not in past):
                 is_order = key[0] == "order"
                 parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
                 found.append(self._loss(parts) if parts else Loss(text))
@@ -177,31 +187,53 @@ class Turn:
             known = self._vocabulary.values.get(name, {}).values()
             sets = admitted(known, [wanted, *made], is_open=self._vocabulary.is_open(name))
             union = set[str]().union(*sets[1:])
-            if union == sets[0]:
+            parts = self._parts_on(name)
+            if union == sets[0] or self._is_doubtful(parts, wanted, made):
                 continue
-            parts = [
-                part
-                for _, part in self._reading.parts
-                if any(name in t.values or (t.kind == "label" and t.name == name) for t in part)
-            ]
             if parts:
                 is_partial = bool(union) and union < sets[0]
                 yield replace(self._loss(parts), is_partial=is_partial)
             else:
                 yield Loss(f"{name}: {condition_words(wanted)}, as before")
 
+    def _parts_on(self, name: str) -> list[Sequence[Token]]:
+        """The clauses with a condition on a dimension."""
+        return [
+            part
+            for _, part in self._reading.parts
+            if any(name in t.values or (t.kind == "label" and t.name == name) for t in part)
+        ]
+
+    def _is_doubtful(
+        self, parts: Sequence[Sequence[Token]], wanted: Any, made: Sequence[Any]
+    ) -> bool:
+        """Whether an unknown word before a clause may turn it, and calls have its values.
+
+        "Leave out whatever is on hold".
+        """
+        if not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
+            return False
+        for part in parts:
+            before = [t for t in self.tokens if t.at < part[0].at and t.kind not in _SMALL]
+            if before and before[-1].kind == "unknown":
+                return True
+        return False
+
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""
         texts = {each.lower() for call in self.calls for each in values_of(call)}
+        asked = f" {plain(self.question)} "
+        texts |= {word for text in texts if f" {plain(text)} " in asked for word in text.split()}
         names = {name for call in self.calls for _, name in _parts(call)}
         names = names.union(*(call["filters"] for call in self.calls))
         numbers = {number_of(text) for text in texts}
         filters = [condition for call in self.calls for condition in call["filters"].values()]
         changing = {"value", "either"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
-        changing |= set() if any("ne" in as_mapping(each) for each in filters) else {"not", "dont"}
+        changing |= set() if any("ne" in as_mapping(each) for each in filters) else _TURNING
         if not any(call.get("order") for call in self.calls):
             changing |= {"most", "least", "descending", "ascending"}
+        has_limits = any(call.get("thresholds") for call in self.calls)
         for part in self._unread_parts():
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
@@ -211,9 +243,12 @@ class Turn:
                 continue
             for token in said:
                 is_named = token.kind in {"measure", "dimension", "source"}
+                is_limit = token.kind in _OF_LIMITS and not has_limits
                 is_number = token.kind == "number" and as_number(token.text) not in numbers
-                is_number |= token.other is not None and bool(self._reading.unread)  # "in us"
-                if is_number or token.kind == "name" or (is_named and token.name not in names):
+                is_other = token.other is not None and token.kind != "prep"  # "us"
+                is_number |= is_other and bool(self._reading.unread)
+                is_strange = is_number or is_limit or token.kind == "name"
+                if is_strange or (is_named and token.name not in names):
                     yield Loss(token.text)
 
     def _unread_parts(self) -> list[Sequence[Token]]:
@@ -234,16 +269,20 @@ class Turn:
         if not known[0]["tool"]:  # otherwise the planner says what stays as it was
             past = (self.earlier.last, self.earlier.comparison)
             known += [merged("", each.arguments, Earlier()) for each in past if each]
-        removed = self._reading.removed
+        removed = {*self._reading.removed, *self._reading.replaced.get("", ())}
         stated = {("by", token.name) for token in self.tokens if token.name not in removed}
         stated = stated.union(*map(_parts, known))
         for call in self.calls:
             for name, condition in call["filters"].items():
                 is_kept = any(each["filters"].get(name) == condition for each in known)
-                if not (is_kept or name in known[0]["filters"] or self._is_said(condition)):
+                wanted = known[0]["filters"].get(name)
+                parts = self._parts_on(name) if wanted != condition else []
+                is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
+                if not (is_kept or is_read or self._is_said(condition)):
                     yield f"{name}: {condition_words(condition)}"
             for (kind, name), text in _parts(call).items():
-                is_usual = kind in {"sources", "measures"} or name in call["filters"]
+                is_usual = kind in {"sources", "measures"}
+                is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
                 if not is_usual and (kind, name) not in stated:
                     yield text

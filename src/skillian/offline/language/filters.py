@@ -18,6 +18,7 @@ BOUNDS = {"gte", "gt", "lte", "lt"}
 RANGE = {"gte", "lte"}
 _SIDES = ({"gte", "gt"}, {"lte", "lt"})
 _ENDS = 2
+_OTHER = "\0"
 
 
 def values_of(argument: object) -> Iterator[str]:
@@ -103,11 +104,12 @@ def years_of(conditions: Iterable[Any]) -> frozenset[int]:
 def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool) -> list[set[str]]:
     """What each condition on a dimension admits of its values.
 
-    Of an open dimension, the periods that the conditions name and the days next to each of their
-    ends are tried too; a closed one has no others.
+    Of an open dimension, the periods that the conditions name, the days next to each of their ends
+    and a value that none of them names are tried too; a closed one has no others.
     """
     named = [value for condition in conditions for value in values_of(condition)]
     known = {*values, *(value for value in named if is_open or period_of(value) is None)}
+    known |= {_OTHER} if is_open else set()
     for period in map(period_of, named if is_open else ()):
         for end in (period.first, period.last) if period else ():
             known |= {(end + timedelta(step)).isoformat() for step in (-1, 0, 1)}
