@@ -45,6 +45,8 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     said, before = reading.says.keys(), reading_of(last.arguments)
     if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
         raise UnclearError
+    if "which" in said and not (reading.sources or reading.names_data or reading.members):
+        raise UnclearError  # "and which ones match?"
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
     limits = {"amended"} if before.thresholds else set[str]()
@@ -153,7 +155,7 @@ def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> N
     for name in {*reading.filters} & {*before.filters} & {*vocabulary.timed}:
         old, known = before.filters[name], vocabulary.values[name].values()
         for year in years_of([old]):
-            days = [value for value in known if years_of([value]) == {year}]
+            days = [value for value in known if year in years_of([value])]
             days += [f"{year}-01-01", f"{year}-12-31"] if vocabulary.is_open(name) else []
             if not all(admits(old, day) for day in days):
                 raise UnclearError(f"The whole year, or {condition_words(old)} of it?")

@@ -75,7 +75,7 @@ def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> Planne
 
 def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     """The classes of the rows or groups that are asked for; without any, all of them."""
-    if reading.direction == "least":
+    if reading.direction == "least" or "ordinal" in reading.says:
         raise UnclearError("Groups are listed with the largest difference first.")
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
     status += _missing(reading, known.sources) if "missing" in reading.says else []
@@ -88,6 +88,8 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
+    if reading.removed or reading.replaced or reading.says.keys() & {"swap", "amended"}:
+        return "such a change"
     if reading.thresholds or reading.cleared:
         return "such limits or conditions"
     if look != "drill":
@@ -100,12 +102,15 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
         measures = {*reading.measures} - {*(known.arguments.get("measures") or ())}
         if measures or other:
             return " or ".join([*sorted(measures), *other])
-    is_grouped = reading.breakdown and look != "explain"
-    return f"group by {' and '.join(reading.breakdown)}" if is_grouped else ""
+    groups = {*(known.arguments.get("align_on") or reading.members)}
+    others = [*reading.breakdown, *(name for name in reading.members if name not in groups)]
+    return f"group by {' and '.join(others)}" if others and look != "explain" else ""
 
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
     """The named group, or the first known group that matches the filters."""
+    if reading.direction == "least":
+        raise UnclearError("Groups are listed with the largest difference first.")
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}
     names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else members)
     before = known.arguments.get("filters", {})

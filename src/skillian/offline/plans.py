@@ -120,7 +120,7 @@ def _is_change(reading: Reading, last: ToolCall) -> bool:
     says, source = reading.says.keys(), reading.sources[0]
     if reading.measures and "and" in says and _leaves_out(reading, last):
         raise UnclearError("With the conditions of the last question, or without? Ask it in full.")
-    if reading.measures or "describe" in says:
+    if reading.measures or reading.ordered_by or "describe" in says:
         return False
     is_edit = bool(says & EDITS) or says <= _ONLY_A_SOURCE or reading.is_comparison
     if last.name != QUERY or not is_edit or "also" in says:

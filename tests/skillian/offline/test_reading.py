@@ -227,6 +227,13 @@ def test_this_month_is_never_the_last_one(today: date, text: str, month: str | N
     assert reading.filters == ({"month": month} if month else {})
 
 
+def test_yesterday_is_the_day_before_today() -> None:
+    days = DimensionWords(is_open=True, is_date=True, last="2024-06-30")
+    vocabulary = Vocabulary({"ledger": SourceWords({"amount": ()}, {"day": days})})
+    reading = read("amount of ledger yesterday", vocabulary, today=date(2024, 7, 10))
+    assert reading.filters == {"day": "2024-07-09"}
+
+
 def test_a_server_that_runs_over_midnight_reads_yesterday_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -160,7 +160,8 @@ def relative_at(
 ) -> tuple[int, Period] | None:
     """The end and the days of a relative period at this position, such as "last month".
 
-    It is relative to today, or to the last day of the data if these end before the last period.
+    It is relative to today, or to the last day of the data if these end before the last period;
+    "today" and "yesterday" are of today.
     """
     match = _RELATIVE.match(text, start)
     if match is None:
@@ -172,7 +173,7 @@ def relative_at(
     if count < 1 or (count > 1 and not back):
         return None
     period = _before(today, unit, back, count)
-    if last_day is not None:
+    if last_day is not None and not match["day"]:
         end = last_day if unit == "day" else _months(_month_of(last_day), 1).last
         # "this month" has no data yet if these end with the last one
         known = period if which == "latest" else _before(today, unit, 1, 1)
@@ -196,7 +197,7 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
         parts = match.groupdict() if match else {}
         period = match and _period({name: part and part.lower() for name, part in parts.items()})
         if match and period and not _MAY.match(text, start):
-            return match.end(), period
+            return match.start() + len(match[0].rstrip(".")), period  # "in Sep. 2024.", "in May."
     return None
 
 
