@@ -180,7 +180,7 @@ def _changed(name: str, old: Parts, new: Parts, says: Collection[str]) -> Parts:
     said = " and ".join(values)
     left = [each for each in listed or excluded if each not in values]
     is_within = len(left) + len(values) == len(listed or excluded)
-    if "also" in says:
+    if "also" in says and {*new} != {"ne"}:
         return _with_added(name, old, new)
     if {*new} == {"ne"} and old:
         if listed == values and "remove" in says:
