@@ -147,7 +147,11 @@ def _check_nouns(reading: Reading, before: Reading) -> None:
 
 
 def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> None:
-    """Refuse "and in 2023?" after a question for a part of 2024."""
+    """Refuse "and in 2023?" after a question for a part of 2024, also of another dimension."""
+    stated = {*reading.filters, *reading.cleared} & vocabulary.of_periods
+    for name in {*before.filters} & vocabulary.of_periods - stated if stated else ():
+        old = condition_words(before.filters[name])
+        raise UnclearError(f"Within {name} {old}, or instead of it?")
     periods = [t.period for _, part in reading.parts for t in part if t.period is not None]
     is_same = bool(reading.says.keys() & {"and", "same_again"})
     if not (is_same and periods and all(each.is_year for each in periods)):

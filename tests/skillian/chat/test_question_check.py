@@ -371,6 +371,27 @@ def test_right_calls_are_not_held_up(vocabularies: dict[str, Vocabulary]) -> Non
     assert len(marked) <= 2 * AT_MOST * count, "\n".join(marked)
 
 
+@pytest.mark.parametrize(
+    ("question", "by", "filters"),
+    [
+        (
+            "Revenue of erp for Germany and France, not Spain",
+            [],
+            {"country": ["Germany", "France"]},
+        ),
+        ("Per month is not what I need: revenue of erp by channel", ["channel"], {}),
+        ("I keep hearing about Spain: revenue of erp in Spain", [], {"country": "Spain"}),
+        ("Leave out whatever is web: revenue of erp", [], {"channel": {"ne": "web"}}),
+    ],
+)
+def test_what_the_grammar_does_not_read_is_left_to_the_model(
+    vocabularies: dict[str, Vocabulary], question: str, by: list[str], filters: Call
+) -> None:
+    call = {"source": "erp", "measures": ["revenue"], "dimensions": by, "filters": filters}
+    turn = _turn(Asked("shop", question, {}), (QUERY, call), Earlier(), vocabularies["shop"])
+    assert [each.text for each in turn.losses() if each.readings] == []
+
+
 def test_wrong_calls_are_held_up_or_marked(vocabularies: dict[str, Vocabulary]) -> None:
     unmarked: list[str] = []
     count = 0

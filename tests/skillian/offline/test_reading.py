@@ -227,6 +227,34 @@ def test_this_month_is_never_the_last_one(today: date, text: str, month: str | N
     assert reading.filters == ({"month": month} if month else {})
 
 
+@pytest.mark.parametrize(
+    ("question", "filters"),
+    [
+        ("visits in May 2024", {"month": "2024-05"}),
+        ("visits for June 2024 and 2023", None),
+        ("visits by month only", None),
+        ("visits by month, latest month first", None),
+        ("visits by month in tier FIRST", {"tier": "FIRST"}),
+        ("how much time do guests spend", None),
+        ("visits in 2023, ignore 2023", None),
+    ],
+)
+def test_months_years_and_values_that_are_english_words(
+    question: str, filters: dict[str, object] | None
+) -> None:
+    months = tuple(f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13))
+    words = SourceWords(
+        {"visits": ("guests",)},
+        {
+            "month": DimensionWords((), months),
+            "year": DimensionWords((), ("2023", "2024")),
+            "tier": DimensionWords((), ("FIRST", "ONLY", "LAST")),
+        },
+    )
+    reading = read(question, Vocabulary({"cinema": words}))
+    assert (reading.filters if not reading.unread else None) == filters
+
+
 def test_yesterday_is_the_day_before_today() -> None:
     days = DimensionWords(is_open=True, is_date=True, last="2024-06-30")
     vocabulary = Vocabulary({"ledger": SourceWords({"amount": ()}, {"day": days})})

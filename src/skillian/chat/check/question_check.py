@@ -24,6 +24,8 @@ from skillian.offline.calls import (
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
+    OTHER,
+    admits,
     admitted,
     as_mapping,
     condition_words,
@@ -33,7 +35,7 @@ from skillian.offline.language.filters import (
 )
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
-from skillian.offline.language.tokens import Token, as_number, tokens_of
+from skillian.offline.language.tokens import Token, as_number, of_kinds, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan
 
@@ -115,7 +117,7 @@ class Turn:
     @cached_property
     def tokens(self) -> Sequence[Token]:
         """The question, read with the sources of the calls."""
-        return _tokens(self.question, self._vocabulary, date.today())  # noqa: DTZ011
+        return _tokens(self.question, self.whole, self._vocabulary, date.today())  # noqa: DTZ011
 
     @cached_property
     def _sources(self) -> tuple[str, ...]:
@@ -185,7 +187,12 @@ class Turn:
         for name, wanted in self._expected["filters"].items():
             made = [c["filters"][name] for c in self.calls if name in c["filters"]] or [{}]
             known = self._vocabulary.values.get(name, {}).values()
-            sets = admitted(known, [wanted, *made], is_open=self._vocabulary.is_open(name))
+            is_open = self._vocabulary.is_open(name)
+            sets = admitted(known, [wanted, *made], is_open=is_open)
+            end = self._vocabulary.last_day  # there is no data behind it
+            if end is not None and is_open and name in self._vocabulary.timed:
+                within = [{value for value in each if value <= end.isoformat()} for each in sets]
+                sets = within if within[0] - {OTHER} else sets
             union = set[str]().union(*sets[1:])
             parts = self._parts_on(name)
             if union == sets[0] or self._is_doubtful(parts, wanted, made):
@@ -231,10 +238,14 @@ class Turn:
         changing = {"value", "either"}
         changing |= set() if names & {*self._vocabulary.timed} else {"period"}
         changing |= set() if any("ne" in as_mapping(each) for each in filters) else _TURNING
+        if not of_kinds(self.tokens, {"out", "excluded"}):  # "I keep hearing"
+            changing -= {"leave"}
         if not any(call.get("order") for call in self.calls):
             changing |= {"most", "least", "descending", "ascending"}
         has_limits = any(call.get("thresholds") for call in self.calls)
         for part in self._unread_parts():
+            if self._is_excluded(part):
+                continue
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
@@ -251,15 +262,29 @@ class Turn:
                 if is_strange or (is_named and token.name not in names):
                     yield Loss(token.text)
 
+    def _is_excluded(self, part: Sequence[Token]) -> bool:
+        """Whether a part excludes values that no call admits: "diesel, not hybrid"."""
+        values = of_kinds(part[1:], {"value"})
+        is_list = {token.kind for token in part[1:]} <= {"value", "join", "either"}
+        if part[0].kind != "not" or not (values and is_list):
+            return False
+        [name, *others] = set(values[0].values).intersection(*(each.values for each in values))
+        filters = [call["filters"].get(name, {}) for call in self.calls]
+        met = (not admits(one, value.values[name]) for one in filters for value in values)
+        return not others and all(met)
+
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""
         refused = self._reading.refused
         parts = [*(part for _, part in self._reading.parts), *refused]
         read_at = {token.at for part in parts for token in part}
         found: list[list[Token]] = []
-        for token in self.tokens:
-            if token.at not in read_at:
-                is_excluded = bool(found) and found[-1][-1].kind == "not"
+        for before, token, after in zip(
+            [None, *self.tokens], self.tokens, [*self.tokens[1:], None], strict=False
+        ):
+            is_idle = token.kind == "not" and after is not None and after.kind == "filler"
+            if token.at not in read_at and not is_idle:  # "not what I need"
+                is_excluded = bool(found) and found[-1][-1] is before and before.kind == "not"
                 found[-1:] = [[*found[-1], token]] if is_excluded else [*found[-1:], [token]]
         return [*refused, *found]
 
@@ -317,8 +342,8 @@ class Turn:
 
 
 @lru_cache(maxsize=32)
-def _tokens(question: str, vocabulary: Vocabulary, today: date) -> Sequence[Token]:
-    return tokens_of(question, vocabulary, today=today)
+def _tokens(question: str, whole: Vocabulary, part: Vocabulary, today: date) -> Sequence[Token]:
+    return tokens_of(question, whole, part, today)
 
 
 def _parts(call: Arguments) -> dict[tuple[str, Any], str]:

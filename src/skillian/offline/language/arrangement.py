@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from skillian.offline.language.periods import are_years
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import is_plural
 
@@ -31,7 +32,8 @@ _BEFORE_NUMBER = {
     *("most", "least", "first", "tolerance", "under", "over", "within", "ignore", "currency"),
     "which",
 }
-_AFTER_NUMBER = {"percent", "currency", "cents", "unit", "most", "least", "tolerance"}
+_OF_AMOUNTS = {"percent", "currency", "cents", "unit"}
+_AFTER_NUMBER = _OF_AMOUNTS | {"most", "least", "tolerance"}
 _UNITS_OF_TIME = {"day", "week", "month", "quarter", "year"}
 _END = Token("", "", "")
 
@@ -128,6 +130,7 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
     for token, after in pairwise([*tokens, _END]):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
+        is_number &= after.kind in _OF_AMOUNTS or not are_years([token.text])  # "ignore 2023"
         is_counted = before in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
         is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
         if is_number and is_counted and before != "label":
@@ -160,6 +163,7 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
         if {before.kind, token.kind} <= {"value", "period"}:
             is_list &= bool(before.values.keys() & token.values.keys())
+        is_list &= {before.kind, token.kind} != {"name", "period"}  # "other than Initech, Q3 2024"
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))
         if not (token.kind == "by" and before.kind in {"join", "either"}):

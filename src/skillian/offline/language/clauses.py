@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from skillian.offline.language.arrangement import arranged
 from skillian.offline.language.conditions import Conditions, NotReadError, add_limits, refuse_if
-from skillian.offline.language.filters import Operator
+from skillian.offline.language.filters import Operator, years_of
 from skillian.offline.language.grammar import clauses_of, unread_words
 from skillian.offline.language.lexicon import ORDINALS, PERIODIC
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
@@ -135,6 +135,10 @@ class _Reader:
         if is_whole:
             self._check_whole([name for name, _ in clauses])
         reading.filters = self._conditions.arguments()
+        timed = [name for name in reading.filters if name in self._vocabulary.of_periods]
+        years = [years_of([reading.filters[name]]) for name in timed]
+        if len(years) > 1 and not frozenset.intersection(*years):  # "June 2024 and 2023"
+            reading.unread.append(f"{' and '.join(timed)} (no period has both)")
         return reading
 
     def _check_after(self, name: str, part: Sequence[Token]) -> None:
@@ -206,6 +210,8 @@ class _Reader:
 
     def condition(self, part: Sequence[Token]) -> None:
         is_marked = bool(part[0].mark) and bool(part[0].prep or of_kinds(part, {"only"}))
+        before = [t.kind for t in self._tokens if t.at < part[0].at and t.kind != "prep"]
+        is_marked |= before[-1:] == ["but"]  # "not bikes but helmets"
         is_timed = self._conditions.is_timed(part) and not self._conditions.excludes_quarters
         # "without Germany, bikes", "without private surgery"
         refuse_if(self._excludes and not (is_marked or is_timed), part)

@@ -112,7 +112,8 @@ class Conditions:
         groups: list[tuple[str | None, list[Token]]] = []
         for before, token in zip([None, *part], part, strict=False):
             if token.kind == "label":
-                groups.append((token.name, []))
+                if not (groups and groups[-1][0] == token.name and groups[-1][1]):
+                    groups.append((token.name, []))
             elif token.kind == "dimension":
                 self._check_noun(token, groups[-1][1] if groups else [])
                 groups[-1] = token.name, groups[-1][1]

@@ -18,7 +18,8 @@ BOUNDS = {"gte", "gt", "lte", "lt"}
 RANGE = {"gte", "lte"}
 _SIDES = ({"gte", "gt"}, {"lte", "lt"})
 _ENDS = 2
-_OTHER = "\0"
+OTHER = "\0"
+"""Any value that no condition names."""
 
 
 def values_of(argument: object) -> Iterator[str]:
@@ -65,6 +66,8 @@ def both(known: Parts, more: Parts) -> Parts | None:
     """The condition that both must meet; None if it has no single form, or admits nothing."""
     if not known or known == more:
         return more
+    if {*known} == {"ne"} and {*more} == {"eq"}:  # "not rail but road"
+        return None if {*known["ne"]} & {*more["eq"]} else more
     operators = [name for name in (*known, *more) if name != "ne"]
     is_twice = any(sum(name in side for name in operators) > 1 for side in _SIDES)
     if "eq" in operators or is_twice:
@@ -109,7 +112,7 @@ def admitted(values: Iterable[str], conditions: Sequence[Any], *, is_open: bool)
     """
     named = [value for condition in conditions for value in values_of(condition)]
     known = {*values, *(value for value in named if is_open or period_of(value) is None)}
-    known |= {_OTHER} if is_open else set()
+    known |= {OTHER} if is_open else set()
     for period in map(period_of, named if is_open else ()):
         for end in (period.first, period.last) if period else ():
             known |= {(end + timedelta(step)).isoformat() for step in (-1, 0, 1)}

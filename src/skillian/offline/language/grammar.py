@@ -18,6 +18,7 @@ Clause = tuple[str, list[Token]]
 _WORDS = {"unknown", "name", "number", "unit", "currency"}
 _BESIDE = _WORDS | {
     *("prep", "by", "not", "after", "before", "since", "until", "over", "under", "percent", "verb"),
+    "vague",
 }
 
 

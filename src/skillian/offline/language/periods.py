@@ -177,7 +177,8 @@ def relative_at(
         end = last_day if unit == "day" else _months(_month_of(last_day), 1).last
         # "this month" has no data yet if these end with the last one
         known = period if which == "latest" else _before(today, unit, 1, 1)
-        period = _before(last_day, unit, back, count) if known.last > end else period
+        day = last_day + timedelta(back) if unit == "day" else last_day
+        period = _before(day, unit, back, count) if known.last > end else period
     return match.end(), replace(period, is_relative=True)
 
 

@@ -19,6 +19,9 @@ MOST_TOKENS = 200
 """The largest number of tokens of a question."""
 _MOST_READINGS = 8
 _LONGEST_CODE = 3
+_PARTICLES = {
+    *("first", "only", "both", "all", "same_again", "more", "out", "also", "instead", "those"),
+}
 
 
 def read(
@@ -76,7 +79,10 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     found = [each for each in readings if not each.unread]
     others = [token for token in tokens if token.other]
     if not found:
-        return max(readings, key=lambda each: sum(len(part) for _, part in each.parts))
+        small = {t.at for t in others if t.kind in {"filler", "aux"} and t.text.islower()}
+        read = [[t for _, part in each.parts for t in part] for each in readings]
+        counts = [sum(t.kind != "value" or t.at not in small for t in each) for each in read]
+        return readings[counts.index(max(counts))]
     is_read, is_only = found[0] is readings[0], len(found) == 1
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
     is_empty = is_only and is_read and all(each.kind != "noun" for each in doubtful)
@@ -89,7 +95,7 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
         for name, value in (token.other or token).values.items()
         for words in (f"{name} {value}", "")
     ]
-    return Reading(unread=doubts, instead=instead)
+    return replace(readings[0], unread=doubts, instead=instead)
 
 
 def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> bool:
@@ -106,4 +112,7 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
         return not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
-    return token.kind == "verb" if is_read else not is_exact and len(token.text) <= _LONGEST_CODE
+    if is_read:
+        return token.kind == "verb"
+    is_small = len(token.text) <= _LONGEST_CODE or (token.kind in _PARTICLES and not is_noun)
+    return not is_exact and is_small

@@ -148,7 +148,9 @@ class _Place:
         previous = self._previous()
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
-        if phrase in ARTICLES and text not in values.values() and not self._is_alone():
+        is_pointing = phrase in POINTING and previous != "dimension"
+        is_article = phrase in ARTICLES and text not in values.values()
+        if is_article and (is_pointing or not self._is_alone()):
             return None
         value = Token("value", text, phrase, values) if values else None
         measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)

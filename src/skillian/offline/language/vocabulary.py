@@ -214,6 +214,12 @@ class Vocabulary:
         return timed or tuple(years)
 
     @cached_property
+    def of_periods(self) -> frozenset[str]:
+        """The dimensions whose values are days, months or quarters, and those of years."""
+        years = {name for name, of in self.values.items() if of and are_years(of.values())}
+        return frozenset(years.union(self.timed))
+
+    @cached_property
     def has_only_years(self) -> bool:
         """Whether the timed dimensions have years."""
         return all(self.values[name] and are_years(self.values[name]) for name in self.timed)
