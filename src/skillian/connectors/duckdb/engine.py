@@ -19,7 +19,7 @@ import duckdb
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
 from skillian.connectors.duckdb import functions
-from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.duckdb.types import column_type, plain_rows
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -66,13 +66,13 @@ class Setup:
         unreadable: The message if that cannot be opened or read.
         script: Attaches a database or allows files, right after opening; later neither is
             possible.
-        use: Sets the database that the names in a statement refer to.
+        use: Sets the database that the names in a statement refer to, if not to DuckDB's own.
     """
 
     paths: Mapping[Path, str]
     unreadable: str
     script: str = ""
-    use: str = "USE memory"
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,6 +247,21 @@ class DuckDBEngine:
         with RunningStatement() as running:
             return await self._in_thread(lambda: read(running), running, self._timeout)
 
+    async def plain_rows(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]] | None:
+        """All rows of one SELECT, as those of `stream` in Python values.
+
+        None if a value has another form there. It does not load Arrow.
+        """
+
+        def read(cursor: Cursor) -> list[dict[str, Any]] | None:
+            with _planning(cursor, statement):
+                relation = select(cursor, statement, parameters)
+                return plain_rows(relation)
+
+        return await self.call(read, STREAM_TIMEOUT_SECONDS, text=statement)
+
     async def stream(
         self, statement: str, parameters: Mapping[str, object]
     ) -> AsyncGenerator[ArrowBatch]:
@@ -300,7 +315,8 @@ class DuckDBEngine:
                 functions.register(self._connection)
                 self._has_functions = True
             cursor = self._connection.cursor()
-        cursor.execute(self._setup.use)
+        if self._setup.use:
+            cursor.execute(self._setup.use)
         return cursor
 
     def _open(self) -> Cursor:

@@ -13,17 +13,16 @@ from typing import Self
 from weakref import finalize
 
 import duckdb
-from python_calamine import CalamineError
 from sqlglot import exp
 
 from skillian.connectors.base import Table, UnreadableColumns
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
-from skillian.connectors.files import excel
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
 from skillian.connectors.files.lines import line_of, read_format
-from skillian.connectors.files.options import FileOptions, read_url
+from skillian.connectors.files.options import WORKBOOKS, FileOptions, read_url
 from skillian.connectors.files.prepared import (
     JSON,
     PACKED,
@@ -38,7 +37,7 @@ from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
 
 _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
-SUFFIXES = _DELIMITED | frozenset({".parquet"}) | excel.SUFFIXES
+SUFFIXES = _DELIMITED | frozenset({".parquet"}) | WORKBOOKS
 """The suffixes of files that are tables; those of text may be followed by `.gz`."""
 
 INFERRED = {"skillian.inferred": "true"}
@@ -96,7 +95,7 @@ class FilesConnector(EngineConnector):
             for setting, allowed in (("allowed_paths", paths), ("allowed_directories", folders))
         )
         setup = Setup({self._root: name}, _UNREADABLE, script)
-        self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
+        self._engine = Workspace(f"connection {name!r}", setup, timeout)
         self._files: dict[Path, _File] = {}
         self._looking = asyncio.Lock()
 
@@ -130,7 +129,7 @@ class FilesConnector(EngineConnector):
             if any(table.name.casefold() in named for table in file.tables)
         }
         paths = [path if file.copy is None else file.copy.path for path, file in files.items()]
-        if any(path.suffix.lower() in excel.SUFFIXES for path in files):
+        if any(path.suffix.lower() in WORKBOOKS for path in files):
             return None
         return Mount(
             name=self._name,
@@ -279,13 +278,15 @@ def _location(  # noqa: PLR0917 - a place in a file
     if suffix == ".parquet":
         return ""
     try:
-        if suffix in excel.SUFFIXES:
+        if suffix in WORKBOOKS:
+            from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
+
             cell = excel.cell_of(path, table, column, value, options)
             return "" if cell is None else f"cell {cell}"
         if suffix_of(path) in JSON:
             return place_in_json(path, options, column, value)
         line = line_of(path, column, value, file, options)
-    except (OSError, ValueError, QueryError, CalamineError):  # the file has just changed
+    except (OSError, ValueError, QueryError):  # the file has just changed
         return ""
     return "" if line is None else f"line {line}"
 
@@ -302,7 +303,9 @@ def _read(
     Raises `QueryError` with the name of a damaged file.
     """
     suffix = path.suffix.lower()
-    if suffix in excel.SUFFIXES:
+    if suffix in WORKBOOKS:
+        from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
+
         for name, rows in excel.read_workbook(path, options):
             cursor.register("sheet", rows)
             yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
@@ -380,7 +383,7 @@ def _created(
 
 
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
-    kind = "TABLE" if path.suffix.lower() in excel.SUFFIXES else "VIEW"
+    kind = "TABLE" if path.suffix.lower() in WORKBOOKS else "VIEW"
     for table in tables:
         cursor.execute(f"DROP {kind} IF EXISTS {_relation(table.name).sql('duckdb')}")
 

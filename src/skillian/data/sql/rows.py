@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from sqlglot import exp
 
@@ -29,8 +29,23 @@ class StatementEngine(Protocol):
         ...
 
 
+@runtime_checkable
+class ReadsPlainRows(Protocol):
+    """An engine that returns most rows without loading Arrow."""
+
+    async def plain_rows(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]] | None:
+        """All rows of one SELECT in Python values; None if only `stream` has all of them."""
+        ...
+
+
 async def fetch(engine: StatementEngine, statement: Statement) -> list[dict[str, Any]]:
     """Run a statement, without the time limit of a query, and return its few rows."""
+    if isinstance(engine, ReadsPlainRows):
+        plain = await engine.plain_rows(statement.text, statement.parameters)
+        if plain is not None:
+            return plain
     rows: list[dict[str, Any]] = []
     async with aclosing(engine.stream(statement.text, statement.parameters)) as batches:
         async for batch in batches:

@@ -291,7 +291,7 @@ class TableEngine:
         sides = comparison.sides  # which the comparison may narrow
         compared_rows = await comparison.run(started)
         plan, table = compared_rows.plan, compared_rows.table
-        cells = Findings(self._workspace, table, plan, self._top)
+        cells = Findings(comparison.stage, table, plan, self._top)
         counts, mismatches = await cells.counts()
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:
@@ -326,7 +326,7 @@ class TableEngine:
             proof=replace(compared_rows.proof, filters=stated(sides[0].where, sides[1].where)),
         )
         result = replace(result, sentences=in_words(result), findings=findings(result))
-        return result, DifferingRows(self._workspace, table, plan, compared_rows.lone)
+        return result, DifferingRows(comparison.stage, table, plan, compared_rows.lone)
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from skillian.connectors.base import Connector
+from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
@@ -157,6 +158,9 @@ class RowComparison:
         progress: Gets the name of a source and how many of its rows are staged.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.
+
+    Attributes:
+        stage: Where the rows that differ are staged.
     """
 
     def __init__(
@@ -170,6 +174,8 @@ class RowComparison:
         lone: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> None:
         self._workspace = workspace
+        self.stage = workspace
+        self._held = AsyncExitStack()
         self._lone = lone if lone is not None and keys else ((), ())
         self.pairs = tuple(pairs)
         self._keys = keys
@@ -203,22 +209,31 @@ class RowComparison:
             phase("joining")
         duplicates = await self._may_have_repeats(plan, engine)
         statement = self._prepared(differences(plan, duplicates=duplicates), engine)
-        batches = engine.stream(statement.text, statement.parameters)
-        # One row has the counts.
-        table = await self._workspace.stage(
-            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
-        )
+        table = await self._stored(plan, statement, engine)
         self._tables.append(table)
         values = self.sides[0].parameters.values
-        cells = LoneCells(self._workspace, engine, plan, lone, values)
+        cells = LoneCells(self.stage, engine, plan, lone, values)
         whole = await cells.added_to(table, duplicates=duplicates)
         if whole is not None:
             self._tables.append(whole)
         kept = self._tables.pop()
-        await self.drop()  # what is not needed any more
+        await self._drop()  # what is not needed any more
         self._tables.append(kept)
         proof = Proof(statement.text, queries, started, place=place, dialect=plan.dialect)
         return StagedDifferences(plan, kept, proof, LoneColumns(lone, whole is not None))
+
+    async def _stored(self, plan: TablePlan, statement: Statement, engine: StatementEngine) -> str:
+        """Stage what differs: beside both sides if it is not kept, and their engine can."""
+        if not self._whole and isinstance(engine, EngineConnector):
+            beside = await self._held.enter_async_context(engine.staging())
+            if beside is not None:
+                self.stage = beside
+                return await beside.store(plan.columns(), statement.text, statement.parameters)
+        batches = engine.stream(statement.text, statement.parameters)
+        # One row has the counts.
+        return await self._workspace.stage(
+            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
+        )
 
     def _lone_columns(self) -> tuple[LoneColumn, ...]:
         """The columns that only one side has, where its rows are stored."""
@@ -230,7 +245,11 @@ class RowComparison:
 
     async def drop(self) -> None:
         """Drop what is staged."""
-        await self._workspace.drop(*self._tables)
+        await self._drop()
+        await self._held.aclose()
+
+    async def _drop(self) -> None:
+        await self.stage.drop(*self._tables)
         self._tables.clear()
 
     def _is_native(self, dialect: str) -> bool:
