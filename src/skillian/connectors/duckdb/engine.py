@@ -199,7 +199,7 @@ class DuckDBEngine:
     """
 
     def __init__(self, name: str, setup: Setup, timeout: float = TIMEOUT_SECONDS) -> None:
-        self._name = name
+        self.name = name
         self._setup = setup
         self._timeout = timeout
         self._lock = Lock()
@@ -338,20 +338,18 @@ class DuckDBEngine:
         is_spill = isinstance(error, duckdb.IOException) and _SPILLED in str(error)
         if is_spill or isinstance(error, duckdb.OutOfMemoryException):
             return (
-                f"{self._name}: there is not enough space: the statement needs more than"
+                f"{self.name}: there is not enough space: the statement needs more than"
                 f" {_CONFIG['memory_limit']} of memory, and more than is free for temporary files"
                 f" in {scratch().parent}; free space there, name another folder in the variable"
                 " TMPDIR, or narrow the statement with filters"
             )
         if isinstance(error, duckdb.IOException):
-            return f"{self._name}: {self._setup.unreadable}"
+            return f"{self.name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
-            return (
-                f"{self._name}: the statement reads a file outside its data, which is not allowed"
-            )
+            return f"{self.name}: the statement reads a file outside its data, which is not allowed"
         text = str(error).partition("\n")[0]
         for path, name in self._setup.paths.items():
             text = text.replace(str(path), name)
             if path.parent != path.parent.parent:
                 text = text.replace(str(path.parent), "…")
-        return f"{self._name}: {text}"
+        return f"{self.name}: {text}"

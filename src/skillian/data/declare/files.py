@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import quote
@@ -57,7 +57,7 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
     by_name: dict[str, Table] = {}
     titles = titles_of(names)
     urls = {title: file_url(name) for name, title in titles.items()}
-    async with Connections(registry_of(urls, {}, Path())) as opened:
+    async with Connections(registry_of(urls, {}, Path()), _together(urls)) as opened:
         for name, title in titles.items():
             tables = {table.name: table for table in await opened.get(title).catalog()}
             wanted = _named(name).path.name
@@ -67,6 +67,14 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
                 raise UnknownNameError("sheet", name, tables)
             by_name[name] = tables[wanted]
         return by_name, opened.handed_on()
+
+
+def _together(urls: Mapping[str, str]) -> dict[str, Connector]:
+    """One connector for several files, so that a statement can read all of them."""
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
+
+    connector = FilesConnector.of_files(urls) if len(urls) > 1 else None
+    return {} if connector is None else dict.fromkeys(urls, connector)
 
 
 def declared_file(name: str, declared: SourceRegistry) -> str | None:

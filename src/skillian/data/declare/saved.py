@@ -44,14 +44,14 @@ class SavedComparison(Definition):
     measures: tuple[Name, ...] = ()
     align_on: _Names | None = None
     filters: dict[Name, Any] = Field(default_factory=dict)
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = Thresholds.model_construct()
     fail_on: FailOn = "minor"
     key: tuple[ColumnName, ...] = ()
     columns: tuple[ColumnName, ...] | dict[ColumnName, ColumnName] | None = None
     map: dict[ColumnName, ColumnName] = Field(default_factory=dict)
     ignore: tuple[ColumnName, ...] = ()
     accept: tuple[ColumnName, ...] = ()
-    rules: Rules = Rules()
+    rules: Rules = Rules.model_construct()
     multiset: bool = False
 
     @field_validator("accept")

@@ -15,10 +15,11 @@ from tests.support.waits import cancelled, executing
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.files import delimited
-from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.connector import FilesConnector
 from skillian.connectors.files.delimited import csv_types
 from skillian.connectors.files.lines import CsvFormat
 from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.parquet import INFERRED
 from skillian.errors import QueryError
 
 
