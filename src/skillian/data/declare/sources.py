@@ -12,7 +12,7 @@ from pydantic import SecretStr
 
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
-from skillian.data.declare.document import Data, YamlDocument, read_yaml, shown, validated
+from skillian.data.declare.document import Data, YamlDocument, shown, validated
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -29,6 +29,8 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def read_definitions(text: str, file: str) -> SourcesFile:
     """Read and check the text of a `sources.yaml`; raises `ConfigurationError` with all faults."""
+    from skillian.data.declare.yaml_text import read_yaml  # noqa: PLC0415 - loads YAML
+
     document = read_yaml(text, file)
     definitions = validated(SourcesFile, document, secret="connections")  # noqa: S106 - a key
     if definitions is not None:
