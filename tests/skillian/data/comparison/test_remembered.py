@@ -68,13 +68,13 @@ async def test_fifty_at_once_ask_the_database_once(
     engine = make_services(TABLES, SOURCES).comparison
     connector = (await engine._planner._binder.bind("a")).connector
     asked: list[str] = []
-    stream = connector.stream
+    plain_rows = connector.plain_rows
 
     def counted(statement: str, parameters: dict[str, object]) -> object:
         asked.append(statement)
-        return stream(statement, parameters)
+        return plain_rows(statement, parameters)
 
-    monkeypatch.setattr(connector, "stream", counted)
+    monkeypatch.setattr(connector, "plain_rows", counted)
     question = measures_asked("a", "b", ["amount"])
     results = await asyncio.gather(*(engine.compare(question) for _ in range(50)))
     assert len(asked) == len({*asked})
