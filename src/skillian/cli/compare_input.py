@@ -12,7 +12,6 @@ import typer
 from skillian.cli.shell import notes, read_settings
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
-from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.named import (
     is_file,
@@ -145,6 +144,10 @@ def _takes(name: str, option: str) -> bool:
 
 def _codes(table: Table, measures: Collection[str]) -> Iterator[str]:
     """Yield each measure that looks like a code, whose sum means nothing."""
+    if not measures:
+        return
+    from skillian.data.declare.infer import looks_like_key
+
     names = {measure.casefold() for measure in measures}
     for column, kind in table.columns.items():
         if column.casefold() in names and looks_like_key(column, kind):

@@ -12,7 +12,6 @@ from skillian.connectors import Connector, scheme
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Measure, Source
-from skillian.data.declare.infer import is_whole, usable_columns
 from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
 from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
@@ -106,6 +105,8 @@ def measured_source(
         UnknownNameError: The table has no column of the name of a measure.
         InvalidInputError: It has no column to sum, or none to align on.
     """
+    from skillian.data.declare.infer import is_whole, usable_columns  # noqa: PLC0415 - for sums only
+
     sums = {measure.casefold(): measure for measure in measures}
     keys = {dimension.casefold(): dimension for dimension in dimensions}
     stated = keys | sums

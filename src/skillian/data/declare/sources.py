@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
@@ -284,6 +285,15 @@ def registry_of(
         comparison=comparison or ComparisonSettings(),
     )
     return SourceRegistry(definitions, folder, undeclared)
+
+
+def connection_name(url: str) -> str:
+    """A name for the connection: that of the file, folder or database in its URL."""
+    try:
+        stem = Path(urlsplit(url).path).stem
+    except ValueError:
+        stem = ""
+    return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
 class Connections:

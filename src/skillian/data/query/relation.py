@@ -11,8 +11,7 @@ from skillian.connectors import PATHS, Connector, scheme, schemes
 from skillian.connectors.base import Table, path_of
 from skillian.data.declare.definitions import Dimension, Source
 from skillian.data.declare.files import declared_file, file_url, tables_of, titles_of
-from skillian.data.declare.infer import connection_name
-from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
 from skillian.data.query.binding import by_name, find_table
 from skillian.errors import InvalidInputError
 

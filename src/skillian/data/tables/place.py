@@ -136,12 +136,14 @@ class StagedDifferences:
 
     Attributes:
         plan: What was compared.
+        stage: The workspace.
         table: The table of the workspace.
         proof: How it was computed.
         lone: The columns that only one side has.
     """
 
     plan: TablePlan
+    stage: Workspace
     table: str
     proof: Proof
     lone: LoneColumns = NONE
@@ -158,9 +160,6 @@ class RowComparison:
         progress: Gets the name of a source and how many of its rows are staged.
         lone: The names of the columns that only a and only b has, if rows that differ are staged
             with all of their cells; those of only one side then have the cells of these, too.
-
-    Attributes:
-        stage: Where the rows that differ are staged.
     """
 
     def __init__(
@@ -174,7 +173,7 @@ class RowComparison:
         lone: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> None:
         self._workspace = workspace
-        self.stage = workspace
+        self._stage = workspace
         self._held = AsyncExitStack()
         self._lone = lone if lone is not None and keys else ((), ())
         self.pairs = tuple(pairs)
@@ -212,7 +211,7 @@ class RowComparison:
         table = await self._stored(plan, statement, engine)
         self._tables.append(table)
         values = self.sides[0].parameters.values
-        cells = LoneCells(self.stage, engine, plan, lone, values)
+        cells = LoneCells(self._stage, engine, plan, lone, values)
         whole = await cells.added_to(table, duplicates=duplicates)
         if whole is not None:
             self._tables.append(whole)
@@ -220,14 +219,15 @@ class RowComparison:
         await self._drop()  # what is not needed any more
         self._tables.append(kept)
         proof = Proof(statement.text, queries, started, place=place, dialect=plan.dialect)
-        return StagedDifferences(plan, kept, proof, LoneColumns(lone, whole is not None))
+        columns = LoneColumns(lone, whole is not None)
+        return StagedDifferences(plan, self._stage, kept, proof, columns)
 
     async def _stored(self, plan: TablePlan, statement: Statement, engine: StatementEngine) -> str:
         """Stage what differs: beside both sides if it is not kept, and their engine can."""
         if not self._whole and isinstance(engine, EngineConnector):
             beside = await self._held.enter_async_context(engine.staging())
             if beside is not None:
-                self.stage = beside
+                self._stage = beside
                 return await beside.store(plan.columns(), statement.text, statement.parameters)
         batches = engine.stream(statement.text, statement.parameters)
         # One row has the counts.
@@ -249,7 +249,7 @@ class RowComparison:
         await self._held.aclose()
 
     async def _drop(self) -> None:
-        await self.stage.drop(*self._tables)
+        await self._stage.drop(*self._tables)
         self._tables.clear()
 
     def _is_native(self, dialect: str) -> bool:
