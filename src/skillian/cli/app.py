@@ -54,6 +54,7 @@ class _Commands(MutableMapping[str, Any]):
 def _loaded(name: str) -> Any:
     module, _, attribute = _PLACES[name].partition(":")
     found = getattr(import_module(f"skillian.cli.{module}"), attribute)
+    command: Any
     if isinstance(found, typer.Typer):
         command = get_group(found)
     else:
