@@ -136,7 +136,7 @@ def write_report(
         text = WRITERS[output.form](outcomes)
     elif output.path is not None:
         written = StringIO()
-        show(Console(file=written, highlight=False, color_system=None), outcomes)
+        show(Console(file=written, highlight=False, emoji=False, color_system=None), outcomes)
         text = written.getvalue()
     else:
         show(out, outcomes)

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+notes = Console(stderr=True, highlight=False, emoji=False)
 
 SourcesFile = Annotated[
     Path | None,
