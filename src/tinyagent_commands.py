@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     R = TypeVar("R")
 
 BAD_USAGE = 2
+_COLLECTED = 200_000, 20, 20
 INTERRUPTED = 130
 _CANCEL_SECONDS = 2.0
 
@@ -44,10 +45,14 @@ def _start(module: str) -> NoReturn:
     code: int | None = None
     try:
         import atexit
+        import gc
         import signal
         from importlib import import_module
 
         atexit.register(lambda: _end_after(code))  # runs last
+        # What is loaded stays, and a statement about thousands of columns is a tree of millions of
+        # objects, which the collector would otherwise search again and again while it grows.
+        gc.set_threshold(*_COLLECTED)
         code = call(import_module(module).app)
         signal.signal(signal.SIGINT, _end_now)  # no traceback while the interpreter ends
     except KeyboardInterrupt:

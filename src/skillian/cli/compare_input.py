@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import notes, read_settings
+from skillian.cli.shell import notes, sources_file
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
 from skillian.data.declare.saved import Saved, read_saved
@@ -93,7 +93,7 @@ async def named_by_command(
         ToolError: A name is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    path = read_settings(sources=sources).sources
+    path = sources_file(sources)
     return await named_tables(names, path, _note, as_source, is_stated=sources is not None)
 
 
