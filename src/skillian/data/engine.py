@@ -15,14 +15,14 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
 from skillian.data.results.result import ComparisonResult
-from skillian.data.tables.engine import TableEngine
 from skillian.errors import InvalidInputError
 
-# What only measures or only pages need is loaded when it is used: a command compares one kind.
+# What only measures, rows or pages need is loaded when it is used: a command compares one kind.
 if TYPE_CHECKING:
     from skillian.data.comparison.engine import MeasureEngine
     from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.page import ComparisonRows, Page, PageRow
+    from skillian.data.tables.engine import TableEngine
     from skillian.data.tables.why.results import Report, Why
 
 
@@ -49,7 +49,7 @@ class ComparisonEngine:
         self._memory = memory
         self._sources = registry, binder
         self._top = top
-        self.tables = TableEngine(binder, memory, top, private=private)
+        self._private = private
 
     @cached_property
     def measures(self) -> MeasureEngine:
@@ -57,6 +57,13 @@ class ComparisonEngine:
         from skillian.data.comparison.engine import MeasureEngine  # noqa: PLC0415 - see above
 
         return MeasureEngine(*self._sources, self._memory, self._top)
+
+    @cached_property
+    def tables(self) -> TableEngine:
+        """Compares rows."""
+        from skillian.data.tables.engine import TableEngine  # noqa: PLC0415 - see above
+
+        return TableEngine(self._sources[1], self._memory, self._top, private=self._private)
 
     def _of(self, question: SavedComparison) -> TableEngine | MeasureEngine:
         return self.measures if question.measures else self.tables
