@@ -181,8 +181,7 @@ def _report_one(
     names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
 ) -> int:
     """Compare two tables, or what a saved file describes."""
-    from skillian.cli.compare_input import load_asked, load_saved
-    from skillian.cli.compare_options import asked
+    from skillian.cli.compare_input import asked, load_asked, load_saved
     from skillian.cli.compare_report import report
 
     refuse([name for name in given if name in _OF_ALL], "goes with --all")
@@ -216,7 +215,7 @@ def _report_all(
     names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
 ) -> int:
     """Compare all tables of two schemas."""
-    from skillian.cli.compare_options import asked
+    from skillian.cli.compare_input import asked
     from skillian.cli.tables.whole import report_whole
     from skillian.data.named import saved_comparison
 

@@ -29,7 +29,7 @@ from skillian.data.comparison.statement import (
 )
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import fetch
+from skillian.data.sql.values import fetch
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000

@@ -21,8 +21,7 @@ from skillian.data.results.groups import (
     Summary,
 )
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
-from skillian.data.sql.values import python_value
+from skillian.data.sql.values import fetch, python_value
 from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})

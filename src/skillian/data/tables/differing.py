@@ -16,8 +16,7 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
-from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.values import Record
+from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order

@@ -23,7 +23,7 @@ from skillian.data.query.shared import SharedEngine, shared_engine
 from skillian.data.results.result import Proof
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import StatementEngine, fetch, fetch_tree
+from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
