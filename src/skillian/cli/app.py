@@ -65,7 +65,7 @@ def _loaded(name: str) -> Any:
     return command
 
 
-class _Group(TyperGroup):
+class _Program(TyperGroup):
     """Loads the command that is called, and all of them only for the help."""
 
     def __init__(self, **settings: Any) -> None:
@@ -74,7 +74,7 @@ class _Group(TyperGroup):
 
 
 app = typer.Typer(
-    cls=_Group,
+    cls=_Program,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -287,7 +287,7 @@ async def test_one_connector_reads_several_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("second", ["new/a.csv", "new/A.CSV", "new"])
-def test_files_that_cannot_be_told_apart_have_their_own_connectors(
+def test_files_of_one_name_and_folders_have_their_own_connectors(
     tmp_path: Path, second: str
 ) -> None:
     (tmp_path / "new").mkdir()
