@@ -322,11 +322,10 @@ class DuckDBEngine:
     def _open(self) -> Cursor:
         # In memory, with files attached or allowed: a file opened as the database itself would
         # have to be opened with the same settings everywhere in this process.
-        connection = duckdb.connect(":memory:", config={**_CONFIG})
+        spill = mkdtemp(dir=scratch())
+        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": spill})
+        finalize(connection, rmtree, spill, ignore_errors=True)
         try:
-            spill = mkdtemp(dir=scratch())
-            finalize(connection, rmtree, spill, ignore_errors=True)
-            connection.execute("SET temp_directory = $1", [spill])
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
         except duckdb.Error as error:
