@@ -101,14 +101,12 @@ def run(work: Coroutine[Any, Any, R], interrupted: str = "Interrupted.") -> R:
 @contextmanager
 def explained() -> Generator[None]:
     """Exit with a message instead of a traceback on an error that the user can fix."""
+    from skillian.errors import SkillianError
+    from tinyagent import TinyAgentError
+
     try:
         yield
-    except Exception as error:
-        from skillian.errors import SkillianError
-        from tinyagent import TinyAgentError
-
-        if not isinstance(error, (SkillianError, TinyAgentError)):
-            raise
+    except (SkillianError, TinyAgentError) as error:
         show_error(error)
         raise typer.Exit(ExitCode.COULD_NOT) from None
 
