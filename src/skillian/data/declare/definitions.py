@@ -51,7 +51,7 @@ Limit = Annotated[Decimal, Field(ge=0, max_digits=27, decimal_places=9)]
 class Definition(BaseModel):
     """The base of all parts of the file: unknown keys are faults, and values are immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Dimension(Definition):
