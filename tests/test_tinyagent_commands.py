@@ -27,6 +27,17 @@ try:
 finally:
     print(*sorted({{name.partition(".")[0] for name in sys.modules}}), file=sys.stderr)
 """
+OPENED = """
+import sys
+import duckdb
+connect = duckdb.connect
+
+def opened(*args, **settings):
+    print("DuckDB", file=sys.stderr)
+    return connect(*args, **settings)
+
+duckdb.connect = opened
+"""
 WITHOUT = """
 import sys
 import tinyagent_commands
@@ -131,6 +142,19 @@ def test_help_loads_no_data_library(arguments: list[str], tmp_path: Path) -> Non
     done = _python(LOADED.format(arguments=arguments), tmp_path)
     assert done.returncode == 0, done.stderr
     assert HEAVY.isdisjoint(done.stderr.split())
+
+
+def test_a_comparison_of_two_small_files_loads_and_opens_little(tmp_path: Path) -> None:
+    for name, value in (("a.csv", 1), ("b.csv", 2)):
+        (tmp_path / name).write_text(f"id,x\n1,{value}\n")
+    program = OPENED + LOADED.format(arguments=["compare", "a.csv", "b.csv"])
+    done = _python(program, tmp_path)
+    assert (done.returncode, "1 row differs" in done.stdout) == (1, True)
+    opened, loaded = done.stderr.splitlines()
+    assert opened == "DuckDB"
+    assert {"duckdb", "sqlglot"} <= set(loaded.split())
+    later = {"aiohttp", "dotenv", "numpy", "pyarrow", "pydantic_settings", "python_calamine"}
+    assert (later | {"rapidfuzz", "sqlalchemy", "yaml"}).isdisjoint(loaded.split())
 
 
 def test_the_check_sees_what_a_command_loads(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from pathlib import Path
 
 import pytest
 
+from skillian.cli import shell
 from skillian.settings import Settings, key_digest
 
 
@@ -12,6 +13,20 @@ def test_without_anything_set_the_offline_planner_reads_sources_yaml(
     monkeypatch.chdir(tmp_path)
     settings = Settings()
     assert (settings.model, settings.sources) == (None, Path("sources.yaml"))
+    assert shell.sources_file(None) == settings.sources
+
+
+@pytest.mark.parametrize("place", ["SKILLIAN_SOURCES", "skillian_sources", ".env"])
+def test_the_sources_file_is_that_of_the_settings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, place: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    if place == ".env":
+        Path(".env").write_text("SKILLIAN_SOURCES=x.yaml\n")
+    else:
+        monkeypatch.setenv(place, "x.yaml")
+    assert shell.sources_file(None) == Settings().sources == Path("x.yaml")
+    assert shell.sources_file(Path("y.yaml")) == Path("y.yaml")
 
 
 def test_the_environment_goes_before_the_env_file(

@@ -18,6 +18,7 @@ from skillian.errors import SkillianError
 SHUTDOWN_SECONDS = 10
 MAX_CONNECTIONS = 2000
 BACKLOG = 512
+_COLLECTED = 700, 10, 10
 # Longer than proxies keep theirs, so that none sends into a connection that is being closed.
 IDLE_SECONDS = 75
 STALLED_MS = 60_000
@@ -56,6 +57,7 @@ class Server(uvicorn.Server):
         # What is imported by now stays. A full collection that looks at it holds up all requests.
         gc.collect()
         gc.freeze()
+        gc.set_threshold(*_COLLECTED)  # the command collects less often while it starts
         if self.started and self._on_started is not None:
             self._on_started()
 

@@ -1,23 +1,80 @@
 """The `skillian` command and its subcommands."""
 
-from typing import Annotated
+from collections.abc import Iterator, MutableMapping
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
-from skillian.cli.ask import ask
-from skillian.cli.chat import chat
-from skillian.cli.compare import compare
-from skillian.cli.demo import demo
-from skillian.cli.eval import evaluate
-from skillian.cli.history import history_app
-from skillian.cli.serve import mcp, serve, worker
-from skillian.cli.setup.doctor import doctor
-from skillian.cli.setup.models import models
-from skillian.cli.skills import skills_app
-from skillian.cli.sources import sources_app
-from skillian.cli.tables.schema import schema
+_PLACES = {
+    "demo": "demo:demo",
+    "ask": "ask:ask",
+    "chat": "chat:chat",
+    "compare": "compare:compare",
+    "doctor": "setup.doctor:doctor",
+    "mcp": "serve:mcp",
+    "models": "setup.models:models",
+    "schema": "tables.schema:schema",
+    "serve": "serve:serve",
+    "worker": "serve:worker",
+    "eval": "eval:evaluate",
+    "history": "history:history_app",
+    "sources": "sources:sources_app",
+    "skills": "skills:skills_app",
+}
+"""The module below this package and the name of each command, in the order of the help."""
+
+
+class _Commands(MutableMapping[str, Any]):
+    """The commands; each is loaded when it is first asked for."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Any] = dict.fromkeys(_PLACES)
+
+    def __getitem__(self, name: str) -> Any:
+        if self._known[name] is None:
+            self._known[name] = _loaded(name)
+        return self._known[name]
+
+    def __setitem__(self, name: str, command: Any) -> None:
+        self._known[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _loaded(name: str) -> Any:
+    module, _, attribute = _PLACES[name].partition(":")
+    found = getattr(import_module(f"skillian.cli.{module}"), attribute)
+    command: Any
+    if isinstance(found, typer.Typer):
+        command = get_group(found)
+    else:
+        alone = typer.Typer(add_completion=False)
+        alone.command(name)(found)
+        command = get_command(alone)
+    command.name = name
+    return command
+
+
+class _Program(TyperGroup):
+    """Loads the command that is called, and all of them only for the help."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.commands = _Commands()
+
 
 app = typer.Typer(
+    cls=_Program,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -41,11 +98,3 @@ def skillian(
     ] = False,
 ) -> None:
     """Compare two systems that should agree."""
-
-
-for command in (demo, ask, chat, compare, doctor, mcp, models, schema, serve, worker):
-    app.command()(command)
-app.command("eval")(evaluate)
-app.add_typer(history_app, name="history")
-app.add_typer(sources_app, name="sources")
-app.add_typer(skills_app, name="skills")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Collection, Generator, Mapping, Sequence
-from contextlib import contextmanager
+import os
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from functools import partial
 from pathlib import Path
@@ -19,7 +18,6 @@ from skillian.reports.formats import ROWS, Format
 if TYPE_CHECKING:
     from skillian.cli.compare_report import ReportTarget
 
-_COLLECTED = 50_000, 20, 20
 _SAVED_SUFFIXES = frozenset({".yaml", ".yml"})
 
 
@@ -106,22 +104,6 @@ _Include = Annotated[_Several, _option("--include", "NAME", "Only such tables: f
 _Exclude = Annotated[_Several, _option("--exclude", "NAME", "No such tables: *_old.", _ALL)]
 
 
-@contextmanager
-def _few_collections() -> Generator[None]:
-    """Collect garbage less often.
-
-    What is loaded stays, and a statement about thousands of columns is a tree of millions of
-    objects, which the collector would otherwise search again and again while it grows.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(*_COLLECTED)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
-
-
-@_few_collections()
 def compare(  # noqa: PLR0913 - the options of a command are its arguments
     source_a: _A,
     source_b: _B = None,
@@ -155,6 +137,8 @@ def compare(  # noqa: PLR0913 - the options of a command are its arguments
     (URL#table, shop.duckdb#table), or a source of the sources.yaml. Options can be repeated.
     Exit codes: 0 equal, 1 findings, 2 could not compare (also if --where leaves no rows).
     """
+    # They would be looked for in all installed packages.
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     stated = {
         "--key": key,
         "--columns": columns,
@@ -197,8 +181,7 @@ def _report_one(
     names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
 ) -> int:
     """Compare two tables, or what a saved file describes."""
-    from skillian.cli.compare_input import load_asked, load_saved
-    from skillian.cli.compare_options import asked
+    from skillian.cli.compare_input import asked, load_asked, load_saved
     from skillian.cli.compare_report import report
 
     refuse([name for name in given if name in _OF_ALL], "goes with --all")
@@ -232,7 +215,7 @@ def _report_all(
     names: tuple[str, str | None], given: Mapping[str, Any], targets: Sequence[ReportTarget]
 ) -> int:
     """Compare all tables of two schemas."""
-    from skillian.cli.compare_options import asked
+    from skillian.cli.compare_input import asked
     from skillian.cli.tables.whole import report_whole
     from skillian.data.named import saved_comparison
 

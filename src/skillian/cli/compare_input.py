@@ -1,18 +1,19 @@
-"""What `skillian compare` compares: two tables, or the comparisons of a saved file."""
+"""What `skillian compare` compares: two tables, or the comparisons of a saved file; its options."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import notes, read_settings
+from skillian.cli.shell import column_map, listed, notes, refuse, sources_file
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
-from skillian.data.declare.infer import looks_like_key
 from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.named import (
     is_file,
@@ -22,7 +23,9 @@ from skillian.data.named import (
     with_known_names,
     with_options,
 )
+from skillian.data.subjects import subject_of
 from skillian.display import printable
+from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from skillian.connectors.base import Table
@@ -94,7 +97,7 @@ async def named_by_command(
         ToolError: A name is wrong, or a table cannot be read.
         ConfigurationError: The `sources.yaml` has faults.
     """
-    path = read_settings(sources=sources).sources
+    path = sources_file(sources)
     return await named_tables(names, path, _note, as_source, is_stated=sources is not None)
 
 
@@ -145,7 +148,170 @@ def _takes(name: str, option: str) -> bool:
 
 def _codes(table: Table, measures: Collection[str]) -> Iterator[str]:
     """Yield each measure that looks like a code, whose sum means nothing."""
+    if not measures:
+        return
+    from skillian.data.declare.infer import looks_like_key
+
     names = {measure.casefold() for measure in measures}
     for column, kind in table.columns.items():
         if column.casefold() in names and looks_like_key(column, kind):
             yield column
+
+
+_FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
+_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
+_VALUE = re.compile(
+    r"(?P<name>factor|divisor|plus|round|length|zone|zone-a|zone-b|precision)=(?P<value>[^=]+)"
+    r"|shift=(?P<shift>[+-]?\d+(?:\.\d+)?)(?P<span>[smhd])"
+)
+_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_PERCENT = Decimal(100)
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
+_CLASSES = {"match": "match", "minor": "minor_diff"}
+
+
+def read_rule(entry: str) -> tuple[str, dict[str, Any]]:
+    """The column, or "" for all, and the rule of `0.01`, `name:5s` or `name:trim,factor=100`."""
+    name, colon, text = entry.rpartition(":")
+    rule: dict[str, Any] = {}
+    for part in text.split(",") if bool(colon) == bool(name) else ():
+        word = part.strip()
+        number = _NUMBER.fullmatch(word)
+        flag = word.replace("-", "_")
+        if number is not None:
+            value = Decimal(number["number"])
+            unit = {"": "absolute", "%": "relative", "s": "seconds"}[number["unit"]]
+            rule[unit] = value / _PERCENT if unit == "relative" else value
+        elif flag in _FLAGS:
+            rule[flag] = True
+        elif stated := _VALUE.fullmatch(word):
+            rule |= _stated(stated)
+        else:
+            rule.clear()
+            break
+    if not rule:
+        raise InvalidInputError(
+            f"--rule {entry!r} is not understood; write 0.01 for the largest difference of numbers,"
+            " 1% for a percentage, 5s for seconds, or one of"
+            f" {', '.join(flag.replace('_', '-') for flag in _FLAGS)}; what is done with the value"
+            " of a is factor=100, divisor=1.19, plus=5, shift=2h or zone-b=Europe/Berlin, and with"
+            " both zone=Europe/Berlin, round=2, length=20 or precision=day; for one column:"
+            " name:0.01"
+        )
+    return name, rule
+
+
+def _stated(match: re.Match[str]) -> dict[str, Any]:
+    """The part of a rule that is written as a name and a value."""
+    if match["shift"] is not None:
+        return {"shift": Decimal(match["shift"]) * _SPANS[match["span"]]}
+    return {match["name"].replace("-", "_"): match["value"]}
+
+
+def read_rules(entries: Iterable[str]) -> dict[str, Any]:
+    """The rules of `--rule`, each for one column or for all; raises `InvalidInputError`."""
+    rules: dict[str, Any] = {"all": {}, "columns": {}}
+    for entry in entries:
+        name, rule = read_rule(entry)
+        own = rules["columns"].setdefault(name, {}) if name else rules["all"]
+        own |= rule
+    return rules
+
+
+def read_limits(entries: Iterable[str]) -> dict[str, dict[str, Decimal]]:
+    """The limits of classes as a saved comparison has them, of `match:0.01` or `minor:5,1%`."""
+    thresholds: dict[str, dict[str, Decimal]] = {}
+    for entry in entries:
+        name, _, text = entry.partition(":")
+        numbers = [_NUMBER.fullmatch(part.strip()) for part in text.split(",")]
+        limits = {
+            "percentage" if each["unit"] else "absolute": Decimal(each["number"])
+            for each in numbers
+            if each is not None and each["unit"] != "s"
+        }
+        if name not in _CLASSES or len(limits) < len(numbers):
+            raise typer.BadParameter(
+                f"--limit {entry!r} is not understood; write match:0.01 or minor:1%, or both limits"
+                " of a class as minor:5,1%"
+            )
+        thresholds.setdefault(_CLASSES[name], {}).update(limits)
+    return thresholds
+
+
+def read_filters(entries: Iterable[str]) -> dict[str, Any]:
+    """The filters of `--where`: values of a name match any of them, ranges must all hold.
+
+    Raises:
+        BadParameter: One is not a filter, or two of a name exclude each other.
+    """
+    filters: dict[str, Any] = {}
+    for entry in entries:
+        name, operator, value = _test(entry)
+        known = filters.setdefault(name, [] if operator is None else {})
+        if isinstance(known, list) is not (operator is None):
+            raise typer.BadParameter(f"--where {entry!r}: {name} has a value and a range")
+        if operator is None:
+            known.append(value)
+        elif operator == "ne":
+            known.setdefault("ne", []).append(value)
+        elif operator in known:
+            raise typer.BadParameter(f"--where {entry!r}: {name} has this limit already")
+        else:
+            known[operator] = value and value.strip()
+    return filters
+
+
+def _test(entry: str) -> tuple[str, str | None, str | None]:
+    """The name, operator and value of a filter; the value of `name is null` is None."""
+    if test := _TEST.fullmatch(entry):
+        return test["name"].strip(), _OPERATORS.get(test["operator"]), test["value"]
+    for words, operator in _NULL.items():
+        named = entry.rsplit(maxsplit=len(words))
+        if len(named) > len(words) and [word.casefold() for word in named[1:]] == [*words]:
+            return named[0].strip(), operator, None
+    raise typer.BadParameter(
+        f"--where {entry!r} is not of the form name=value, name!=value, name>=value, 'name is null'"
+        " or 'name is not null'"
+    )
+
+
+FIELDS: Mapping[str, tuple[str, Callable[[Any], object]]] = {
+    "--measure": ("measures", list),
+    "--by": ("align_on", lambda entries: listed(entries) or None),
+    "--where": ("filters", read_filters),
+    "--limit": ("thresholds", read_limits),
+    "--key": ("key", listed),
+    "--columns": ("columns", listed),
+    "--map": ("map", column_map),
+    "--ignore": ("ignore", listed),
+    "--accept": ("accept", listed),
+    "--rule": ("rules", read_rules),
+    "--multiset": ("multiset", bool),
+    "--fail-on": ("fail_on", str),
+}
+"""The field of a `SavedComparison` that each option states, and how its value is read."""
+
+
+def asked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of a `SavedComparison` that the options of a command line state.
+
+    Args:
+        given: The value of each option that is stated.
+
+    Raises:
+        BadParameter: A value is not understood, or an option does not go with the others.
+        InvalidInputError: A rule is not understood.
+    """
+    subject = subject_of(given.get("--measure"))
+    if given.get("--fail-on") not in (None, *subject.fail_on):
+        raise typer.BadParameter(
+            f"--fail-on of {subject.words} is `{subject.fail_on[0]}`; any row is a finding"
+        )
+    stated = {option: FIELDS.get(option, (option.removeprefix("--"),))[0] for option in given}
+    reason = subject.reason
+    for option, (field, _) in FIELDS.items():
+        reason = reason.replace(f"`{field}`", option)
+    refuse([option for option, field in stated.items() if field in subject.foreign], reason)
+    return {field: read(given[name]) for name, (field, read) in FIELDS.items() if name in given}

@@ -28,12 +28,10 @@ from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
 from skillian.display import printable, show_differences
 from skillian.errors import InvalidInputError, ToolError
-from skillian.reports.every_row import write_rows
 from skillian.reports.formats import ROWS, Format, depth_of
 from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
 from skillian.reports.replacing import write_whole
 from skillian.reports.running import OnProgress, open_engine, run_all
-from skillian.reports.spreadsheets import summary_of
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -62,6 +60,9 @@ class _Written:
 
     async def write(self, engine: ComparisonEngine, result: ComparisonResult) -> None:
         """Write all that differs in a comparison."""
+        from skillian.reports.every_row import write_rows
+        from skillian.reports.spreadsheets import summary_of
+
         summary = [*summary_of(result)]
         for path, form in self._files:
             try:
@@ -135,7 +136,7 @@ def write_report(
         text = WRITERS[output.form](outcomes)
     elif output.path is not None:
         written = StringIO()
-        show(Console(file=written, highlight=False, color_system=None), outcomes)
+        show(Console(file=written, highlight=False, emoji=False, color_system=None), outcomes)
         text = written.getvalue()
     else:
         show(out, outcomes)

@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import typer
 
-from skillian.cli.shell import ExitCode, notes, read_settings
+from skillian.cli.shell import ExitCode, notes, sources_file
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
 from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
@@ -87,7 +87,7 @@ class SavedFiles:
         names: tuple[str, str],
         sources: Path | None,
     ) -> None:
-        path = read_settings(sources=sources).sources
+        path = sources_file(sources)
         declared = _declared(names, path)
         if declared is None:
             self.prepare([comparison.model_copy(update={"name": self.path.stem})], registry)

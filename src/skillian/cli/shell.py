@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import re
 from collections.abc import Collection, Coroutine, Generator, Iterable
 from contextlib import contextmanager
@@ -23,13 +24,15 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 
-out = Console(highlight=False)
-notes = Console(stderr=True, highlight=False)
+out = Console(highlight=False, emoji=False)
+notes = Console(stderr=True, highlight=False, emoji=False)
 
 SourcesFile = Annotated[
     Path | None,
     typer.Option("--sources", help="The sources file; default SKILLIAN_SOURCES or sources.yaml."),
 ]
+SOURCES = Path("sources.yaml")
+"""The default of `Settings.sources`."""
 _NAME = re.compile(r'\s*"((?:[^"]|"")+)"\s*(?:,|\Z)|([^,]*)(?:,|\Z)')
 _PAIR = re.compile(
     "=".join(rf'(?:"(?P<{s}>(?:[^"]|"")+)"|(?P<plain_{s}>[^="][^=]*))' for s in "ab")
@@ -125,6 +128,18 @@ def read_settings(**options: object) -> Settings:
         for fault in settings_faults(error):
             show_error(fault)
         raise typer.Exit(ExitCode.COULD_NOT) from None
+
+
+def sources_file(stated: Path | None) -> Path:
+    """The sources file that the command line names, or else the settings.
+
+    Args:
+        stated: The option `--sources`.
+    """
+    names = (name.upper() for name in os.environ)
+    if any(name.startswith("SKILLIAN_") for name in names) or Path(".env").exists():
+        return read_settings(sources=stated).sources
+    return stated or SOURCES  # nothing is set, and settings are slow to load
 
 
 def require(package: str, extra: str) -> None:

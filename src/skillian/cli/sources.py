@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from rich.text import Text
 
-from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, read_settings, run
+from skillian.cli.shell import AsJson, ExitCode, SourcesFile, notes, out, run, sources_file
 from skillian.display import printable, show_rows
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def list_sources(*, sources: SourcesFile = None, as_json: AsJson = False) -> Non
     from skillian.data.declare.sources import SourceRegistry
     from skillian.data.services import DataServices
 
-    path = read_settings(sources=sources).sources
+    path = sources_file(sources)
 
     async def work() -> list[dict[str, Any]]:
         async with DataServices(SourceRegistry.load(path)) as services:
@@ -57,7 +57,7 @@ def check(sources: SourcesFile = None) -> None:
     from skillian.data.declare.check import check_sources
     from skillian.data.declare.sources import SourceRegistry
 
-    path = read_settings(sources=sources).sources
+    path = sources_file(sources)
 
     async def work() -> list[SourceFinding]:
         findings: list[SourceFinding] = []

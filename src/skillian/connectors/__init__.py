@@ -4,21 +4,80 @@ Other packages add theirs by the entry point group `skillian.connectors`: the na
 the value a class that implements `Connector`.
 """
 
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 from skillian.connectors.base import Connector
-from skillian.connectors.engines import engine_of, engines
 from skillian.errors import UnavailableError, missing_extra
 
-__all__ = ["PATHS", "Connector", "connect", "dialect_of", "scheme", "schemes"]
+__all__ = [
+    "PATHS",
+    "UNTRIED",
+    "Connector",
+    "Engine",
+    "connect",
+    "dialect_of",
+    "engine_of",
+    "engines",
+    "scheme",
+    "schemes",
+]
 
 _GROUP = "skillian.connectors"
 PATHS = frozenset({"duckdb", "files", "sqlite"})
 """The schemes of URLs that have nothing but a path, and options after it."""
+
+
+UNTRIED = "not yet run against the real thing"
+"""The label of an engine whose statements are tested, but never ran on the vendor's own server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A kind of database.
+
+    Attributes:
+        title: Its name in texts.
+        schemes: The schemes of its URLs.
+        dialect: The sqlglot dialect of its statements.
+        connector: Module and class, as in `mysql.connector:MySQLConnector`.
+        rules: The module whose `adapt` changes what sqlglot does not translate itself.
+        extra: The extra that installs its driver.
+        drivers: The modules of its driver, which only connectors import.
+        is_tried: Whether it is tested against the real database.
+    """
+
+    title: str
+    schemes: tuple[str, ...]
+    dialect: str
+    connector: str
+    rules: str
+    extra: str = "skillian"
+    drivers: tuple[str, ...] = ()
+    is_tried: bool = True
+
+    @property
+    def label(self) -> str:
+        """Its name, with the label of an engine that was never tried."""
+        return self.title if self.is_tried else f"{self.title} ({UNTRIED})"
+
+
+@cache
+def engines() -> tuple[Engine, ...]:
+    """All engines of this package, in the order of its folders."""
+    folders = [module.name for module in iter_modules(__path__) if module.ispkg]
+    listed = [import_module(f"{__name__}.{folder}").ENGINES for folder in folders]
+    return tuple(engine for engines in listed for engine in engines)
+
+
+def engine_of(kind: str) -> Engine | None:
+    """The engine of a URL's scheme."""
+    return next((each for each in engines() if kind in each.schemes), None)
 
 
 def scheme(url: str) -> str:
@@ -29,7 +88,7 @@ def scheme(url: str) -> str:
 
 def schemes() -> tuple[str, ...]:
     """The schemes of all kinds of databases, those of other packages last."""
-    own = (scheme for engine in engines() for scheme in engine.schemes)
+    own = (kind for engine in engines() for kind in engine.schemes)
     return (*own, *(point.name for point in _others()))
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.errors import UnreadableColumnError
 
 arrow: Any = pyarrow  # it carries no types
@@ -33,6 +33,13 @@ def arrow_schema(
 ) -> Any:
     """The `pyarrow.Schema` of a result; `type_of` gives the type of each column."""
     return arrow.schema([(name, type_of(kind)) for name, kind in columns])
+
+
+def empty_batch(schema: Any) -> ArrowBatch:
+    """A `pyarrow.RecordBatch` without rows."""
+    columns = [arrow.nulls(0, each.type) for each in schema]  # loads no pandas
+    batch: ArrowBatch = arrow.RecordBatch.from_arrays(columns, schema=schema)
+    return batch
 
 
 def unreadable(name: str, kind: str, error: Exception) -> UnreadableColumnError:

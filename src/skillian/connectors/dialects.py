@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors.engines import engines
+from skillian.connectors import engines
 
 Adapt = Callable[[exp.Expr], exp.Expr]
 """Returns the replacement of a node; raises `QueryError` where there is no equivalent."""

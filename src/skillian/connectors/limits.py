@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any, cast
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
 from skillian.connectors.base import ArrowBatch, ArrowTable
 from skillian.errors import QueryError
 
@@ -38,9 +36,11 @@ def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTabl
         batches: The rows; the iterator may block.
         schema: The `pyarrow.Schema` of the table, which may have no rows.
     """
+    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+
     budget, kept = ResultBudget(), list[ArrowBatch]()
     for batch in batches:
         budget.spend(batch)
         kept.append(batch)
-    arrow: Any = pa  # pyarrow carries no types
+    arrow: Any = pa  # it carries no types
     return cast("ArrowTable", arrow.Table.from_batches(kept, schema))

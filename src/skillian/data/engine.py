@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 from skillian.connectors.base import ArrowBatch
 from skillian.data.comparison import MAX_PAGE, TOP, Depth
 from skillian.data.comparison.cache import Memory, unknown
-from skillian.data.comparison.page import ComparisonRows, Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
 from skillian.data.query.binding import Binder
 from skillian.data.results.result import ComparisonResult
-from skillian.data.tables.engine import TableEngine
-from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError
 
-# What only measures need is loaded when it is used: a command compares one kind.
+# What only measures, rows or pages need is loaded when it is used: a command compares one kind.
 if TYPE_CHECKING:
     from skillian.data.comparison.engine import MeasureEngine
     from skillian.data.comparison.explain.explanation import Explanation
+    from skillian.data.comparison.page import ComparisonRows, Page, PageRow
+    from skillian.data.tables.engine import TableEngine
+    from skillian.data.tables.why.results import Report, Why
 
 
 class ComparisonEngine:
@@ -49,7 +49,7 @@ class ComparisonEngine:
         self._memory = memory
         self._sources = registry, binder
         self._top = top
-        self.tables = TableEngine(binder, memory, top, private=private)
+        self._private = private
 
     @cached_property
     def measures(self) -> MeasureEngine:
@@ -57,6 +57,13 @@ class ComparisonEngine:
         from skillian.data.comparison.engine import MeasureEngine  # noqa: PLC0415 - see above
 
         return MeasureEngine(*self._sources, self._memory, self._top)
+
+    @cached_property
+    def tables(self) -> TableEngine:
+        """Compares rows."""
+        from skillian.data.tables.engine import TableEngine  # noqa: PLC0415 - see above
+
+        return TableEngine(self._sources[1], self._memory, self._top, private=self._private)
 
     def _of(self, question: SavedComparison) -> TableEngine | MeasureEngine:
         return self.measures if question.measures else self.tables
@@ -129,6 +136,8 @@ class ComparisonEngine:
             InvalidInputError: The comparison has expired, or the page is invalid.
             UnknownNameError: The page names a column that was not compared.
         """
+        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - see above
+
         if page.offset < 0 or not 1 <= (page.limit or 0) <= MAX_PAGE:
             raise InvalidInputError(f"offset must be at least 0, limit from 1 to {MAX_PAGE}")
         kept = self._memory.cache.get(cache_key)
@@ -156,6 +165,8 @@ class ComparisonEngine:
 
         The first batch may be empty, and has the columns.
         """
+        from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
+
         kept = self._memory.cache.get(cache_key)
         page = page or Page((), uneven=kept.result.summary.row_findings > 0)
         page = page.of_subject(kept.result.subject)

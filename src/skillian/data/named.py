@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -11,11 +12,11 @@ from urllib.parse import quote, urlencode
 from pydantic import ValidationError
 
 from skillian.connectors import PATHS, scheme
-from skillian.connectors.base import path_of
+from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
+from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.document import reason_of
-from skillian.data.declare.files import measured_source
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.relation import (
@@ -26,7 +27,7 @@ from skillian.data.query.relation import (
     declared_name,
 )
 from skillian.data.subjects import subject_of
-from skillian.errors import InvalidInputError, SourceNotFoundError
+from skillian.errors import InvalidInputError, SourceNotFoundError, UnknownNameError
 
 
 def saved_comparison(content: Mapping[str, Any]) -> SavedComparison:
@@ -84,6 +85,47 @@ def source_of(fields: Mapping[str, Any]) -> SourceOfTable:
         return bare_source
     dimensions = (*(fields.get("align_on") or ()), *fields.get("filters", ()))
     return partial(measured_source, measures=fields["measures"], dimensions=dimensions)
+
+
+def measured_source(
+    connection: str, table: Table, measures: Collection[str], dimensions: Collection[str]
+) -> Source:
+    """A table that nobody has declared as a source to sum.
+
+    Columns named in `measures`, and those with fractions that are not named in `dimensions`, are
+    summed; all others are dimensions. A column that is named has the name as it is stated, even if
+    its own differs in case, so that two tables whose names differ in case can be compared.
+
+    Raises:
+        UnknownNameError: The table has no column of the name of a measure.
+        InvalidInputError: It has no column to sum, or none to align on.
+    """
+    from skillian.data.declare.infer import is_whole, usable_columns  # noqa: PLC0415 - for sums only
+
+    sums = {measure.casefold(): measure for measure in measures}
+    keys = {dimension.casefold(): dimension for dimension in dimensions}
+    stated = keys | sums
+    spellings = Counter(column.casefold() for column in table.columns)
+    groups: dict[str, Dimension] = {}
+    sizes: dict[str, Measure] = {}
+    for column, kind in usable_columns(table):
+        folded = column.casefold()
+        name = column if spellings[folded] > 1 else stated.get(folded, column)
+        amount = kind.kind in {"decimal", "float"} and not is_whole(kind)
+        if folded in sums or (amount and folded not in keys):
+            sizes[name] = Measure(column=column, aggregation="sum")
+        else:
+            as_text = "text" if kind.kind == "other" else None
+            groups[name] = Dimension(column=column, type=as_text)
+    missing = sorted(sums.keys() - spellings.keys())
+    if missing:
+        raise UnknownNameError("column", missing[0], table.columns, table.name)
+    if not groups or not sizes:
+        lacking = "to sum" if groups else "to align on"
+        known = ", ".join(table.columns) or "none"
+        raise InvalidInputError(f"{table.name}: it has no column {lacking}; its columns: {known}")
+    name = f"{table.schema}.{table.name}" if table.schema else table.name
+    return Source(connection=connection, table=name, dimensions=groups, measures=sizes)
 
 
 def with_known_names(fields: Mapping[str, Any], registry: SourceRegistry) -> dict[str, Any]:

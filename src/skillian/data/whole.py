@@ -13,9 +13,8 @@ from skillian.connectors import scheme
 from skillian.connectors.base import Table
 from skillian.connectors.files.connector import SUFFIXES
 from skillian.data.declare.definitions import Source
-from skillian.data.declare.infer import connection_name
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
 from skillian.data.query.relation import bare_source, free_name, split_url
 from skillian.data.schema.diff import pair_columns
 from skillian.errors import InvalidInputError, ToolError, nearest, quoted

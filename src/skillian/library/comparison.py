@@ -111,7 +111,7 @@ class Comparison:
         text = StringIO()
         headings, rows = self._first()
         if rows:
-            console = Console(file=text, highlight=False, color_system=None)
+            console = Console(file=text, highlight=False, emoji=False, color_system=None)
             show_rows(console, headings, rows)
         lines = [line.rstrip() for line in text.getvalue().splitlines()]
         total = len(self.rows())

@@ -25,10 +25,11 @@ from python_calamine import CalamineError, CalamineWorkbook, SheetTypeEnum
 from sqlglot import exp
 
 from skillian.connectors.base import Table
-from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.connector import FilesConnector
 from skillian.connectors.files.delimited import file_pattern
 from skillian.connectors.files.lines import read_format
 from skillian.connectors.files.options import FileOptions, dict_of, read_options
+from skillian.connectors.files.parquet import INFERRED
 from skillian.errors import ToolError
 from skillian.uploads.limits import (
     KINDS,

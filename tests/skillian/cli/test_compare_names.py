@@ -67,3 +67,13 @@ def test_a_pipe_is_refused_without_waiting_for_its_writer(skillian: Run, tmp_pat
     done = skillian("compare", "a.csv", "b.csv")
     assert done.returncode == 2
     assert "a.csv: it is not a file" in done.stderr
+
+
+def test_a_name_that_reads_like_an_emoji_stays_a_text(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("id,:x:\n1,a\n")
+    (tmp_path / "b.csv").write_text("id,:x:\n1,:warning:\n")
+    printed = skillian("compare", "a.csv", "b.csv").stdout
+    assert ":x: differs in 1 row" in printed
+    assert "a → :warning: (1)" in printed
+    skillian("compare", "a.csv", "b.csv", "--format", "table", "--output", "out.txt")
+    assert ":x: differs in 1 row" in (tmp_path / "out.txt").read_text()

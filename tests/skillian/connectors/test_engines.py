@@ -5,8 +5,7 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-from skillian.connectors import dialect_of, schemes
-from skillian.connectors.engines import Engine, engines
+from skillian.connectors import Engine, dialect_of, engines, schemes
 
 ROOT = Path(__file__).parents[3]
 # The demo writes a database; sessions and the history are kept in PostgreSQL; uploaded workbooks

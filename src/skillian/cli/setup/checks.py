@@ -11,7 +11,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
-from skillian.connectors.engines import engines
+from skillian.connectors import engines
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import QUESTIONS, write_demo

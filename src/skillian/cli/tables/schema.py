@@ -184,5 +184,7 @@ def _text(
     if form is SchemaFormat.JUNIT:
         return schema_junit(diff, proposals, every=every)
     written = StringIO()
-    show_schema(Console(file=written, highlight=False, color_system=None), diff, proposals)
+    show_schema(
+        Console(file=written, highlight=False, emoji=False, color_system=None), diff, proposals
+    )
     return written.getvalue()

@@ -1,6 +1,6 @@
 """ClickHouse servers, over HTTP."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

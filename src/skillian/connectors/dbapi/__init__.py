@@ -1,6 +1,6 @@
 """Databases by the vendor's own DB-API driver; one module for each vendor."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

@@ -1,6 +1,6 @@
 """DuckDB database files, and the DuckDB that other engines load their data into."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from sqlglot import exp
 
@@ -20,6 +20,7 @@ from skillian.connectors.base import (
 )
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.connectors.limits import TIMEOUT_SECONDS
 from skillian.connectors.snapshots import same_version
 
@@ -61,6 +62,19 @@ class EngineConnector(ABC):
         """Run one SELECT with named parameters and return its rows, within the budget."""
         async with self.engine_for(statement) as engine:
             return await engine.run(statement, parameters)
+
+    async def plain_rows(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]] | None:
+        """All rows of one SELECT in Python values; None if only `stream` has all of them."""
+        async with self.engine_for(statement) as engine:
+            return await engine.plain_rows(statement, parameters)
+
+    @asynccontextmanager
+    async def staging(self) -> AsyncGenerator[Workspace | None]:
+        """Where rows can be stored beside the data; None if nowhere."""
+        async with self.engine_for("") as engine:
+            yield engine if isinstance(engine, Workspace) else None
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]

@@ -19,7 +19,7 @@ import duckdb
 
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
 from skillian.connectors.duckdb import functions
-from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.duckdb.types import column_type, plain_rows
 from skillian.connectors.limits import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -66,13 +66,13 @@ class Setup:
         unreadable: The message if that cannot be opened or read.
         script: Attaches a database or allows files, right after opening; later neither is
             possible.
-        use: Sets the database that the names in a statement refer to.
+        use: Sets the database that the names in a statement refer to, if not to DuckDB's own.
     """
 
     paths: Mapping[Path, str]
     unreadable: str
     script: str = ""
-    use: str = "USE memory"
+    use: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ class DuckDBEngine:
     """
 
     def __init__(self, name: str, setup: Setup, timeout: float = TIMEOUT_SECONDS) -> None:
-        self._name = name
+        self.name = name
         self._setup = setup
         self._timeout = timeout
         self._lock = Lock()
@@ -246,6 +246,21 @@ class DuckDBEngine:
 
         with RunningStatement() as running:
             return await self._in_thread(lambda: read(running), running, self._timeout)
+
+    async def plain_rows(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> list[dict[str, Any]] | None:
+        """All rows of one SELECT, as those of `stream` in Python values.
+
+        None if a value has another form there. It does not load Arrow.
+        """
+
+        def read(cursor: Cursor) -> list[dict[str, Any]] | None:
+            with _planning(cursor, statement):
+                relation = select(cursor, statement, parameters)
+                return plain_rows(relation)
+
+        return await self.call(read, STREAM_TIMEOUT_SECONDS, text=statement)
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]
@@ -300,17 +315,17 @@ class DuckDBEngine:
                 functions.register(self._connection)
                 self._has_functions = True
             cursor = self._connection.cursor()
-        cursor.execute(self._setup.use)
+        if self._setup.use:
+            cursor.execute(self._setup.use)
         return cursor
 
     def _open(self) -> Cursor:
         # In memory, with files attached or allowed: a file opened as the database itself would
         # have to be opened with the same settings everywhere in this process.
-        connection = duckdb.connect(":memory:", config={**_CONFIG})
+        spill = mkdtemp(dir=scratch())
+        connection = duckdb.connect(":memory:", config={**_CONFIG, "temp_directory": spill})
+        finalize(connection, rmtree, spill, ignore_errors=True)
         try:
-            spill = mkdtemp(dir=scratch())
-            finalize(connection, rmtree, spill, ignore_errors=True)
-            connection.execute("SET temp_directory = $1", [spill])
             connection.execute(self._setup.script)
             connection.execute(_LOCK_DOWN)
         except duckdb.Error as error:
@@ -322,20 +337,18 @@ class DuckDBEngine:
         is_spill = isinstance(error, duckdb.IOException) and _SPILLED in str(error)
         if is_spill or isinstance(error, duckdb.OutOfMemoryException):
             return (
-                f"{self._name}: there is not enough space: the statement needs more than"
+                f"{self.name}: there is not enough space: the statement needs more than"
                 f" {_CONFIG['memory_limit']} of memory, and more than is free for temporary files"
                 f" in {scratch().parent}; free space there, name another folder in the variable"
                 " TMPDIR, or narrow the statement with filters"
             )
         if isinstance(error, duckdb.IOException):
-            return f"{self._name}: {self._setup.unreadable}"
+            return f"{self.name}: {self._setup.unreadable}"
         if isinstance(error, duckdb.PermissionException):
-            return (
-                f"{self._name}: the statement reads a file outside its data, which is not allowed"
-            )
+            return f"{self.name}: the statement reads a file outside its data, which is not allowed"
         text = str(error).partition("\n")[0]
         for path, name in self._setup.paths.items():
             text = text.replace(str(path), name)
             if path.parent != path.parent.parent:
                 text = text.replace(str(path.parent), "…")
-        return f"{self._name}: {text}"
+        return f"{self.name}: {text}"

@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
 
 _UNREADABLE = "their data cannot be read; check that the files are there and are not being written"
@@ -115,4 +116,4 @@ def _engine(mounts: Mapping[str, Mount]) -> DuckDBEngine:
         _UNREADABLE,
         ";\n".join(statement.rstrip(";") for statement in script),
     )
-    return DuckDBEngine(f"connections {listed}", setup, STREAM_TIMEOUT_SECONDS)
+    return Workspace(f"connections {listed}", setup, STREAM_TIMEOUT_SECONDS)

@@ -5,11 +5,9 @@ from collections.abc import AsyncGenerator, Callable, Mapping
 from functools import partial
 from typing import Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
 from skillian.connectors.base import ArrowBatch, Kind
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
+from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
 
 _TYPES: dict[Kind, str] = {
     "text": "VARCHAR",
@@ -30,14 +28,21 @@ _TABLE_BYTES, _COLUMN_BYTES, _CELL_BYTES = 16 * 1024, 8 * 1024, 16
 """The memory of a table, of each column and of each value, as measured."""
 
 
+_SETUP = Setup({}, "there is not enough space left for the comparison")
+
+
 class Workspace(DuckDBEngine):
-    """Tables of this process alone, dropped when it is closed."""
+    """Tables of this process alone, dropped when it is closed; also beside the data it reads."""
 
     dialect = "duckdb"
 
-    def __init__(self) -> None:
-        full = "there is not enough space left for the comparison"
-        super().__init__("connection 'workspace'", Setup({}, full))
+    def __init__(
+        self,
+        name: str = "connection 'workspace'",
+        setup: Setup = _SETUP,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> None:
+        super().__init__(name, setup, timeout)
         self._numbers = itertools.count(1)
         self._sizes: dict[str, int] = {}
 
@@ -51,9 +56,7 @@ class Workspace(DuckDBEngine):
 
         `progress` is called with the number of rows so far.
         """
-        name = f"staged_{next(self._numbers)}"
-        listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
-        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})', {}))
+        name = await self._new(columns)
         rows = 0
         try:
             async for batch in batches:
@@ -69,12 +72,33 @@ class Workspace(DuckDBEngine):
         self._sizes[name] = _size(len(columns), rows)
         return name
 
+    async def store(
+        self, columns: Mapping[str, str], statement: str, parameters: Mapping[str, object]
+    ) -> str:
+        """Store the rows of a SELECT in a new table of these columns and types; return its name."""
+        name = await self._new(columns)
+        insert = f'INSERT INTO "{name}" {statement}'
+        try:
+            work = partial(_execute, insert, dict(parameters))
+            rows = await self.call(work, STREAM_TIMEOUT_SECONDS, text=insert)
+        except BaseException:
+            await self.drop(name)
+            raise
+        self._sizes[name] = _size(len(columns), rows)
+        return name
+
     async def create(self, statement: str, parameters: Mapping[str, object]) -> str:
         """Store the rows of a SELECT over tables of the workspace; return the new table's name."""
         name = f"staged_{next(self._numbers)}"
         create = f'CREATE TABLE "{name}" AS {statement}'
         work = partial(_create, name, create, dict(parameters))
         self._sizes[name] = await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
+        return name
+
+    async def _new(self, columns: Mapping[str, str]) -> str:
+        name = f"staged_{next(self._numbers)}"
+        listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})', {}))
         return name
 
     async def rename(self, name: str) -> str:
@@ -95,13 +119,14 @@ class Workspace(DuckDBEngine):
             await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"', {}))
 
 
-def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> None:
+def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> int:
+    """How many rows a statement has stored."""
     cursor.execute(statement, parameters or None)
+    return int(next(iter(cursor.fetchall()), (0,))[0])
 
 
 def _create(name: str, create: str, parameters: dict[str, object], cursor: Cursor) -> int:
-    cursor.execute(create, parameters or None)
-    rows = cursor.fetchall()[0][0]
+    rows = _execute(create, parameters, cursor)
     return _size(len(cursor.table(name).columns), rows)
 
 
@@ -110,7 +135,9 @@ def _size(columns: int, rows: int) -> int:
 
 
 def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:
-    arrow: Any = pa  # pyarrow carries no types
+    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+
+    arrow: Any = pa  # it carries no types
     cursor.register("batch", arrow.Table.from_batches([batch]))
     cursor.execute(f'INSERT INTO "{table}" SELECT * FROM "batch"')  # noqa: S608 - our own name
     cursor.unregister("batch")

@@ -1,6 +1,6 @@
 """CSV, TSV, Parquet and Excel files, read by DuckDB."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

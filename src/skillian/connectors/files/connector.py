@@ -2,28 +2,29 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Collection, Iterator
+from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shutil import rmtree
 from stat import S_ISREG
 from tempfile import mkdtemp
-from typing import Self
+from types import MappingProxyType
+from typing import NamedTuple, Self
 from weakref import finalize
 
 import duckdb
-from python_calamine import CalamineError
 from sqlglot import exp
 
 from skillian.connectors.base import Table, UnreadableColumns
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
 from skillian.connectors.duckdb.types import column_type
-from skillian.connectors.files import excel
+from skillian.connectors.duckdb.workspace import Workspace
 from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
 from skillian.connectors.files.lines import line_of, read_format
-from skillian.connectors.files.options import FileOptions, read_url
+from skillian.connectors.files.options import WORKBOOKS, FileOptions, read_url
+from skillian.connectors.files.parquet import is_inferred, parquet_select
 from skillian.connectors.files.prepared import (
     JSON,
     PACKED,
@@ -38,16 +39,12 @@ from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
 
 _DELIMITED = frozenset({".csv", ".tsv"}) | JSON
-SUFFIXES = _DELIMITED | frozenset({".parquet"}) | excel.SUFFIXES
+SUFFIXES = _DELIMITED | frozenset({".parquet"}) | WORKBOOKS
 """The suffixes of files that are tables; those of text may be followed by `.gz`."""
-
-INFERRED = {"skillian.inferred": "true"}
-"""The metadata of a Parquet file whose types were guessed from the values of another file."""
 
 _SCHEMA = "main"
 _UNREADABLE = "its files cannot be read; check that they exist and are readable"
 _OWNED_BY_EXCEL = "~$"
-_MAX_DIGITS = 38
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +60,15 @@ class _File:
     copy: Prepared | None = None
 
 
+class NamedOptions(NamedTuple):
+    """The name of a file's connection, and the file's options."""
+
+    name: str
+    options: FileOptions
+
+
 class FilesConnector(EngineConnector):
-    """A `Connector` to the files of one folder, or to a single file.
+    """A `Connector` to the files of one folder, or to a single file, or to several.
 
     Each statement reads CSV and Parquet from their files; Excel is read once, until it changes.
 
@@ -72,6 +76,8 @@ class FilesConnector(EngineConnector):
         root: The folder, or the file.
         name: The connection's name in the configuration; messages use it in place of the path.
         timeout: How many seconds a statement may run.
+        options: How the files are written.
+        others: The files that it reads besides a single one; no two have the same name.
     """
 
     keeps_catalog = True
@@ -82,21 +88,28 @@ class FilesConnector(EngineConnector):
         name: str,
         timeout: float = TIMEOUT_SECONDS,
         options: FileOptions | None = None,
+        others: Mapping[Path, NamedOptions] = MappingProxyType({}),
     ) -> None:
         self._root = root.absolute()
         self._name = name
-        self._options = options or FileOptions()
+        self._default = NamedOptions(name, options or FileOptions())
+        self._others = {path.absolute(): each for path, each in others.items()}
         self._is_file = is_table(root) and not root.is_dir()
         self._copies = Path(mkdtemp(dir=scratch()))
         finalize(self, rmtree, self._copies, ignore_errors=True)
-        paths = [root] if self._is_file else []
+        paths = [root, *others] if self._is_file else []
         folders = [self._copies, *([] if self._is_file else [root])]
         script = ";".join(
             f"SET {setting} = {_listed(allowed).sql('duckdb')}"
             for setting, allowed in (("allowed_paths", paths), ("allowed_directories", folders))
         )
-        setup = Setup({self._root: name}, _UNREADABLE, script)
-        self._engine = DuckDBEngine(f"connection {name!r}", setup, timeout)
+        names = {self._root: name} | {path: each.name for path, each in self._others.items()}
+        listed = " and ".join(map(repr, names.values()))
+        self._engine = Workspace(
+            f"connection{'s' if others else ''} {listed}",
+            Setup(names, _UNREADABLE, script),
+            timeout,
+        )
         self._files: dict[Path, _File] = {}
         self._looking = asyncio.Lock()
 
@@ -108,6 +121,22 @@ class FilesConnector(EngineConnector):
         """
         path, options = read_url(name, url, folder)
         return cls(path, name, options=options)
+
+    @classmethod
+    def of_files(cls, urls: Mapping[str, str]) -> Self | None:
+        """One connector for several files, by the names of their connections.
+
+        None if it cannot tell them apart, because two have the same name, or if one is a folder.
+        Raises as `from_url`.
+        """
+        read = {name: read_url(name, url, Path()) for name, url in urls.items()}
+        paths = [path for path, _ in read.values()]
+        alike = len({path.name.casefold() for path in paths}) < len(paths)
+        if alike or not all(is_table(path) and not path.is_dir() for path in paths):
+            return None
+        (name, (path, options)), *others = read.items()
+        named = {other: NamedOptions(each, own) for each, (other, own) in others}
+        return cls(path, name, options=options, others=named)
 
     async def catalog(self) -> tuple[Table, ...]:
         """The tables; the columns of one that cannot be read raise `QueryError`."""
@@ -130,7 +159,7 @@ class FilesConnector(EngineConnector):
             if any(table.name.casefold() in named for table in file.tables)
         }
         paths = [path if file.copy is None else file.copy.path for path, file in files.items()]
-        if any(path.suffix.lower() in excel.SUFFIXES for path in files):
+        if any(path.suffix.lower() in WORKBOOKS for path in files):
             return None
         return Mount(
             name=self._name,
@@ -170,7 +199,13 @@ class FilesConnector(EngineConnector):
             ""
             if path is None
             else await asyncio.to_thread(
-                _location, path, table, column, value, self._files[path].copy, self._options
+                _location,
+                path,
+                table,
+                column,
+                value,
+                self._files[path].copy,
+                self._of(path).options,
             )
         )
 
@@ -185,7 +220,7 @@ class FilesConnector(EngineConnector):
             try:
                 await self._engine.call(self._renew, STREAM_TIMEOUT_SECONDS)
             except OSError:
-                raise QueryError(f"connection {self._name!r}: {_UNREADABLE}") from None
+                raise QueryError(f"{self._engine.name}: {_UNREADABLE}") from None
             # DuckDB itself would search for a file of that name, and guess the types.
             for table in (table for file in self._files.values() for table in file.tables):
                 named = _relation(table.name).sql("duckdb").casefold() in statement.casefold()
@@ -193,7 +228,10 @@ class FilesConnector(EngineConnector):
                     table.columns.refuse()
 
     def _renew(self, cursor: Cursor) -> None:
-        stamps = {self._root: _stamp(self._root)} if self._is_file else _table_files(self._root)
+        roots = (self._root, *self._others)
+        stamps = (
+            {root: _stamp(root) for root in roots} if self._is_file else _table_files(self._root)
+        )
         for path, file in tuple(self._files.items()):
             if stamps.get(path) != file.stamp:
                 _drop(cursor, path, self._files.pop(path).tables)
@@ -203,22 +241,27 @@ class FilesConnector(EngineConnector):
 
     def _load(self, cursor: Cursor, path: Path, stamp: tuple[int, int, int]) -> _File:
         copy: Prepared | None = None
+        own = self._of(path)
         try:
             self._check(path)
             if suffix_of(path) in _DELIMITED:
-                copy = prepared(path, self._options, self._copies)
-            created = tuple(_read(cursor, path, copy, self._options, stamp))
+                copy = prepared(path, own.options, self._copies)
+            created = tuple(_read(cursor, path, copy, own.options, stamp))
             tables = tuple(table for table, _ in created)
             return _File(stamp, tables, tuple(statement for _, statement in created), copy)
         except QueryError as error:
             reason = str(error)
         except OSError:
             reason = f"{path.name}: it cannot be read; check its permissions"
-        columns = UnreadableColumns(f"connection {self._name!r}: {reason}")
+        columns = UnreadableColumns(f"connection {own.name!r}: {reason}")
         return _File(stamp, (Table(_SCHEMA, path.name, columns, engine="files"),), copy=copy)
 
+    def _of(self, path: Path) -> NamedOptions:
+        return self._others.get(path, self._default)
+
     def _check(self, path: Path) -> None:
-        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(self._root)):
+        root = path if path in self._others else self._root
+        if not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(root)):
             raise QueryError(f"{path.name}: it is a link that leads out of its folder")
         if not S_ISREG(path.stat().st_mode):
             raise QueryError(f"{path.name}: it is not a file")
@@ -279,13 +322,15 @@ def _location(  # noqa: PLR0917 - a place in a file
     if suffix == ".parquet":
         return ""
     try:
-        if suffix in excel.SUFFIXES:
+        if suffix in WORKBOOKS:
+            from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
+
             cell = excel.cell_of(path, table, column, value, options)
             return "" if cell is None else f"cell {cell}"
         if suffix_of(path) in JSON:
             return place_in_json(path, options, column, value)
         line = line_of(path, column, value, file, options)
-    except (OSError, ValueError, QueryError, CalamineError):  # the file has just changed
+    except (OSError, ValueError, QueryError):  # the file has just changed
         return ""
     return "" if line is None else f"line {line}"
 
@@ -302,64 +347,21 @@ def _read(
     Raises `QueryError` with the name of a damaged file.
     """
     suffix = path.suffix.lower()
-    if suffix in excel.SUFFIXES:
+    if suffix in WORKBOOKS:
+        from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
+
         for name, rows in excel.read_workbook(path, options):
             cursor.register("sheet", rows)
             yield _created(cursor, "TABLE", name, exp.select("*").from_("sheet"))
             cursor.unregister("sheet")
     elif suffix == ".parquet":
-        select = _parquet(cursor, path)
-        yield _created(cursor, "VIEW", path.name, select, inferred=_is_inferred(cursor, path))
+        select = parquet_select(cursor, path)
+        yield _created(cursor, "VIEW", path.name, select, inferred=is_inferred(cursor, path))
     elif copy is not None:
         form = read_format(path, copy, options)
         types = types_once(cursor, copy.path, form, (path, options, stamp))
         select = csv_select(copy.path, form, types)
         yield _created(cursor, "VIEW", path.name, select)
-
-
-def _parquet(cursor: Cursor, path: Path) -> exp.Select:
-    own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
-    function = exp.Anonymous(this="READ_PARQUET", expressions=[file_pattern(path), own])
-    select = exp.select("*").from_(exp.Table(this=function))
-    # DuckDB would read them as binary floats.
-    wide = [
-        exp.alias_(_refused(path, name, f"decimal({precision},{scale})"), name, quoted=True)
-        for name, precision, scale in _wide_decimals(cursor, path)
-    ]
-    if wide:
-        select.set("expressions", [exp.Star(replace=wide)])
-    return select
-
-
-def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
-    schema = exp.Table(this=exp.Anonymous(this="PARQUET_SCHEMA", expressions=[file_pattern(path)]))
-    columns = exp.select("name", "precision", "scale").from_(schema)
-    try:
-        rows = cursor.execute(columns.where(f"precision > {_MAX_DIGITS}").sql("duckdb")).fetchall()
-    except duckdb.Error:  # reading it reports what is wrong
-        return []
-    return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
-
-
-def _is_inferred(cursor: Cursor, path: Path) -> bool:
-    """Whether a Parquet file says of itself that its types were guessed."""
-    function = exp.Anonymous(this="PARQUET_KV_METADATA", expressions=[file_pattern(path)])
-    select = exp.select("key", "value").from_(exp.Table(this=function))
-    try:
-        rows = cursor.execute(select.sql("duckdb")).fetchall()
-    except duckdb.Error:  # reading it reports what is wrong
-        return False
-    stated = {(bytes(key).decode("latin-1"), bytes(value).decode("latin-1")) for key, value in rows}
-    return not stated.isdisjoint(INFERRED.items())
-
-
-def _refused(path: Path, name: str, kind: str) -> exp.Expr:
-    message = (
-        f"{path.name}: column {name!r} is {kind}, of which only {_MAX_DIGITS} digits can be read;"
-        f" write it as a decimal of at most {_MAX_DIGITS} digits, or as text"
-    )
-    error = exp.Anonymous(this="ERROR", expressions=[exp.Literal.string(message)])
-    return exp.cast(error, "TEXT")
 
 
 def _created(
@@ -380,7 +382,7 @@ def _created(
 
 
 def _drop(cursor: Cursor, path: Path, tables: tuple[Table, ...]) -> None:
-    kind = "TABLE" if path.suffix.lower() in excel.SUFFIXES else "VIEW"
+    kind = "TABLE" if path.suffix.lower() in WORKBOOKS else "VIEW"
     for table in tables:
         cursor.execute(f"DROP {kind} IF EXISTS {_relation(table.name).sql('duckdb')}")
 

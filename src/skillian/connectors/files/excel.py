@@ -25,8 +25,6 @@ from skillian.connectors.files.options import FileOptions
 from skillian.connectors.files.prepared import TOO_PACKED, unpacked_limit
 from skillian.errors import QueryError
 
-SUFFIXES = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
-
 Cell = int | float | str | bool | time | date | datetime | timedelta
 
 arrow: Any = pa  # pyarrow carries no types
@@ -73,7 +71,14 @@ def _check_size(path: Path) -> None:
 def cell_of(
     path: Path, table: str, column: str, value: str, options: FileOptions = _DEFAULT
 ) -> str | None:
-    """The name of the first cell of a column with this text, such as `C17`."""
+    """The name of the first cell of a column with this text, such as `C17`; None if unknown."""
+    try:
+        return _cell_of(path, table, column, value, options)
+    except CalamineError:  # the file has just changed
+        return None
+
+
+def _cell_of(path: Path, table: str, column: str, value: str, options: FileOptions) -> str | None:
     with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
         name = options.sheet or table.removeprefix(path.name).partition("#")[2]
         sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))

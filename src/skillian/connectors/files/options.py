@@ -20,11 +20,13 @@ _HELP = (
 )
 _ONE = frozenset({"decimal", "delimiter", "quote", "thousands"})
 _OF_TEXT = (*sorted({*_ONE, "dates"}), "encoding", "header", "null")
+WORKBOOKS = frozenset({".xlsx", ".xlsm", ".xlsb", ".xls"})
+"""The suffixes of Excel workbooks."""
 # Which options a file takes, by its suffix.
 _TAKEN = {
     **dict.fromkeys((".csv", ".tsv"), _OF_TEXT),
     **dict.fromkeys((".json", ".jsonl", ".ndjson"), ("encoding", "null")),
-    **dict.fromkeys((".xlsx", ".xlsm", ".xlsb", ".xls"), ("header", "null", "sheet")),
+    **dict.fromkeys(WORKBOOKS, ("header", "null", "sheet")),
     ".parquet": (),
 }
 _SIGN = re.compile(r"%-?.|%", re.DOTALL)

@@ -1,6 +1,6 @@
 """MySQL and MariaDB, by PyMySQL."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

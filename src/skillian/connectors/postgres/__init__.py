@@ -1,6 +1,6 @@
 """PostgreSQL, by psycopg."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

@@ -1,6 +1,6 @@
 """Spark, by Spark Connect."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

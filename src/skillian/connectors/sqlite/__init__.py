@@ -1,6 +1,6 @@
 """SQLite files, copied exactly into DuckDB."""
 
-from skillian.connectors.engines import Engine
+from skillian.connectors import Engine
 
 ENGINES = (
     Engine(

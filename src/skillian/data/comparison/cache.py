@@ -8,18 +8,20 @@ from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import contextmanager
 from time import monotonic
-from typing import ClassVar, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from cachetools import TTLCache
 
 from skillian.connectors.base import ArrowBatch
 from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data.comparison.page import Page, PageRow
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.page_order import PageOrders
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import Subject
 from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptError, quoted
+
+if TYPE_CHECKING:
+    from skillian.data.comparison.page import Page, PageRow
 
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.

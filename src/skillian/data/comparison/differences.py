@@ -18,17 +18,18 @@ from sqlglot import exp
 
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
-from skillian.data.comparison.collapsed import collapsed_columns, collapsed_statement
 from skillian.data.comparison.groups import has_primary_keys, joined_groups, single_rows
 from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import (
+    collapsed_columns,
+    collapsed_statement,
     different_statement,
     key_columns,
 )
 from skillian.data.query.filters import filtered_rows
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import fetch
+from skillian.data.sql.values import fetch
 from skillian.errors import QueryError
 
 FIRST_ROWS = 10_000

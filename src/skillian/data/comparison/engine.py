@@ -1,6 +1,6 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -28,12 +28,12 @@ from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.phases import Progress
-from skillian.data.query.binding import Binder
+from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.shared import unchanged
 from skillian.data.results.groups import Summary
 from skillian.data.results.result import ComparisonResult, Proof
 from skillian.data.results.rows import RowCounts, TableKey
-from skillian.data.schema.sources import compare_source_schemas
+from skillian.data.schema.diff import SchemaDiff, compare_schemas
 from skillian.data.single_flight import SingleFlight
 from skillian.data.subjects import MEASURES
 from skillian.errors import InvalidInputError, ToolError
@@ -259,7 +259,7 @@ class MeasureEngine:
                 filters=plan.a.where,
                 thresholds=limits,
             ),
-            schema=compare_source_schemas(plan.a.source, plan.b.source, self._undeclared),
+            schema=_compare_schemas(plan.a.source, plan.b.source, self._undeclared),
         )
         groups = DifferingGroups(result, plan, place, self._workspace, differences.different)
         size = self._workspace.size(*groups.tables)
@@ -299,3 +299,32 @@ def _counted(summary: Summary) -> RowCounts:
         only_in_a=classes.missing_in_b,
         only_in_b=classes.missing_in_a,
     )
+
+
+def _compare_schemas(
+    a: BoundSource, b: BoundSource, undeclared: Collection[str]
+) -> SchemaDiff | None:
+    """Compare the schemas of the tables of two sources.
+
+    The columns of a logical name belong together. A column on one side is a finding if both
+    sources are among `undeclared`, the whole tables; a declared source says what to compare.
+    """
+    if a.table is None or b.table is None:
+        return None
+    mapping: dict[str, str] = {}
+    for one, other in _common_columns(a, b):
+        if one not in mapping and other not in mapping.values():
+            mapping[one] = other
+    diff = compare_schemas(a.table, b.table, mapping, names=(a.name, b.name))
+    return diff if {a.name, b.name} <= {*undeclared} else diff.without_findings()
+
+
+def _common_columns(a: BoundSource, b: BoundSource) -> Iterator[tuple[str, str]]:
+    """Yield the columns that dimensions and measures of the same name have on both sides."""
+    for names in ("dimensions", "measures"):
+        others = getattr(b.definition, names)
+        for name, definition in getattr(a.definition, names).items():
+            if name in others:
+                columns = a.column_of(definition.column), b.column_of(others[name].column)
+                if columns[0] is not None and columns[1] is not None:
+                    yield columns[0], columns[1]

@@ -29,7 +29,7 @@ from skillian.data.phases import Progress
 from skillian.data.query.shared import shared_engine
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import StatementEngine, fetch
+from skillian.data.sql.values import StatementEngine, fetch
 
 
 @dataclass(frozen=True, slots=True)

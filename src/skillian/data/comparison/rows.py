@@ -28,8 +28,7 @@ from skillian.data.results.groups import Difference
 from skillian.data.results.result import ComparisonResult
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import StatementEngine, fetch
-from skillian.data.sql.values import Record, coerce, plain, python_rows
+from skillian.data.sql.values import Record, StatementEngine, coerce, fetch, plain, python_rows
 from skillian.data.subjects import MEASURES, STATUSES, Status
 from skillian.errors import InvalidInputError
 

@@ -10,13 +10,18 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.connectors.duckdb.workspace import Workspace, stored_type
-from skillian.data.comparison.near_misses import near_miss_columns, read_near_misses
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.query.measures import NAN, number_of
-from skillian.data.results.groups import EXACT, Classes, Difference, MeasureSummary, Summary
+from skillian.data.results.groups import (
+    EXACT,
+    Classes,
+    Difference,
+    MeasureSummary,
+    NearMisses,
+    Summary,
+)
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
-from skillian.data.sql.values import python_value
+from skillian.data.sql.values import fetch, python_value
 from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})
@@ -25,6 +30,13 @@ _UNEVEN = -1
 _SHOWN = 3
 """The number of groups to name that differ only in their number of rows."""
 _UNEVEN_MATCH = "status = 'match' AND rows_a <> rows_b"
+# Keys that would match if they were written alike: counted, but never treated as equal.
+_FOLDS = {
+    "spaces": "TRIM({key}, ' ')",
+    "case": "REPLACE(UPPER({key}), '\u1e9e', '\u00df')",
+    "zeros": "LTRIM({key}, '0')",
+    "unicode": "NFC_NORMALIZE({key})",
+}
 
 
 async def read_summary(
@@ -72,7 +84,7 @@ def _of_different(plan: ComparisonPlan) -> Iterator[str]:
         yield _count_of(f"rows_{side} > 1", f"repeated_{side}")
     for index, measure in enumerate(plan.measures):
         yield from _of_measure(index, measure)
-    yield from near_miss_columns(plan)
+    yield from _near_miss_columns(plan)
 
 
 def _of_measure(index: int, measure: MeasurePlan) -> Iterator[str]:
@@ -143,7 +155,7 @@ def _read(
         uneven_groups=int(first["uneven"]),
         repeated_a=int(first["repeated_a"]) + equal_repeated,
         repeated_b=int(first["repeated_b"]) + equal_repeated,
-        near_misses=read_near_misses(first),
+        near_misses=_read_near_misses(first),
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
@@ -245,3 +257,26 @@ def _number(row: Mapping[str, Any], measure: MeasurePlan, name: str) -> Decimal 
 
 def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:
     return tuple((value is None, 0 if value is None else value) for value in key.values())
+
+
+def _near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:
+    """Yield a column for each kind of near miss, over the staged relation `different`.
+
+    There are none unless a key is text: other types have only one form.
+    """
+    texts = [term.type.kind == "text" for term in plan.a.keys]
+    for name, fold in _FOLDS.items() if any(texts) else ():
+        keys = (f"key_{index}" for index in range(len(texts)))
+        folded = [
+            fold.format(key=key) if text else key for key, text in zip(keys, texts, strict=True)
+        ]
+        yield (
+            "(SELECT COUNT(*) FROM (SELECT 1 FROM different"  # noqa: S608 - our own names
+            f" WHERE status IN ('missing_in_a', 'missing_in_b') GROUP BY {', '.join(folded)}"
+            f" HAVING SUM(rows_a) > 0 AND SUM(rows_b) > 0)) AS near_{name}"
+        )
+
+
+def _read_near_misses(row: Mapping[str, object]) -> NearMisses:
+    """The counts from a row of the statement; all are 0 if no key is text."""
+    return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})

@@ -8,8 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors import scheme
-from skillian.connectors.engines import engine_of
+from skillian.connectors import engine_of, scheme
 from skillian.data import sql
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource

@@ -153,8 +153,8 @@ class Limits(Definition):
 class Thresholds(Definition):
     """The limits of the classes `match` and `minor_diff`; larger differences are `major_diff`."""
 
-    match: Limits = Limits()
-    minor_diff: Limits = Limits()
+    match: Limits = Limits.model_construct()
+    minor_diff: Limits = Limits.model_construct()
 
     def over(self, wider: "Thresholds") -> "Thresholds":
         """These thresholds; a class without limits has those of `wider`."""
@@ -184,7 +184,7 @@ class ComparisonSettings(Definition):
     """Defaults of every comparison; settings of a measure or a pair have precedence."""
 
     default_align_on: tuple[Name, ...] = ()
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = Thresholds.model_construct()
     pairs: tuple[PairSettings, ...] = ()
     measures: dict[Name, MeasureSettings] = Field(default_factory=dict)
     cache_ttl_seconds: Annotated[int, Field(ge=0)] = 3600
@@ -205,4 +205,4 @@ class SourcesFile(Definition):
 
     connections: Annotated[dict[Name, SecretStr], Field(min_length=1)]
     sources: Annotated[dict[Name, Source], Field(min_length=1)]
-    comparison: ComparisonSettings = ComparisonSettings()
+    comparison: ComparisonSettings = ComparisonSettings.model_construct()

@@ -4,7 +4,6 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from sqlglot import exp
 
@@ -17,7 +16,7 @@ from skillian.data.declare.definitions import (
     Measure,
     Source,
 )
-from skillian.data.declare.sources import Connections, registry_of
+from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
 
@@ -179,15 +178,6 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     shared = _shared([source.definition for source in sources.values()])
     own = tuple(source for name, source in sources.items() if name not in taken)
     return Inferred(connection, own, omitted, shared)
-
-
-def connection_name(url: str) -> str:
-    """A name for the connection: that of the file, folder or database in its URL."""
-    try:
-        stem = Path(urlsplit(url).path).stem
-    except ValueError:
-        stem = ""
-    return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
 async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:

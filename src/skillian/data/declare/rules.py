@@ -206,7 +206,7 @@ def _span(seconds: Decimal) -> str:
     return f"{seconds:f} s"
 
 
-EXACT = Rule()
+EXACT = Rule.model_construct()
 
 
 class Rules(Definition):

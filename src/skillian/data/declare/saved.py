@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-import yaml
 from pydantic import Field, field_validator, model_validator
 
 from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
 from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import YamlDocument, read_yaml_file, validated
+from skillian.data.declare.document import YamlDocument, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.subjects import Subject, subject_of
@@ -44,14 +43,14 @@ class SavedComparison(Definition):
     measures: tuple[Name, ...] = ()
     align_on: _Names | None = None
     filters: dict[Name, Any] = Field(default_factory=dict)
-    thresholds: Thresholds = Thresholds()
+    thresholds: Thresholds = Thresholds.model_construct()
     fail_on: FailOn = "minor"
     key: tuple[ColumnName, ...] = ()
     columns: tuple[ColumnName, ...] | dict[ColumnName, ColumnName] | None = None
     map: dict[ColumnName, ColumnName] = Field(default_factory=dict)
     ignore: tuple[ColumnName, ...] = ()
     accept: tuple[ColumnName, ...] = ()
-    rules: Rules = Rules()
+    rules: Rules = Rules.model_construct()
     multiset: bool = False
 
     @field_validator("accept")
@@ -138,6 +137,8 @@ def stated(definition: Definition) -> dict[str, Any]:
 
 def as_yaml(content: Mapping[str, Any]) -> str:
     """The content of a file as YAML, in its order."""
+    import yaml  # noqa: PLC0415 - slow to load
+
     text: str = yaml.safe_dump(
         content, default_flow_style=None, allow_unicode=True, sort_keys=False, width=_ENDLESS
     )
@@ -158,6 +159,8 @@ def read_saved(path: Path) -> Saved:
 
 def read_with_sources(path: Path, model: type[F]) -> tuple[YamlDocument, F, SourceRegistry]:
     """Read a file and its sources; raises `ConfigurationError` with the faults of both."""
+    from skillian.data.declare.yaml_text import read_yaml_file  # noqa: PLC0415 - loads YAML
+
     document = read_yaml_file(path)
     content = validated(model, document)
     if content is None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import Self
+from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
-from skillian.data.declare.document import Data, YamlDocument, read_yaml, shown, validated
+from skillian.data.declare.document import Data, YamlDocument, shown, validated
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -29,6 +30,8 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def read_definitions(text: str, file: str) -> SourcesFile:
     """Read and check the text of a `sources.yaml`; raises `ConfigurationError` with all faults."""
+    from skillian.data.declare.yaml_text import read_yaml  # noqa: PLC0415 - loads YAML
+
     document = read_yaml(text, file)
     definitions = validated(SourcesFile, document, secret="connections")  # noqa: S106 - a key
     if definitions is not None:
@@ -282,6 +285,15 @@ def registry_of(
         comparison=comparison or ComparisonSettings(),
     )
     return SourceRegistry(definitions, folder, undeclared)
+
+
+def connection_name(url: str) -> str:
+    """A name for the connection: that of the file, folder or database in its URL."""
+    try:
+        stem = Path(urlsplit(url).path).stem
+    except ValueError:
+        stem = ""
+    return re.sub(r"\W+", "_", stem).strip("_").lower() or "data"
 
 
 class Connections:

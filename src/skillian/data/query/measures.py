@@ -19,7 +19,7 @@ from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
 from skillian.data.query.filters import Condition, filtered_rows
 from skillian.data.query.unfit import is_empty, not_numbers
-from skillian.data.sql.rows import fetch_tree
+from skillian.data.sql.values import fetch_tree
 from skillian.errors import QueryError
 
 AVERAGE_DIGITS = 6

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from urllib.parse import quote
 
 from skillian.connectors import PATHS, Connector, scheme, schemes
 from skillian.connectors.base import Table, path_of
+from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Source
-from skillian.data.declare.files import declared_file, file_url, tables_of, titles_of
-from skillian.data.declare.infer import connection_name
-from skillian.data.declare.sources import Connections, SourceRegistry, registry_of
+from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
 from skillian.data.query.binding import by_name, find_table
-from skillian.errors import InvalidInputError
+from skillian.errors import InvalidInputError, QueryError, UnknownNameError
 
 # A password may contain a `#`, too.
 _FRAGMENT = re.compile(r"(?P<url>.+://.*?)(?:#(?P<name>[^#@/]+))?", re.DOTALL)
@@ -172,3 +173,79 @@ def free_name(name: str, taken: Mapping[str, str]) -> str:
     """The name, with a number if it is taken."""
     numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
     return next(each for each in (name, *numbered) if each not in taken)
+
+
+class _NamedFile(NamedTuple):
+    """The file and the options that a name states."""
+
+    path: Path
+    options: tuple[str, ...]
+
+
+def _named(name: str) -> _NamedFile:
+    """The file of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
+    file, query = split_name(name)
+    path = Path(file)
+    options = (query,) if query else ()
+    book, _, sheet = path.name.partition("#")
+    if not sheet or not book or path.exists():
+        return _NamedFile(path, options)
+    return _NamedFile(path.with_name(book), (*options, f"sheet={quote(sheet)}"))
+
+
+def file_url(name: str) -> str:
+    """The URL of a file, or of the workbook that a sheet is in, with its options."""
+    path, options = _named(name)
+    return f"files:///{path.absolute()}" + (f"?{'&'.join(options)}" if options else "")
+
+
+def titles_of(names: Sequence[str]) -> dict[str, str]:
+    """What these files are called: without their options, if that tells them apart."""
+    plain = {name: split_name(name)[0] for name in names}
+    counts = Counter([*plain.values(), *(name for name in plain if plain[name] != name)])
+    return {name: title if counts[title] == 1 else name for name, title in plain.items()}
+
+
+async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, Connector]]:
+    """The table of each of these files, and the connectors that read them, by their titles.
+
+    A sheet of a workbook is named `book.xlsx#Sheet`. Raises `QueryError` for an unreadable file or
+    a sheet or rows that do not exist, and `UnknownNameError` for an empty one of several sheets.
+    """
+    by_name: dict[str, Table] = {}
+    titles = titles_of(names)
+    urls = {title: file_url(name) for name, title in titles.items()}
+    async with Connections(registry_of(urls, {}, Path()), _together(urls)) as opened:
+        for name, title in titles.items():
+            tables = {table.name: table for table in await opened.get(title).catalog()}
+            wanted = _named(name).path.name
+            if not tables:
+                raise QueryError(f"{title}: its sheets are empty; write names and rows into one")
+            if wanted not in tables:
+                raise UnknownNameError("sheet", name, tables)
+            by_name[name] = tables[wanted]
+        return by_name, opened.handed_on()
+
+
+def _together(urls: Mapping[str, str]) -> dict[str, Connector]:
+    """One connector for several files, so that a statement can read all of them."""
+    from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
+
+    connector = FilesConnector.of_files(urls) if len(urls) > 1 else None
+    return {} if connector is None else dict.fromkeys(urls, connector)
+
+
+def declared_file(name: str, declared: SourceRegistry) -> str | None:
+    """The source that is declared for a file; options after its name have precedence."""
+    path, options = _named(name)
+    if options:
+        return None
+    for each in declared.names:
+        source = declared.get(each)
+        url = declared.declared_url(source.connection)
+        if scheme(url) == "files" and source.table is not None:
+            url = declared.url(source.connection)
+            root = path_of(split_name(url)[0], declared.folder)
+            if path.resolve() in {root.resolve(), (root / source.table).resolve()}:
+                return each
+    return None

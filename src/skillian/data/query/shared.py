@@ -12,7 +12,7 @@ from skillian.connectors.dialects import replaced
 from skillian.connectors.snapshots import HoldsState, NoticesChanges
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource
-from skillian.data.sql.rows import StatementEngine
+from skillian.data.sql.values import StatementEngine
 
 
 @asynccontextmanager

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, ClassVar, NamedTuple, cast
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
@@ -17,8 +16,7 @@ from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
-from skillian.data.sql.rows import fetch_tree
-from skillian.data.sql.values import Record
+from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.findings import MAX_SHOWN, in_order
@@ -27,7 +25,6 @@ from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A,
 from skillian.data.tables.types import CellType
 from skillian.data.tables.why.results import Why
 
-_arrow: Any = pa  # pyarrow carries no types
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _SIDES = {"only_in_a": 0, "only_in_b": 1}
 _TYPES = {
@@ -198,10 +195,11 @@ class DifferingRows:
                 count += 1
                 yield batch
         if not count:
+            from skillian.connectors.arrow import empty_batch  # noqa: PLC0415 - slow to load
+
             empty = sql.prepare(select.limit(0), self.workspace.dialect, parameters.values)
             rows: Any = await self.workspace.run(empty.text, empty.parameters)
-            nothing = [_arrow.nulls(0, each.type) for each in rows.schema]  # loads no pandas
-            yield _arrow.RecordBatch.from_arrays(nothing, schema=rows.schema)
+            yield empty_batch(rows.schema)
 
     async def columns(self) -> PageColumns:
         """What pages can be ordered and filtered by."""

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from skillian.data.comparison import Depth
@@ -26,15 +26,18 @@ from skillian.data.tables.columns import (
     key_pairs,
     left_out,
 )
-from skillian.data.tables.differing import DifferingRows, Keep
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
-from skillian.data.tables.place import RowComparison, SideRows
+from skillian.data.tables.place import RowComparison, SideRows, StagedDifferences
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
-from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError, OtherSubjectError, UnreadableColumnError
+
+# What only rows that are kept need is loaded when it is used.
+if TYPE_CHECKING:
+    from skillian.data.tables.differing import DifferingRows, Keep
+    from skillian.data.tables.why.results import Report, Why
 
 TOP = 10
 
@@ -145,6 +148,8 @@ class TableEngine:
             ToolError: The comparison has expired or is one of measures, or a database refuses.
         """
         kept = self._memory.cache.get(cache_key)
+        from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
+
         rows = kept.of(DifferingRows)
         if rows.why is None:
             work = partial(self._why, cache_key, kept, rows, report)
@@ -224,7 +229,7 @@ class TableEngine:
         progress: Progress | None,
         keep: Keep | None,
     ) -> ComparisonResult:
-        best: tuple[ComparisonResult, DifferingRows] | None = None
+        best: tuple[ComparisonResult, StagedDifferences] | None = None
         tried: list[set[str]] = []
         async with AsyncExitStack() as comparisons:
             if not question.key and not question.multiset:
@@ -254,9 +259,12 @@ class TableEngine:
                     break
             if best is None:
                 raise unidentified(pairing)
-            result, rows = best
+            result, staged = best
             if keep is not None:
-                await keep(rows)
+                from skillian.data.tables.differing import DifferingRows  # noqa: PLC0415 - see above
+
+                rows = staged.stage, staged.table, staged.plan, staged.lone
+                await keep(DifferingRows(*rows))
             return result
 
     async def check(self, question: SavedComparison) -> None:
@@ -285,13 +293,13 @@ class TableEngine:
         pairing: Pairing,
         key: TableKey,
         comparison: RowComparison,
-    ) -> tuple[ComparisonResult, DifferingRows] | None:
+    ) -> tuple[ComparisonResult, StagedDifferences] | None:
         """The result and its rows; None if a key that was proposed is repeated on both sides."""
         started = datetime.now(UTC).isoformat(timespec="seconds")
         sides = comparison.sides  # which the comparison may narrow
-        compared_rows = await comparison.run(started)
-        plan, table = compared_rows.plan, compared_rows.table
-        cells = Findings(self._workspace, table, plan, self._top)
+        staged = await comparison.run(started)
+        plan = staged.plan
+        cells = Findings(staged.stage, staged.table, plan, self._top)
         counts, mismatches = await cells.counts()
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:
@@ -323,10 +331,10 @@ class TableEngine:
                 *remarks_on(sides),
                 *filter(None, [comparison.segments.sentence()]),
             ),
-            proof=replace(compared_rows.proof, filters=stated(sides[0].where, sides[1].where)),
+            proof=replace(staged.proof, filters=stated(sides[0].where, sides[1].where)),
         )
         result = replace(result, sentences=in_words(result), findings=findings(result))
-        return result, DifferingRows(self._workspace, table, plan, compared_rows.lone)
+        return result, staged
 
 
 def _coverage(question: SavedComparison, comparison: RowComparison) -> ColumnCoverage:

@@ -19,7 +19,7 @@ from skillian.data.results.rows import (
     ValuePair,
 )
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
+from skillian.data.sql.values import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.statement import COUNTS, DIFFERING, DUPLICATE, ONLY_A, ONLY_B, TablePlan
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from types import MappingProxyType
@@ -12,6 +12,7 @@ from typing import Any, Literal
 from sqlglot import exp
 
 from skillian.connectors.base import Connector
+from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
@@ -22,7 +23,7 @@ from skillian.data.query.shared import SharedEngine, shared_engine
 from skillian.data.results.result import Proof
 from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.rows import StatementEngine, fetch, fetch_tree
+from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
@@ -135,12 +136,14 @@ class StagedDifferences:
 
     Attributes:
         plan: What was compared.
+        stage: The workspace.
         table: The table of the workspace.
         proof: How it was computed.
         lone: The columns that only one side has.
     """
 
     plan: TablePlan
+    stage: Workspace
     table: str
     proof: Proof
     lone: LoneColumns = NONE
@@ -170,6 +173,8 @@ class RowComparison:
         lone: tuple[Sequence[str], Sequence[str]] | None = None,
     ) -> None:
         self._workspace = workspace
+        self._stage = workspace
+        self._held = AsyncExitStack()
         self._lone = lone if lone is not None and keys else ((), ())
         self.pairs = tuple(pairs)
         self._keys = keys
@@ -203,22 +208,32 @@ class RowComparison:
             phase("joining")
         duplicates = await self._may_have_repeats(plan, engine)
         statement = self._prepared(differences(plan, duplicates=duplicates), engine)
-        batches = engine.stream(statement.text, statement.parameters)
-        # One row has the counts.
-        table = await self._workspace.stage(
-            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
-        )
+        table = await self._stored(plan, statement, engine)
         self._tables.append(table)
         values = self.sides[0].parameters.values
-        cells = LoneCells(self._workspace, engine, plan, lone, values)
+        cells = LoneCells(self._stage, engine, plan, lone, values)
         whole = await cells.added_to(table, duplicates=duplicates)
         if whole is not None:
             self._tables.append(whole)
         kept = self._tables.pop()
-        await self.drop()  # what is not needed any more
+        await self._drop()  # what is not needed any more
         self._tables.append(kept)
         proof = Proof(statement.text, queries, started, place=place, dialect=plan.dialect)
-        return StagedDifferences(plan, kept, proof, LoneColumns(lone, whole is not None))
+        columns = LoneColumns(lone, whole is not None)
+        return StagedDifferences(plan, self._stage, kept, proof, columns)
+
+    async def _stored(self, plan: TablePlan, statement: Statement, engine: StatementEngine) -> str:
+        """Stage what differs: beside both sides if it is not kept, and their engine can."""
+        if not self._whole and isinstance(engine, EngineConnector):
+            beside = await self._held.enter_async_context(engine.staging())
+            if beside is not None:
+                self._stage = beside
+                return await beside.store(plan.columns(), statement.text, statement.parameters)
+        batches = engine.stream(statement.text, statement.parameters)
+        # One row has the counts.
+        return await self._workspace.stage(
+            plan.columns(), batches, lambda rows: phase("staging what differs", rows - 1)
+        )
 
     def _lone_columns(self) -> tuple[LoneColumn, ...]:
         """The columns that only one side has, where its rows are stored."""
@@ -230,7 +245,11 @@ class RowComparison:
 
     async def drop(self) -> None:
         """Drop what is staged."""
-        await self._workspace.drop(*self._tables)
+        await self._drop()
+        await self._held.aclose()
+
+    async def _drop(self) -> None:
+        await self._stage.drop(*self._tables)
         self._tables.clear()
 
     def _is_native(self, dialect: str) -> bool:

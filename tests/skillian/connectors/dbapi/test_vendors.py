@@ -18,12 +18,11 @@ import pytest
 import sqlglot
 from tests.support.asking import comparing
 
-from skillian.connectors import connect
+from skillian.connectors import UNTRIED, connect, engine_of, engines
 from skillian.connectors.base import ColumnType
 from skillian.connectors.dbapi.connector import DBAPIConnector
 from skillian.connectors.dbapi.rows import batches
 from skillian.connectors.dbapi.sqlserver import SQLServerConnector
-from skillian.connectors.engines import UNTRIED, engine_of, engines
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.definitions import SourcesFile
 from skillian.data.declare.sources import SourceRegistry

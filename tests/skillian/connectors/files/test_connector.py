@@ -15,10 +15,11 @@ from tests.support.waits import cancelled, executing
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.files import delimited
-from skillian.connectors.files.connector import INFERRED, FilesConnector
+from skillian.connectors.files.connector import FilesConnector
 from skillian.connectors.files.delimited import csv_types
 from skillian.connectors.files.lines import CsvFormat
 from skillian.connectors.files.options import FileOptions
+from skillian.connectors.files.parquet import INFERRED
 from skillian.errors import QueryError
 
 
@@ -264,3 +265,31 @@ async def test_a_parquet_file_can_say_that_its_types_were_guessed(
     pq.write_table(rows.replace_schema_metadata(INFERRED), folder / "guessed.parquet")
     inferred = {table.name: table.inferred for table in await files.catalog()}
     assert inferred == {"guessed.parquet": True, "stated.parquet": False}
+
+
+async def test_one_connector_reads_several_files(tmp_path: Path) -> None:
+    for place, cell in (("old", "1,5"), ("new", "'2.5'"), ("other", "3.5")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / f"{place}.csv").write_text(f"id;v\n1;{cell}\n")
+    old, new = (f"files:///{tmp_path}/{place}/{place}.csv" for place in ("old", "new"))
+    both = FilesConnector.of_files({"o": f"{old}?decimal=,", "n": f"{new}?quote='"})
+    assert both is not None
+    assert await rows(both, "old.csv") == [(1, Decimal("1.5"))]
+    assert await rows(both, "new.csv") == [(1, Decimal("2.5"))]
+    with pytest.raises(QueryError, match="not allowed") as refused:
+        await both.run(reading(tmp_path / "other" / "other.csv"), {})
+    assert "connections 'o' and 'n'" in str(refused.value)
+    (tmp_path / "new" / "new.csv").write_text("id;v\n1;2;3\n")
+    with pytest.raises(QueryError, match=r"connection 'n': new\.csv, line 2"):
+        await rows(both, "new.csv")
+    assert await rows(both, "old.csv") == [(1, Decimal("1.5"))]
+    await both.aclose()
+
+
+@pytest.mark.parametrize("second", ["new/a.csv", "new/A.CSV", "new"])
+def test_files_of_one_name_and_folders_have_their_own_connectors(
+    tmp_path: Path, second: str
+) -> None:
+    (tmp_path / "new").mkdir()
+    urls = {name: f"files:///{tmp_path}/{path}" for name, path in (("o", "a.csv"), ("n", second))}
+    assert FilesConnector.of_files(urls) is None

@@ -11,6 +11,7 @@ from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import comparing, measures_asked
 
 from skillian.connectors.base import ColumnType
+from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
 from skillian.errors import QueryError
@@ -67,17 +68,18 @@ async def test_fifty_at_once_ask_the_database_once(
 ) -> None:
     engine = make_services(TABLES, SOURCES).comparison
     connector = (await engine._planner._binder.bind("a")).connector
+    assert isinstance(connector, DuckDBConnector)
     asked: list[str] = []
-    stream = connector.stream
+    plain_rows = connector.plain_rows
 
     def counted(statement: str, parameters: dict[str, object]) -> object:
         asked.append(statement)
-        return stream(statement, parameters)
+        return plain_rows(statement, parameters)
 
-    monkeypatch.setattr(connector, "stream", counted)
+    monkeypatch.setattr(connector, "plain_rows", counted)
     question = measures_asked("a", "b", ["amount"])
     results = await asyncio.gather(*(engine.compare(question) for _ in range(50)))
-    assert len(asked) == len({*asked})
+    assert 0 < len(asked) == len({*asked})
     assert len({id(result) for result in results}) == 1
 
 

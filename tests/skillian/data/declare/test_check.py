@@ -130,13 +130,13 @@ WIDE = (
 def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is asked for while sources are checked."""
     statements_run: list[str] = []
-    stream = DuckDBConnector.stream
+    plain_rows = DuckDBConnector.plain_rows
 
     def noted(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
         statements_run.append(statement)
-        return stream(self, statement, parameters)
+        return plain_rows(self, statement, parameters)
 
-    monkeypatch.setattr(DuckDBConnector, "stream", noted)
+    monkeypatch.setattr(DuckDBConnector, "plain_rows", noted)
     return statements_run
 
 
@@ -155,19 +155,19 @@ async def test_one_statement_checks_all_columns_of_the_first_rows(
 async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream = DuckDBConnector.stream
+    plain_rows = DuckDBConnector.plain_rows
     stopped: list[str] = []
 
     async def stuck(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
-        async for batch in stream(self, statement, parameters):
-            yield batch
+        rows = await plain_rows(self, statement, parameters)
         if "filled" in statement and "amount" in statement:
             try:
                 await asyncio.Event().wait()
             finally:
                 stopped.append(statement)
+        return rows
 
-    monkeypatch.setattr(DuckDBConnector, "stream", stuck)
+    monkeypatch.setattr(DuckDBConnector, "plain_rows", stuck)
     monkeypatch.setattr(check, "MAX_SECONDS", 3)
     after = (
         "  z: {connection: c, table: none, dimensions: {k: {column: company}},"

@@ -12,8 +12,8 @@ import pytest
 import xlsxwriter  # pyright: ignore[reportMissingTypeStubs]
 from tests.support.asking import comparing
 
-from skillian.data.declare.files import measured_source
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.named import measured_source
 from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, QueryError

@@ -9,8 +9,8 @@ from tests.support.asking import measures_asked
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
-from skillian.data.declare.infer import ColumnSample, connection_name, infer_sources, role_of
-from skillian.data.declare.sources import SourceRegistry, read_definitions
+from skillian.data.declare.infer import ColumnSample, infer_sources, role_of
+from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
 from skillian.data.declare.sources_yaml import written
 from skillian.data.services import DataServices
 from skillian.errors import QueryError, UnavailableError

@@ -5,6 +5,7 @@ Before each of the statements in turn, another connection, or a new file, change
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncGenerator, Callable
 from functools import partial
 from pathlib import Path
@@ -36,6 +37,8 @@ CHANGES = (
 )
 BEFORE = {"b": ROWS, "matched": ROWS - 1, "differing": 1, "only_in_a": 0, "only_in_b": 0}
 AFTER = {"b": ROWS + 1, "matched": ROWS - 3, "differing": 2, "only_in_a": 1, "only_in_b": 2}
+
+READS_STAGED = re.compile('FROM "(staged|kept)_')
 
 Write = Callable[[], object]
 
@@ -73,16 +76,14 @@ class Interruption:
 
             monkeypatch.setattr(MySQLSession, "rows", counted_rows)
         else:
-            stream = DuckDBEngine.stream
+            cursor = DuckDBEngine._cursor
 
-            async def counted_stream(engine: DuckDBEngine, *args: Any) -> AsyncGenerator[Any]:
-                # Those of the workspace read what is staged.
-                if type(engine) is DuckDBEngine:
+            def counted_cursor(engine: DuckDBEngine, statement: str = "") -> Any:
+                if statement and not READS_STAGED.search(statement):
                     self.statement()
-                async for batch in stream(engine, *args):
-                    yield batch
+                return cursor(engine, statement)
 
-            monkeypatch.setattr(DuckDBEngine, "stream", counted_stream)
+            monkeypatch.setattr(DuckDBEngine, "_cursor", counted_cursor)
 
 
 def rows_of(side: str) -> dict[int, int]:

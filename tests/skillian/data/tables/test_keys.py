@@ -83,6 +83,13 @@ NUMBERS = {
 }
 
 
+RUNNING: dict[type, str] = {
+    DuckDBConnector: "plain_rows",
+    PostgresConnector: "stream",
+    StateConnector: "stream",
+}
+
+
 @pytest.fixture(params=NUMBERS)
 def orders(request: pytest.FixtureRequest, store: Store) -> list[str]:
     """The names of two equal tables of 12,000 orders in one kind of database."""
@@ -99,15 +106,15 @@ async def compared_with_statements(names: list[str]) -> tuple[ComparisonResult, 
     """Return the result, and all statements that the databases of both sides ran."""
     statements: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
-        for kind in (DuckDBConnector, PostgresConnector, StateConnector):
-            patch.setattr(kind, "stream", _recorded(kind.stream, statements))
+        for kind, method in RUNNING.items():
+            patch.setattr(kind, method, _recorded(getattr(kind, method), statements))
         return await compare(*names), statements
 
 
-def _recorded(stream: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
+def _recorded(method: Callable[..., Any], statements: list[str]) -> Callable[..., Any]:
     def recorded(connector: Any, statement: str, parameters: Mapping[str, object]) -> Any:
         statements.append(statement)
-        return stream(connector, statement, parameters)
+        return method(connector, statement, parameters)
 
     return recorded
 

@@ -14,7 +14,7 @@ from sqlglot import exp
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import StatementEngine, fetch
+from skillian.data.sql.values import StatementEngine, fetch
 from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.statement import ONLY_A, ONLY_B, TablePlan, TableSide, differences

@@ -15,7 +15,7 @@ from skillian.data.query.filters import MAX_VALUES
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch, fetch_tree
+from skillian.data.sql.values import fetch, fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine

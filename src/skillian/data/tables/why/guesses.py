@@ -15,7 +15,7 @@ from skillian.connectors.dialects import filled
 from skillian.connectors.duckdb.workspace import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import Precision, Rule
-from skillian.data.sql.rows import fetch_tree
+from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.cells import CellPair
 from skillian.data.tables.changes.numbers import DIGITS
 from skillian.data.tables.columns import ColumnPair

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from skillian.data.sql import Statement
-from skillian.data.sql.rows import fetch
+from skillian.data.sql.values import fetch
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data import sql
-from skillian.data.sql.rows import fetch_tree
+from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B

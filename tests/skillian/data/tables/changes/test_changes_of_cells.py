@@ -7,7 +7,7 @@ import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
 
-from skillian.cli.compare_options import read_rule
+from skillian.cli.compare_input import read_rule
 from skillian.data.declare.rules import Rules
 from skillian.errors import InvalidInputError
 
