@@ -60,9 +60,10 @@ def test_the_offline_planner_answers_the_questions_of_the_demo(
     [
         ((TOTAL, "It is 6,586,678.06 EUR."), "right", 0),
         ((TOTAL, "It is about 6.6 million."), "wrong", 1),
-        (("It is 6,000,000.00 EUR.",), "asked back", 1),
         (("Do you mean the ledger?",), "asked back", 1),
-        (("I cannot answer that.",), "refused", 1),
+        # The planner answers for a model that makes no call.
+        (("It is 6,000,000.00 EUR.",), "right", 0),
+        (("I cannot answer that.",), "right", 0),
     ],
 )
 async def test_a_language_model_is_judged_by_its_answer(
@@ -93,7 +94,7 @@ async def test_reports_for_programs(skillian: Run, one: Path, tmp_path: Path) ->
 
 
 async def test_what_was_fixed_since_the_last_run_is_reported(skillian: Run, one: Path) -> None:
-    await _ask(skillian, one, "I cannot answer that.")
+    await _ask(skillian, one, "Do you mean the ledger?")
     done = await _ask(skillian, one, TOTAL, "It is 6586678.06.")
     assert "Compared with earlier runs: 0 new, 0 open, 0 known, 1 fixed." in done.stdout
 
