@@ -26,7 +26,7 @@ from skillian.data.tables.why.zones import ZONES
 LEAST = 5
 """How many rows a cause explains at least."""
 _SHARE = 0.5
-_AS_GOOD = 0.97
+_AS_GOOD = 0.995
 _TRIED = 2
 _PAIRED = 60
 _TYPES: dict[CellKind, CellType] = {
@@ -213,7 +213,9 @@ async def _of_line(
                 guesses += [
                     Guess(Rule(factor=factor, plus=plus), written),
                     Guess(
-                        Rule(factor=factor, plus=plus, round=places), f"{written},round={places}"
+                        Rule(factor=factor, plus=plus, round=places),
+                        f"{written},round={places}",
+                        _beyond_rounding(places),
                     ),
                 ]
     return guesses
@@ -223,7 +225,11 @@ def _number_guesses(
     factors: list[Decimal], gaps: list[Decimal], scales: list[int]
 ) -> Iterator[Guess]:
     for factor in factors:
-        yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
+        inverse = _inverse(factor)
+        if inverse is None:
+            yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
+        else:
+            yield Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
     for gap in gaps:
         yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
     for places in range(max(scales)):
@@ -234,16 +240,31 @@ def _number_guesses(
         )
         yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
     for factor in factors:
-        if factor != 1 and abs(factor) != 1:
-            written = _number(factor)
-            inverse = round(1 / factor, 12).normalize()
-            if inverse and len(_number(inverse)) < len(written):
-                places = scales[0]
+        if abs(factor) != 1:
+            places = scales[0]
+            if inverse := _inverse(factor):
                 yield Guess(
                     Rule(divisor=inverse, round=places),
                     f"divisor={_number(inverse)},round={places}",
+                    _beyond_rounding(places),
                 )
-            yield Guess(Rule(factor=factor, round=scales[1]), f"factor={written},round={scales[1]}")
+            places = scales[1]
+            yield Guess(
+                Rule(factor=factor, round=places),
+                f"factor={_number(factor)},round={places}",
+                _beyond_rounding(places),
+            )
+
+
+def _inverse(factor: Decimal) -> Decimal | None:
+    """What to divide by, if it is shorter than the factor."""
+    inverse = round(1 / factor, 12).normalize()
+    return inverse if inverse and len(_number(inverse)) < len(_number(factor)) else None
+
+
+def _beyond_rounding(places: int) -> str:
+    """The test that two numbers are further from each other than rounding alone moves one."""
+    return f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
 
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
@@ -300,7 +321,8 @@ def _text_guesses(length: int | None) -> Iterator[Guess]:
             written = ",".join(name.replace("_", "-") for name in names)
             yield Guess(Rule.model_validate(dict.fromkeys(names, True)), written)
             if count == 1 and length and names == _TEXT[-1:]:
-                yield Guess(Rule(length=length), f"length={length}")
+                cut = f"LEAST(LENGTH(a), LENGTH(b)) <= {length}"
+                yield Guess(Rule(length=length), f"length={length}", cut)
 
 
 _NUMBERS = """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,13 +16,14 @@ from skillian.data.sql.rows import fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
-from skillian.data.tables.why.results import Fact
+from skillian.data.tables.why.results import CLASSES, Fact
 
 _LEAST = 8
 _MOST_VALUES = 3
 _SHARE = 0.9
 _HALF = 0.5
 _OTHERS = 20
+_FEWEST = 3
 _SHOWN = 100
 _EDGE = 200
 _FAR = 20
@@ -39,8 +40,10 @@ class InCommon:
         options: The same as options of the command line, without quotes.
         words: What they have in common.
         facts: Each value that they have in common.
-        rarity: The share of the other rows that differ of which it is true, too; None if there are
-            too few of them to tell.
+        rarity: The share of the other rows that differ of which it is true, too, lower if they are
+            few; None if there are nearly none.
+        within: The filter that keeps only these rows, of a range.
+        count: How many of the rows have it in common.
     """
 
     column: str
@@ -49,6 +52,8 @@ class InCommon:
     words: str
     facts: tuple[Fact, ...] = ()
     rarity: float | None = None
+    within: Mapping[str, str] = field(default_factory=dict[str, str])
+    count: int = 0
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -118,7 +123,9 @@ class SharedValues:
             if position != differing:
                 name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
                 found += [each async for each in self._in(group, sql.bare(name), pair)]
-        return sorted(found, key=lambda each: each.rank)
+        # Without other rows to tell, a range of times is more likely than one of numbers.
+        numbers = {pair.a for pair in self._plan.pairs if pair.cells.family == "number"}
+        return sorted(found, key=lambda each: (each.rank, each.column in numbers))
 
     async def _in(
         self, group: _Group, value: exp.Expr, pair: ColumnPair
@@ -142,9 +149,13 @@ class SharedValues:
                         for row in top
                     ),
                     rarity,
+                    count=sum(int(row["n"]) for row in top),
                 )
             return
-        if not group.subject.startswith(("only in ", "repeated in ")):
+        if group.subject not in CLASSES:
+            if pair.cells.family in _ORDERED:
+                async for each in self._range(group, value, pair):
+                    yield each
             return
         nullness = await self._nullness(group, value, pair)
         if nullness is not None:
@@ -160,12 +171,10 @@ class SharedValues:
         if _SHARE * group.total > count > (1 - _SHARE) * group.total:
             return None
         has_value = count >= _SHARE * group.total
-
-        def is_so(cell: exp.Expr) -> exp.Expr:
-            return sql.negated(sql.is_null(cell)) if has_value else sql.is_null(cell)
-
-        rarity = await self._elsewhere(group, pair, is_so)
-        if rarity is None or rarity >= _HALF:
+        rarity = await self._elsewhere(group, pair, sql.is_null)
+        if has_value:
+            rarity = 1 - (rarity or 0)
+        if rarity is not None and rarity >= _HALF:
             return None
         words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")
         test = None if has_value else {"ne": [None]}
@@ -194,6 +203,26 @@ class SharedValues:
                     f"{pair.a} {sign} {bound}",
                     rarity=rarity,
                 )
+
+    async def _range(
+        self, group: _Group, value: exp.Expr, pair: ColumnPair
+    ) -> AsyncIterator[InCommon]:
+        """Yield the range in which nearly all rows are that differ in a column."""
+        kind = _ORDERED[pair.cells.family]
+        low, high = [
+            await self._bound(group, value, kind, is_low=is_low) for is_low in (True, False)
+        ]
+        template = f"TRY_CAST(v AS {kind}) BETWEEN TRY_CAST(x AS {kind}) AND TRY_CAST(y AS {kind})"
+
+        def is_inside(cell: exp.Expr) -> exp.Expr:
+            return filled(template, "duckdb", v=cell, x=sql.text(low), y=sql.text(high))
+
+        inside = filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=is_inside(value.copy()))
+        [row] = await self._fetch([sql.named(inside, "n")], group.test)
+        rarity = await self._elsewhere(group, pair, is_inside)
+        if int(row["n"]) >= _SHARE * group.total and (rarity is None or rarity < _HALF):
+            within = {"gte": low, "lte": high}
+            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["n"]))
 
     async def _top(self, group: _Group, value: exp.Expr) -> list[dict[str, Any]]:
         """The fewest values that nearly all of the rows have; none if there are too many."""
@@ -235,7 +264,10 @@ class SharedValues:
     async def _elsewhere(
         self, group: _Group, pair: ColumnPair, condition: Callable[[exp.Expr], exp.Expr]
     ) -> float | None:
-        """The share of other rows that differ for which it holds; None if they are too few."""
+        """The share of other rows that differ for which it holds; None if they are nearly none.
+
+        Of few rows the share is that of more, as if it did not hold for the others.
+        """
         rows = self._others or self._rows
         plan = rows.plan
         position = next((index for index, each in enumerate(plan.pairs) if each.a == pair.a), None)
@@ -258,7 +290,8 @@ class SharedValues:
         columns = [sql.named(exp.Count(this=exp.Star()), "n"), sql.named(same, "same")]
         select = exp.Select(expressions=columns).from_(sql.table(rows.table), copy=False)
         [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
-        return None if int(row["n"]) < _OTHERS else int(row["same"]) / int(row["n"])
+        others = int(row["n"])
+        return None if others < _FEWEST else int(row["same"]) / max(others, _OTHERS)
 
     async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
         select = exp.Select(expressions=list(columns))
