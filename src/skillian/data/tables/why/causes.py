@@ -34,7 +34,6 @@ _TRIED = 3
 _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
-_BETTER = 1.03
 _APPLIED = ("key", "map", "filters", "rules")
 
 
@@ -321,7 +320,7 @@ class _CauseSearch:
                 is_rare = lost <= most * before.rows.met * gone / count
             else:
                 is_rare = after.rows.matched >= before.rows.matched
-            if is_rare and (best is None or gone - lost > _BETTER * best[0]):
+            if is_rare and (best is None or gone - lost > best[0]):
                 best = gone - lost, cause, after, gone
             is_exact = gone - lost == count or (len(cause.facts) == 1 and lost <= _LOST * gone)
             if is_rare and (not cause.filters or is_exact):

@@ -29,6 +29,7 @@ _SHARE = 0.5
 _AS_GOOD = 0.995
 _TRIED = 2
 _PAIRED = 60
+_PLACES = {"number": 38, "float": 9}  # binary floats have more places than was meant
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
@@ -73,7 +74,7 @@ async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Gu
     family = pair.cells.family
     guesses: list[Guess] = []
     if family in {"number", "float"}:
-        guesses = [*await _of_numbers(workspace, table)]
+        guesses = [*await _of_numbers(workspace, table, _PLACES[family])]
     elif family in {"date", "timestamp"}:
         guesses = [*await _of_times(workspace, table, pair.cells)]
     elif family == "text":
@@ -172,12 +173,12 @@ def _sampled(table: str, template: str) -> exp.Select:
     return cast("exp.Select", filled(template, "duckdb").this.transform(named))
 
 
-async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:
+async def _of_numbers(workspace: Workspace, table: str, most_places: int) -> Iterator[Guess]:
     """Factors, sums and roundings."""
     [facts] = await _rows(workspace, table, _NUMBERS)
     gaps = await _rows(workspace, table, _GAPS)
     ratios = await _rows(workspace, table, _RATIOS)
-    scales = [int(facts[name] or 0) for name in ("scale_a", "scale_b")]
+    scales = [min(int(facts[name] or 0), most_places) for name in ("scale_a", "scale_b")]
     factors = list(
         dict.fromkeys(
             factor
