@@ -149,20 +149,22 @@ class _CauseSearch:
         self, causes: Sequence[Cause], shared: Sequence[InCommon]
     ) -> Cause | None:
         """Name the cause that only the rows have in which a column differs: the best range."""
-        best: tuple[float, Cause, ComparisonResult, int] | None = None
+        best: tuple[float, Cause, ComparisonResult, int, InCommon] | None = None
         for each, cause in product(shared, causes):
             kept = each.within or [fact.value for fact in each.facts]
             own = replace(cause, weight=each.count * len(cause.columns))
             own = in_rows(own, each.column, kept)
             after, left = await self._alone(own)
-            if after is not None and (best is None or left / own.weight < best[0]):
-                best = left / own.weight, own, after, left
-            if best is not None and each.facts:
-                self._facts += each.facts
+            if after is None:
+                continue
+            if best is None or left / own.weight < best[0]:
+                best = left / own.weight, own, after, left, each
+            if each.facts:
                 break
         if best is None:
             return None
-        _, own, after, left = best
+        _, own, after, left, each = best
+        self._facts += each.facts
         self._add_alone(own, after, left)
         return own
 

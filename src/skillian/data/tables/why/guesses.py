@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import chain, combinations
 from typing import Any, cast
 
@@ -29,6 +29,7 @@ _SHARE = 0.5
 _AS_GOOD = 0.995
 _TRIED = 2
 _PAIRED = 60
+_EXACT = Context(prec=12)
 _PLACES = {"number": 38, "float": 9}  # binary floats have more places than was meant
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
@@ -258,9 +259,10 @@ def _number_guesses(
 
 
 def _inverse(factor: Decimal) -> Decimal | None:
-    """What to divide by, if it is shorter than the factor."""
-    inverse = round(1 / factor, 12).normalize()
-    return inverse if inverse and len(_number(inverse)) < len(_number(factor)) else None
+    """What to divide by, if it is the same and shorter than the factor."""
+    inverse = round(1 / factor, 6).normalize()
+    is_same = abs(inverse * factor - 1) < Decimal("1e-11")
+    return inverse if is_same and len(_number(inverse)) < len(_number(factor)) else None
 
 
 def _beyond_rounding(places: int) -> str:
@@ -277,7 +279,7 @@ def _plain_factors(ratio: float) -> Iterator[Decimal]:
             yield near
         inverse = round(1 / exact, places)
         if inverse and inverse != 1 and abs(inverse * exact - 1) < Decimal("0.002"):
-            yield round(1 / inverse, 12).normalize()
+            yield _EXACT.divide(Decimal(1), inverse).normalize()
 
 
 async def _of_times(workspace: Workspace, table: str, cells: CellPair) -> Iterator[Guess]:

@@ -13,7 +13,7 @@ SELECT i AS id,
     'W' || (1 + i * 7 % 5) AS warehouse,
     CASE WHEN i % 3 = 0 THEN 'ok ' ELSE 'see the notes ' END || (i + i % 2 * 1234) AS note,
     CAST((i * 7919 % 99991 + 137) / 100 AS DECIMAL(12, 2)) AS net,
-    CAST(i * 613 % 907 + 1 AS BIGINT) AS qty,
+    CAST(i * 613 % 907 * 60 + 60 AS BIGINT) AS seconds,
     TIMESTAMP '2024-01-01' + to_seconds(i * 2749177 % 30000000) AS placed,
     CAST(placed AS DATE) + CAST(i * 31 % 11 AS INTEGER) AS booked,
     'Q' || QUARTER(placed) AS quarter,
@@ -58,6 +58,7 @@ SMALL = {
     "full stops": Small("note || '.' AS note"),
     "numbers cut to whole ones": Small(money("FLOOR(net)")),
     "divided": Small("CAST(net / 8 AS DECIMAL(18, 8)) AS net", options=("--rule net:divisor=8",)),
+    "minutes of seconds": Small("seconds // 60 AS seconds", options=("--rule seconds:divisor=60",)),
     "euros of marks": Small(
         money("ROUND(net * 0.511291881, 2)"), options=("--rule net:factor=0.511291881196,round=2",)
     ),
