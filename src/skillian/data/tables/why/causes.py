@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import product
 
 from sqlglot import exp
 
@@ -22,7 +21,7 @@ from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.statement import DIFFERING, DUPLICATE
 from skillian.data.tables.why.cause import Cause, differences, in_rows, of_filter, of_rule
-from skillian.data.tables.why.guesses import LEAST, guessed
+from skillian.data.tables.why.guesses import LEAST, guessed, is_equal
 from skillian.data.tables.why.rates import Rates
 from skillian.data.tables.why.results import CLASSES, Fact, ProvedRule, Report, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
@@ -110,12 +109,13 @@ class _CauseSearch:
             is_open = left >= _HALF * mismatches
             if is_open and await self._prove_rates(index, pair):
                 continue
-            shared = await SharedValues(self._rows).of_column(index)
             own = [cause for cause in of_columns if pair.a in cause.columns]
+            if is_open and (cause := await self._prove_in_rows(own, index, pair)):
+                named.update(cause.columns)
+                continue
+            shared = await SharedValues(self._rows).of_column(index)
             if not is_open:
                 await self._add_facts(own, shared)
-            elif cause := await self._prove_in_rows(own, shared[:_TRIED]):
-                named.update(cause.columns)
             else:
                 without = [each for each in shared if each.facts]
                 await self._prove([of_filter((pair.a,), each, left) for each in without[:2]])
@@ -146,11 +146,18 @@ class _CauseSearch:
             self._facts += first.facts
 
     async def _prove_in_rows(
-        self, causes: Sequence[Cause], shared: Sequence[InCommon]
+        self, causes: Sequence[Cause], index: int, pair: ColumnPair
     ) -> Cause | None:
         """Name the cause that only the rows have in which a column differs: the best range."""
         best: tuple[float, Cause, ComparisonResult, int, InCommon] | None = None
-        for each, cause in product(shared, causes):
+        pairs: list[tuple[InCommon, Cause]] = []
+        for cause in causes:
+            rule = cause.rules.get(pair.a)
+            cells = sql.bare(f"a{index}"), sql.bare(f"b{index}")
+            explained = None if rule is None else is_equal(pair.cells, rule, *cells)
+            shared = await SharedValues(self._rows).of_column(index, explained)
+            pairs += [(each, cause) for each in shared[:_TRIED]]
+        for each, cause in sorted(pairs, key=lambda each: each[0].rank):
             kept = each.within or [fact.value for fact in each.facts]
             own = replace(cause, weight=each.count * len(cause.columns))
             own = in_rows(own, each.column, kept)
@@ -319,7 +326,7 @@ class _CauseSearch:
                 # Rows without the cause stay: it is rarer among all rows than among these.
                 lost = max(0, before.rows.met - after.rows.met)
                 most = _LOST if cause.columns[0] in CLASSES else _HALF
-                is_rare = lost <= most * before.rows.met * gone / count
+                is_rare = lost <= most * before.rows.met * gone / count and after.rows.matched > 0
             else:
                 is_rare = after.rows.matched >= before.rows.matched
             if is_rare and (best is None or gone - lost > best[0]):

@@ -90,9 +90,9 @@ async def _best(
 ) -> list[Guess]:
     columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
     for index, guess in enumerate(guesses):
-        pair, a, b = _read(cells, guess.rule)
+        _, a, b = _read(cells, guess.rule, sql.bare("a"), sql.bare("b"))
         test = filled(guess.test or "TRUE", "duckdb", a=a, b=b)
-        equal = exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+        equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
         both = exp.and_(test, equal, copy=False)
         columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
     [row] = await fetch_tree(workspace, _from(table, columns))
@@ -114,10 +114,8 @@ async def _by_chance(workspace: Workspace, table: str, cells: CellPair, guess: G
     """The share of pairs of different values of one side that a rule makes equal; the smaller."""
     if guess.rule.is_one_sided:
         return 0.0
-    exact, a, b = _read(cells, Rule())
-    by_rule, *_ = _read(cells, guess.rule)
-    different = exp.Paren(this=differs(exact, a, b, "duckdb"))
-    equal = exp.Not(this=exp.Paren(this=differs(by_rule, a.copy(), b.copy(), "duckdb")))
+    different = exp.Not(this=is_equal(cells, Rule(), sql.bare("a"), sql.bare("b")))
+    equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
     shares: list[float] = []
     for side in "ab":
         few = f"(SELECT {side} AS v FROM sample LIMIT {_PAIRED})"  # noqa: S608 - our own names
@@ -142,9 +140,16 @@ def _exceeds(guess: Guess, chance: float) -> bool:
     return guess.explained - expected > 3 * math.sqrt(expected * (1 - chance))
 
 
-def _read(cells: CellPair, rule: Rule) -> tuple[CellPair, exp.Expr, exp.Expr]:
+def is_equal(cells: CellPair, rule: Rule, a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    """Whether two cells, as texts, are equal by a rule."""
+    pair, a, b = _read(cells, rule, a, b)
+    return exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+
+
+def _read(
+    cells: CellPair, rule: Rule, a: exp.Expr, b: exp.Expr
+) -> tuple[CellPair, exp.Expr, exp.Expr]:
     """The texts of two cells in types by which a rule applies."""
-    a, b = sql.bare("a"), sql.bare("b")
     if cells.family in {"number", "float"}:
         return CellPair(DIGITS, DIGITS, "number", rule), a, b
     kinds = [_TYPES[kind.kind] for kind in (cells.a, cells.b)]

@@ -64,11 +64,13 @@ class InCommon:
 
 
 class _Group(NamedTuple):
-    """The rows of a difference: what they are about, which they are, and how many."""
+    """The rows of a difference, or those of them that a rule explains, and how many."""
 
     subject: str
     test: exp.Expr
     total: int
+    all: exp.Expr
+    of: int
 
 
 class SharedValues:
@@ -90,12 +92,12 @@ class SharedValues:
         test = sql.equals(sql.bare("class"), number)
         return await self._of(name, test, "a" if number == ONLY_A else "b", None)
 
-    async def of_column(self, index: int) -> list[InCommon]:
-        """The same of the rows in which a column differs."""
+    async def of_column(self, index: int, explained: exp.Expr | None = None) -> list[InCommon]:
+        """The same of the rows in which a column differs, or of those that a rule explains."""
         test = exp.And(
             this=sql.equals(sql.bare("class"), DIFFERING), expression=sql.bare(f"d{index}")
         )
-        return await self._of(self._plan.pairs[index].a, test, "a", index)
+        return await self._of(self._plan.pairs[index].a, test, "a", index, explained)
 
     async def of_repeated(self, name: str) -> list[InCommon]:
         """The same of rows that one side has more often, compared without a key.
@@ -111,11 +113,17 @@ class SharedValues:
         return await self._of(name, test, "a", None)
 
     async def _of(
-        self, subject: str, test: exp.Expr, side: str, differing: int | None
+        self,
+        subject: str,
+        test: exp.Expr,
+        side: str,
+        differing: int | None,
+        explained: exp.Expr | None = None,
     ) -> list[InCommon]:
-        columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
+        own = test if explained is None else exp.And(this=test.copy(), expression=explained)
+        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(own, "own")]
         [row] = await self._fetch(columns, test)
-        group = _Group(subject, test, int(row["n"]))
+        group = _Group(subject, own, int(row["own"]), test, int(row["n"]))
         if group.total < _LEAST:
             return []
         found: list[InCommon] = []
@@ -145,11 +153,11 @@ class SharedValues:
                     tuple(f"{pair.a}!={each}" for each in values),
                     f"{pair.a} = {' or '.join(values)}",
                     tuple(
-                        Fact(group.subject, pair.a, str(row["value"]), int(row["n"]), group.total)
+                        Fact(group.subject, pair.a, str(row["value"]), int(row["of"]), group.of)
                         for row in top
                     ),
                     rarity,
-                    count=sum(int(row["n"]) for row in top),
+                    count=sum(int(row["of"]) for row in top),
                 )
             return
         if group.subject not in CLASSES:
@@ -217,21 +225,23 @@ class SharedValues:
         def is_inside(cell: exp.Expr) -> exp.Expr:
             return filled(template, "duckdb", v=cell, x=sql.text(low), y=sql.text(high))
 
-        inside = filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=is_inside(value.copy()))
-        [row] = await self._fetch([sql.named(inside, "n")], group.test)
+        inside = is_inside(value.copy())
+        both = exp.and_(group.test, inside, copy=True)
+        [row] = await self._fetch([_counted(both, "n"), _counted(inside, "of")], group.all)
         rarity = await self._elsewhere(group, pair, is_inside)
         if int(row["n"]) >= _SHARE * group.total and (rarity is None or rarity < _HALF):
             within = {"gte": low, "lte": high}
-            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["n"]))
+            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["of"]))
 
     async def _top(self, group: _Group, value: exp.Expr) -> list[dict[str, Any]]:
         """The fewest values that nearly all of the rows have; none if there are too many."""
         columns: list[exp.Expr] = [
             sql.named(value.copy(), "value"),
-            sql.named(exp.Count(this=exp.Star()), "n"),
+            _counted(group.test, "n"),
+            sql.named(exp.Count(this=exp.Star()), "of"),
         ]
         select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
-        select.where(group.test.copy(), copy=False).group_by(value.copy(), copy=False)
+        select.where(group.all.copy(), copy=False).group_by(value.copy(), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
@@ -286,8 +296,7 @@ class SharedValues:
         ]
         if self._others is None:
             tests.append(sql.negated(exp.Paren(this=group.test.copy())))
-        same = filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=condition(value))
-        columns = [sql.named(exp.Count(this=exp.Star()), "n"), sql.named(same, "same")]
+        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(condition(value), "same")]
         select = exp.Select(expressions=columns).from_(sql.table(rows.table), copy=False)
         [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
         others = int(row["n"])
@@ -297,6 +306,11 @@ class SharedValues:
         select = exp.Select(expressions=list(columns))
         select.from_(sql.table(self._rows.table), copy=False).where(test.copy(), copy=False)
         return await fetch_tree(self._rows.workspace, select)
+
+
+def _counted(test: exp.Expr, name: str) -> exp.Expr:
+    """How many rows a test is true of."""
+    return sql.named(filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=test.copy()), name)
 
 
 def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:

@@ -86,6 +86,14 @@ SMALL = {
         options=("--rule net:round=1",),
         facts=(("net", "warehouse", "W4"),),
     ),
+    "in March, and some others": Small(
+        f"CASE WHEN {_MARCH} THEN placed + INTERVAL 1 HOUR"
+        " WHEN id % 67 = 0 THEN placed + TO_SECONDS(id * 977 % 90001) ELSE placed END AS placed",
+        options=(
+            "--where 'booked>=2024-03-01' --where 'booked<=2024-03-31' --rule placed:shift=1h",
+        ),
+    ),
+    "all loaded twice": Small(again="TRUE"),
     "loaded twice": Small(again="warehouse = 'W3'", options=("--where 'warehouse!=W3'",)),
 }
 
