@@ -156,8 +156,9 @@ class _CauseSearch:
             cells = sql.bare(f"a{index}"), sql.bare(f"b{index}")
             explained = None if rule is None else is_equal(pair.cells, rule, *cells)
             shared = await SharedValues(self._rows).of_column(index, explained)
-            pairs += [(each, cause) for each in shared[:_TRIED]]
-        for each, cause in sorted(pairs, key=lambda each: each[0].rank):
+            pairs += [(each, cause) for each in shared]
+        pairs.sort(key=lambda each: (not each[0].facts, each[0].rank))
+        for each, cause in pairs[: 2 * _TRIED]:
             kept = each.within or [fact.value for fact in each.facts]
             own = replace(cause, weight=each.count * len(cause.columns))
             own = in_rows(own, each.column, kept)

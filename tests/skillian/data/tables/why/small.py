@@ -86,6 +86,12 @@ SMALL = {
         options=("--rule net:round=1",),
         facts=(("net", "warehouse", "W4"),),
     ),
+    "two warehouses": Small(
+        within("warehouse IN ('W2', 'W3')", "CAST(net * 0.5 AS DECIMAL(12, 3)) AS net")
+        + ", CASE WHEN id % 140 = 0 THEN seconds + 1 ELSE seconds END AS seconds",
+        options=("--where warehouse=W2 --where warehouse=W3 --rule net:divisor=2",),
+        facts=(("net", "warehouse", "W2"), ("net", "warehouse", "W3")),
+    ),
     "in March, and some others": Small(
         f"CASE WHEN {_MARCH} THEN placed + INTERVAL 1 HOUR"
         " WHEN id % 67 = 0 THEN placed + TO_SECONDS(id * 977 % 90001) ELSE placed END AS placed",
