@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -13,6 +13,8 @@ from skillian.data.results.result import ComparisonResult
 from skillian.data.tables.why.guesses import Guess
 from skillian.data.tables.why.results import CLASSES, Fact, rows_about
 from skillian.data.tables.why.shared_values import InCommon
+
+_SIGNS = {"gte": ">=", "lte": "<="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,21 +91,30 @@ def of_filter(columns: tuple[str, ...], shared: InCommon, weight: int) -> Cause:
         weight,
         rows_about(subject),
         filters={shared.column: shared.test},
-        facts=shared.facts,
+        # Repeated keys are counted in a sample.
+        facts=() if subject.startswith("repeated") else shared.facts,
     )
 
 
-def in_rows(cause: Cause, column: str, values: tuple[str, ...]) -> Cause:
-    """A cause that only the rows with these values of another column have."""
-    wheres = [f"--where {shlex.quote(f'{column}={value}')}" for value in values]
+def in_rows(cause: Cause, column: str, kept: Sequence[str] | Mapping[str, str]) -> Cause:
+    """A cause that only the rows with these values of another column have, or those of a range."""
+    if isinstance(kept, Mapping):
+        tests = [f"{column}{_SIGNS[name]}{value}" for name, value in kept.items()]
+        words = " and ".join(f"{column} {_SIGNS[name]} {value}" for name, value in kept.items())
+        test: Any = dict(kept)
+    else:
+        tests = [f"{column}={value}" for value in kept]
+        words = f"{column} = {' or '.join(kept)}"
+        test = [*kept]
+    wheres = [f"--where {shlex.quote(each)}" for each in tests]
     return Cause(
         cause.columns,
-        f"In rows with {column} = {' or '.join(values)}, {cause.about}",
+        f"In rows with {words}, {cause.about}",
         " ".join([*wheres, cause.option]),
         cause.weight,
         rules=cause.rules,
         mapping=cause.mapping,
-        filters={column: [*values]},
+        filters={column: test},
     )
 
 

@@ -21,7 +21,7 @@ from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.statement import DIFFERING, DUPLICATE
 from skillian.data.tables.why.cause import Cause, differences, in_rows, of_filter, of_rule
-from skillian.data.tables.why.guesses import LEAST, guessed
+from skillian.data.tables.why.guesses import LEAST, guessed, is_equal
 from skillian.data.tables.why.rates import Rates
 from skillian.data.tables.why.results import CLASSES, Fact, ProvedRule, Report, Why
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
@@ -29,10 +29,10 @@ from skillian.errors import ToolError
 
 _SAMPLE = 2000
 _RERUNS = 8
+_TRIED = 3
 _GONE = 0.5
 _LOST = 0.1
 _HALF = 0.5
-_BETTER = 1.03
 _APPLIED = ("key", "map", "filters", "rules")
 
 
@@ -103,15 +103,22 @@ class _CauseSearch:
             await self._prove(group)
         named: set[str] = set()
         for index, pair, mismatches in mismatched:
+            if pair.a in named:
+                continue
             left = differences(self._result, (pair.a,))
-            if left < _HALF * mismatches or pair.a in named or await self._prove_rates(index, pair):
+            is_open = left >= _HALF * mismatches
+            if is_open and await self._prove_rates(index, pair):
+                continue
+            own = [cause for cause in of_columns if pair.a in cause.columns]
+            if is_open and (cause := await self._prove_in_rows(own, index, pair)):
+                named.update(cause.columns)
                 continue
             shared = await SharedValues(self._rows).of_column(index)
-            own = [cause for cause in of_columns if pair.a in cause.columns]
-            if shared and (cause := await self._prove_in_rows(own, shared[0])):
-                named.update(cause.columns)
+            if not is_open:
+                await self._add_facts(own, shared)
             else:
-                await self._prove([of_filter((pair.a,), each, left) for each in shared[:2]])
+                without = [each for each in shared if each.facts]
+                await self._prove([of_filter((pair.a,), each, left) for each in without[:2]])
         return Why(tuple(self._proved), tuple(self._facts))
 
     async def _prove_rates(self, index: int, pair: ColumnPair) -> bool:
@@ -126,30 +133,69 @@ class _CauseSearch:
         ]
         return any(proved)
 
-    async def _prove_in_rows(self, causes: Sequence[Cause], shared: InCommon) -> Cause | None:
-        """Name the cause that only the rows have in which a column differs."""
-        for cause in causes if shared.facts else ():
-            weight = sum(fact.count for fact in shared.facts) * len(cause.columns)
-            own = replace(cause, weight=weight)
-            values = tuple(fact.value for fact in shared.facts)
-            if await self._prove_alone(in_rows(own, shared.column, values)):
-                self._facts += shared.facts
-                return cause
-        return None
+    async def _add_facts(self, causes: Sequence[Cause], shared: Sequence[InCommon]) -> None:
+        """Say which rows need a proved rule, if most others have another value."""
+        if not (causes and shared and shared[0].facts):
+            return
+        first = shared[0]
+        if first.column in self._question.filters:
+            return
+        only = in_rows(causes[0], first.column, [fact.value for fact in first.facts])
+        after = await self._compared(only)
+        if after is not None and after.rows.met <= _HALF * self._result.rows.met:
+            self._facts += first.facts
+
+    async def _prove_in_rows(
+        self, causes: Sequence[Cause], index: int, pair: ColumnPair
+    ) -> Cause | None:
+        """Name the cause that only the rows have in which a column differs: the best range."""
+        best: tuple[float, Cause, ComparisonResult, int, InCommon] | None = None
+        pairs: list[tuple[InCommon, Cause]] = []
+        for cause in causes:
+            rule = cause.rules.get(pair.a)
+            cells = sql.bare(f"a{index}"), sql.bare(f"b{index}")
+            explained = None if rule is None else is_equal(pair.cells, rule, *cells)
+            shared = await SharedValues(self._rows).of_column(index, explained)
+            pairs += [(each, cause) for each in shared]
+        pairs.sort(key=lambda each: (not each[0].facts, each[0].rank))
+        for each, cause in pairs[: 2 * _TRIED]:
+            kept = each.within or [fact.value for fact in each.facts]
+            own = replace(cause, weight=each.count * len(cause.columns))
+            own = in_rows(own, each.column, kept)
+            after, left = await self._alone(own)
+            if after is None:
+                continue
+            if best is None or left / own.weight < best[0]:
+                best = left / own.weight, own, after, left, each
+            if each.facts:
+                break
+        if best is None:
+            return None
+        _, own, after, left, each = best
+        self._facts += each.facts
+        self._add_alone(own, after, left)
+        return own
 
     async def _prove_alone(self, cause: Cause) -> bool:
-        """Name a cause of some rows if these rows alone, compared with it, are nearly all equal."""
+        after, left = await self._alone(cause)
+        if after is not None:
+            self._add_alone(cause, after, left)
+        return after is not None
+
+    async def _alone(self, cause: Cause) -> tuple[ComparisonResult | None, int]:
+        """The result of only the rows of a cause, if they are nearly all equal with it."""
         if not cause.filters.keys().isdisjoint(self._question.filters):
-            return False
+            return None, 0
         after = await self._compared(cause)
-        if after is None or (left := differences(after, cause.columns)) > _LOST * cause.weight:
-            return False
+        left = differences(after, cause.columns) if after is not None else 0
+        return (after if left <= _LOST * cause.weight else None), left
+
+    def _add_alone(self, cause: Cause, after: ComparisonResult, left: int) -> None:
         count = max(differences(self._result, cause.columns), cause.weight)
         options = [*self._options, cause.option]
         self._add(
             cause, after, (cause.weight - left, count), cause.applied(self._question), options
         )
-        return True
 
     async def _of_columns(self) -> list[list[Cause]]:
         """The rules that may explain each column."""
@@ -226,7 +272,9 @@ class _CauseSearch:
             shared = await self._of_repeated(name)
         else:
             shared = await SharedValues(self._rows).of_class(name)
-        return [of_filter((name,), each, rows) for each in shared[:3]]
+        can_tell = any(each.rarity is not None for each in shared)
+        most = _TRIED if can_tell else _RERUNS
+        return [of_filter((name,), each, rows) for each in shared[:most]]
 
     async def _of_repeated(self, name: str) -> list[InCommon]:
         """What the rows have in common that one side has more often, of a sample of their keys."""
@@ -279,12 +327,13 @@ class _CauseSearch:
                 # Rows without the cause stay: it is rarer among all rows than among these.
                 lost = max(0, before.rows.met - after.rows.met)
                 most = _LOST if cause.columns[0] in CLASSES else _HALF
-                is_rare = lost <= most * before.rows.met * gone / count
+                is_rare = lost <= most * before.rows.met * gone / count and after.rows.matched > 0
             else:
                 is_rare = after.rows.matched >= before.rows.matched
-            if is_rare and (best is None or gone - lost > _BETTER * best[0]):
+            if is_rare and (best is None or gone - lost > best[0]):
                 best = gone - lost, cause, after, gone
-            if is_rare and (not cause.filters or len(cause.facts) == 1):
+            is_exact = gone - lost == count or (len(cause.facts) == 1 and lost <= _LOST * gone)
+            if is_rare and (not cause.filters or is_exact):
                 break
         if best is not None:
             _, cause, after, gone = best

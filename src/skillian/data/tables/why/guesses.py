@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from decimal import Decimal
+from decimal import Context, Decimal
 from itertools import chain, combinations
 from typing import Any, cast
 
@@ -26,9 +26,11 @@ from skillian.data.tables.why.zones import ZONES
 LEAST = 5
 """How many rows a cause explains at least."""
 _SHARE = 0.5
-_AS_GOOD = 0.97
+_AS_GOOD = 0.995
 _TRIED = 2
 _PAIRED = 60
+_EXACT = Context(prec=12)
+_PLACES = {"number": 38, "float": 9}  # binary floats have more places than was meant
 _TYPES: dict[CellKind, CellType] = {
     "date": CellType("date", "DATE"),
     "timestamp": CellType("timestamp", "TIMESTAMP"),
@@ -73,7 +75,7 @@ async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Gu
     family = pair.cells.family
     guesses: list[Guess] = []
     if family in {"number", "float"}:
-        guesses = [*await _of_numbers(workspace, table)]
+        guesses = [*await _of_numbers(workspace, table, _PLACES[family])]
     elif family in {"date", "timestamp"}:
         guesses = [*await _of_times(workspace, table, pair.cells)]
     elif family == "text":
@@ -88,9 +90,9 @@ async def _best(
 ) -> list[Guess]:
     columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
     for index, guess in enumerate(guesses):
-        pair, a, b = _read(cells, guess.rule)
+        _, a, b = _read(cells, guess.rule, sql.bare("a"), sql.bare("b"))
         test = filled(guess.test or "TRUE", "duckdb", a=a, b=b)
-        equal = exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+        equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
         both = exp.and_(test, equal, copy=False)
         columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
     [row] = await fetch_tree(workspace, _from(table, columns))
@@ -112,10 +114,8 @@ async def _by_chance(workspace: Workspace, table: str, cells: CellPair, guess: G
     """The share of pairs of different values of one side that a rule makes equal; the smaller."""
     if guess.rule.is_one_sided:
         return 0.0
-    exact, a, b = _read(cells, Rule())
-    by_rule, *_ = _read(cells, guess.rule)
-    different = exp.Paren(this=differs(exact, a, b, "duckdb"))
-    equal = exp.Not(this=exp.Paren(this=differs(by_rule, a.copy(), b.copy(), "duckdb")))
+    different = exp.Not(this=is_equal(cells, Rule(), sql.bare("a"), sql.bare("b")))
+    equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
     shares: list[float] = []
     for side in "ab":
         few = f"(SELECT {side} AS v FROM sample LIMIT {_PAIRED})"  # noqa: S608 - our own names
@@ -140,9 +140,16 @@ def _exceeds(guess: Guess, chance: float) -> bool:
     return guess.explained - expected > 3 * math.sqrt(expected * (1 - chance))
 
 
-def _read(cells: CellPair, rule: Rule) -> tuple[CellPair, exp.Expr, exp.Expr]:
+def is_equal(cells: CellPair, rule: Rule, a: exp.Expr, b: exp.Expr) -> exp.Expr:
+    """Whether two cells, as texts, are equal by a rule."""
+    pair, a, b = _read(cells, rule, a, b)
+    return exp.Not(this=exp.Paren(this=differs(pair, a, b, "duckdb")))
+
+
+def _read(
+    cells: CellPair, rule: Rule, a: exp.Expr, b: exp.Expr
+) -> tuple[CellPair, exp.Expr, exp.Expr]:
     """The texts of two cells in types by which a rule applies."""
-    a, b = sql.bare("a"), sql.bare("b")
     if cells.family in {"number", "float"}:
         return CellPair(DIGITS, DIGITS, "number", rule), a, b
     kinds = [_TYPES[kind.kind] for kind in (cells.a, cells.b)]
@@ -172,12 +179,12 @@ def _sampled(table: str, template: str) -> exp.Select:
     return cast("exp.Select", filled(template, "duckdb").this.transform(named))
 
 
-async def _of_numbers(workspace: Workspace, table: str) -> Iterator[Guess]:
+async def _of_numbers(workspace: Workspace, table: str, most_places: int) -> Iterator[Guess]:
     """Factors, sums and roundings."""
     [facts] = await _rows(workspace, table, _NUMBERS)
     gaps = await _rows(workspace, table, _GAPS)
     ratios = await _rows(workspace, table, _RATIOS)
-    scales = [int(facts[name] or 0) for name in ("scale_a", "scale_b")]
+    scales = [min(int(facts[name] or 0), most_places) for name in ("scale_a", "scale_b")]
     factors = list(
         dict.fromkeys(
             factor
@@ -213,7 +220,9 @@ async def _of_line(
                 guesses += [
                     Guess(Rule(factor=factor, plus=plus), written),
                     Guess(
-                        Rule(factor=factor, plus=plus, round=places), f"{written},round={places}"
+                        Rule(factor=factor, plus=plus, round=places),
+                        f"{written},round={places}",
+                        _beyond_rounding(places),
                     ),
                 ]
     return guesses
@@ -223,7 +232,11 @@ def _number_guesses(
     factors: list[Decimal], gaps: list[Decimal], scales: list[int]
 ) -> Iterator[Guess]:
     for factor in factors:
-        yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
+        inverse = _inverse(factor)
+        if inverse is None:
+            yield Guess(Rule(factor=factor), f"factor={_number(factor)}")
+        else:
+            yield Guess(Rule(divisor=inverse), f"divisor={_number(inverse)}")
     for gap in gaps:
         yield Guess(Rule(plus=gap.normalize()), f"plus={_number(gap)}")
     for places in range(max(scales)):
@@ -234,16 +247,32 @@ def _number_guesses(
         )
         yield Guess(Rule(round=places), f"round={places}", f"({' OR '.join(sides)})")
     for factor in factors:
-        if factor != 1 and abs(factor) != 1:
-            written = _number(factor)
-            inverse = round(1 / factor, 12).normalize()
-            if inverse and len(_number(inverse)) < len(written):
-                places = scales[0]
+        if abs(factor) != 1:
+            places = scales[0]
+            if inverse := _inverse(factor):
                 yield Guess(
                     Rule(divisor=inverse, round=places),
                     f"divisor={_number(inverse)},round={places}",
+                    _beyond_rounding(places),
                 )
-            yield Guess(Rule(factor=factor, round=scales[1]), f"factor={written},round={scales[1]}")
+            places = scales[1]
+            yield Guess(
+                Rule(factor=factor, round=places),
+                f"factor={_number(factor)},round={places}",
+                _beyond_rounding(places),
+            )
+
+
+def _inverse(factor: Decimal) -> Decimal | None:
+    """What to divide by, if it is the same and shorter than the factor."""
+    inverse = round(1 / factor, 6).normalize()
+    is_same = abs(inverse * factor - 1) < Decimal("1e-11")
+    return inverse if is_same and len(_number(inverse)) < len(_number(factor)) else None
+
+
+def _beyond_rounding(places: int) -> str:
+    """The test that two numbers are further from each other than rounding alone moves one."""
+    return f"ABS(TRY_CAST(b AS DOUBLE) - TRY_CAST(a AS DOUBLE)) >= {0.99 * 10**-places}"
 
 
 def _plain_factors(ratio: float) -> Iterator[Decimal]:
@@ -255,7 +284,7 @@ def _plain_factors(ratio: float) -> Iterator[Decimal]:
             yield near
         inverse = round(1 / exact, places)
         if inverse and inverse != 1 and abs(inverse * exact - 1) < Decimal("0.002"):
-            yield round(1 / inverse, 12).normalize()
+            yield _EXACT.divide(Decimal(1), inverse).normalize()
 
 
 async def _of_times(workspace: Workspace, table: str, cells: CellPair) -> Iterator[Guess]:
@@ -300,7 +329,8 @@ def _text_guesses(length: int | None) -> Iterator[Guess]:
             written = ",".join(name.replace("_", "-") for name in names)
             yield Guess(Rule.model_validate(dict.fromkeys(names, True)), written)
             if count == 1 and length and names == _TEXT[-1:]:
-                yield Guess(Rule(length=length), f"length={length}")
+                cut = f"LEAST(LENGTH(a), LENGTH(b)) <= {length}"
+                yield Guess(Rule(length=length), f"length={length}", cut)
 
 
 _NUMBERS = """

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -16,13 +16,14 @@ from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.statement import DIFFERING, ONLY_A, ONLY_B
-from skillian.data.tables.why.results import Fact
+from skillian.data.tables.why.results import CLASSES, Fact
 
 _LEAST = 8
 _MOST_VALUES = 3
 _SHARE = 0.9
 _HALF = 0.5
 _OTHERS = 20
+_FEWEST = 3
 _SHOWN = 100
 _EDGE = 200
 _FAR = 20
@@ -39,8 +40,10 @@ class InCommon:
         options: The same as options of the command line, without quotes.
         words: What they have in common.
         facts: Each value that they have in common.
-        rarity: The share of the other rows that differ of which it is true, too; None if there are
-            too few of them to tell.
+        rarity: The share of the other rows that differ of which it is true, too, lower if they are
+            few; None if there are nearly none.
+        within: The filter that keeps only these rows, of a range.
+        count: How many of the rows have it in common.
     """
 
     column: str
@@ -49,6 +52,8 @@ class InCommon:
     words: str
     facts: tuple[Fact, ...] = ()
     rarity: float | None = None
+    within: Mapping[str, str] = field(default_factory=dict[str, str])
+    count: int = 0
 
     @property
     def rank(self) -> tuple[int, float]:
@@ -59,11 +64,13 @@ class InCommon:
 
 
 class _Group(NamedTuple):
-    """The rows of a difference: what they are about, which they are, and how many."""
+    """The rows of a difference, or those of them that a rule explains, and how many."""
 
     subject: str
     test: exp.Expr
     total: int
+    all: exp.Expr
+    of: int
 
 
 class SharedValues:
@@ -85,12 +92,12 @@ class SharedValues:
         test = sql.equals(sql.bare("class"), number)
         return await self._of(name, test, "a" if number == ONLY_A else "b", None)
 
-    async def of_column(self, index: int) -> list[InCommon]:
-        """The same of the rows in which a column differs."""
+    async def of_column(self, index: int, explained: exp.Expr | None = None) -> list[InCommon]:
+        """The same of the rows in which a column differs, or of those that a rule explains."""
         test = exp.And(
             this=sql.equals(sql.bare("class"), DIFFERING), expression=sql.bare(f"d{index}")
         )
-        return await self._of(self._plan.pairs[index].a, test, "a", index)
+        return await self._of(self._plan.pairs[index].a, test, "a", index, explained)
 
     async def of_repeated(self, name: str) -> list[InCommon]:
         """The same of rows that one side has more often, compared without a key.
@@ -106,11 +113,17 @@ class SharedValues:
         return await self._of(name, test, "a", None)
 
     async def _of(
-        self, subject: str, test: exp.Expr, side: str, differing: int | None
+        self,
+        subject: str,
+        test: exp.Expr,
+        side: str,
+        differing: int | None,
+        explained: exp.Expr | None = None,
     ) -> list[InCommon]:
-        columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "n")]
+        own = test if explained is None else exp.And(this=test.copy(), expression=explained)
+        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(own, "own")]
         [row] = await self._fetch(columns, test)
-        group = _Group(subject, test, int(row["n"]))
+        group = _Group(subject, own, int(row["own"]), test, int(row["n"]))
         if group.total < _LEAST:
             return []
         found: list[InCommon] = []
@@ -118,7 +131,9 @@ class SharedValues:
             if position != differing:
                 name = f"k{position}" if position < self._plan.keys else f"{side}{position}"
                 found += [each async for each in self._in(group, sql.bare(name), pair)]
-        return sorted(found, key=lambda each: each.rank)
+        # Without other rows to tell, a range of times is more likely than one of numbers.
+        numbers = {pair.a for pair in self._plan.pairs if pair.cells.family == "number"}
+        return sorted(found, key=lambda each: (each.rank, each.column in numbers))
 
     async def _in(
         self, group: _Group, value: exp.Expr, pair: ColumnPair
@@ -138,13 +153,17 @@ class SharedValues:
                     tuple(f"{pair.a}!={each}" for each in values),
                     f"{pair.a} = {' or '.join(values)}",
                     tuple(
-                        Fact(group.subject, pair.a, str(row["value"]), int(row["n"]), group.total)
+                        Fact(group.subject, pair.a, str(row["value"]), int(row["of"]), group.of)
                         for row in top
                     ),
                     rarity,
+                    count=sum(int(row["of"]) for row in top),
                 )
             return
-        if not group.subject.startswith(("only in ", "repeated in ")):
+        if group.subject not in CLASSES:
+            if pair.cells.family in _ORDERED:
+                async for each in self._range(group, value, pair):
+                    yield each
             return
         nullness = await self._nullness(group, value, pair)
         if nullness is not None:
@@ -160,12 +179,10 @@ class SharedValues:
         if _SHARE * group.total > count > (1 - _SHARE) * group.total:
             return None
         has_value = count >= _SHARE * group.total
-
-        def is_so(cell: exp.Expr) -> exp.Expr:
-            return sql.negated(sql.is_null(cell)) if has_value else sql.is_null(cell)
-
-        rarity = await self._elsewhere(group, pair, is_so)
-        if rarity is None or rarity >= _HALF:
+        rarity = await self._elsewhere(group, pair, sql.is_null)
+        if has_value:
+            rarity = 1 - (rarity or 0)
+        if rarity is not None and rarity >= _HALF:
             return None
         words, kept = ("not NULL", "null") if has_value else ("NULL", "not null")
         test = None if has_value else {"ne": [None]}
@@ -195,14 +212,36 @@ class SharedValues:
                     rarity=rarity,
                 )
 
+    async def _range(
+        self, group: _Group, value: exp.Expr, pair: ColumnPair
+    ) -> AsyncIterator[InCommon]:
+        """Yield the range in which nearly all rows are that differ in a column."""
+        kind = _ORDERED[pair.cells.family]
+        low, high = [
+            await self._bound(group, value, kind, is_low=is_low) for is_low in (True, False)
+        ]
+        template = f"TRY_CAST(v AS {kind}) BETWEEN TRY_CAST(x AS {kind}) AND TRY_CAST(y AS {kind})"
+
+        def is_inside(cell: exp.Expr) -> exp.Expr:
+            return filled(template, "duckdb", v=cell, x=sql.text(low), y=sql.text(high))
+
+        inside = is_inside(value.copy())
+        both = exp.and_(group.test, inside, copy=True)
+        [row] = await self._fetch([_counted(both, "n"), _counted(inside, "of")], group.all)
+        rarity = await self._elsewhere(group, pair, is_inside)
+        if int(row["n"]) >= _SHARE * group.total and (rarity is None or rarity < _HALF):
+            within = {"gte": low, "lte": high}
+            yield InCommon(pair.a, None, (), "", (), rarity, within, int(row["of"]))
+
     async def _top(self, group: _Group, value: exp.Expr) -> list[dict[str, Any]]:
         """The fewest values that nearly all of the rows have; none if there are too many."""
         columns: list[exp.Expr] = [
             sql.named(value.copy(), "value"),
-            sql.named(exp.Count(this=exp.Star()), "n"),
+            _counted(group.test, "n"),
+            sql.named(exp.Count(this=exp.Star()), "of"),
         ]
         select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
-        select.where(group.test.copy(), copy=False).group_by(value.copy(), copy=False)
+        select.where(group.all.copy(), copy=False).group_by(value.copy(), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
@@ -235,7 +274,10 @@ class SharedValues:
     async def _elsewhere(
         self, group: _Group, pair: ColumnPair, condition: Callable[[exp.Expr], exp.Expr]
     ) -> float | None:
-        """The share of other rows that differ for which it holds; None if they are too few."""
+        """The share of other rows that differ for which it holds; None if they are nearly none.
+
+        Of few rows the share is that of more, as if it did not hold for the others.
+        """
         rows = self._others or self._rows
         plan = rows.plan
         position = next((index for index, each in enumerate(plan.pairs) if each.a == pair.a), None)
@@ -254,16 +296,21 @@ class SharedValues:
         ]
         if self._others is None:
             tests.append(sql.negated(exp.Paren(this=group.test.copy())))
-        same = filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=condition(value))
-        columns = [sql.named(exp.Count(this=exp.Star()), "n"), sql.named(same, "same")]
+        columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(condition(value), "same")]
         select = exp.Select(expressions=columns).from_(sql.table(rows.table), copy=False)
         [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
-        return None if int(row["n"]) < _OTHERS else int(row["same"]) / int(row["n"])
+        others = int(row["n"])
+        return None if others < _FEWEST else int(row["same"]) / max(others, _OTHERS)
 
     async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
         select = exp.Select(expressions=list(columns))
         select.from_(sql.table(self._rows.table), copy=False).where(test.copy(), copy=False)
         return await fetch_tree(self._rows.workspace, select)
+
+
+def _counted(test: exp.Expr, name: str) -> exp.Expr:
+    """How many rows a test is true of."""
+    return sql.named(filled("COUNT(*) FILTER (WHERE v)", "duckdb", v=test.copy()), name)
 
 
 def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:

@@ -75,7 +75,7 @@ ALONE = [
     cell("net of gross", "net", lambda v: rounded(2)(v / TAX), "divisor=1.19,round=2",
          "factor=0.840336134454,round=2"),
     cell("marks", "net", lambda v: rounded(2)(v * RATE), "factor=1.95583,round=2"),
-    cell("score of a float", "score", lambda v: v * 100, "factor=100", "factor=100,round=2"),
+    cell("score of a float", "score", lambda v: v * 100, "factor=100,round=9"),
     cell("sign", "net", lambda v: -v, "factor=-1"),
     cell("sign of integers", "qty", lambda v: -v, "factor=-1"),
     cell("offset", "qty", lambda v: v + 7, "plus=7"),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from tests.skillian.data.tables.why.pairs import with_cause, without_cause
 from tests.skillian.data.tables.why.running import database_of, engine_over, explained, is_found
+from tests.skillian.data.tables.why.small import SMALL, write
 
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.results.result import ComparisonResult
@@ -35,6 +36,18 @@ async def test_a_planted_cause_is_named_first_and_proved(name: str, tmp_path: Pa
 async def test_without_a_cause_nothing_is_named(name: str, tmp_path: Path) -> None:
     why = await explained(OTHERS[name], tmp_path)
     assert why.sentences == ()
+
+
+@pytest.mark.parametrize("name", SMALL)
+async def test_of_small_tables_what_is_planted_is_named_and_nothing_else(
+    name: str, tmp_path: Path
+) -> None:
+    async with engine_over(*write(SMALL[name], tmp_path)) as (engine, question):
+        result = await engine.compare(question)
+        why = await engine.tables.why(result.cache_key)
+    assert tuple(rule.option for rule in why.rules) == SMALL[name].options, why.sentences
+    facts = tuple((fact.subject, fact.column, fact.value) for fact in why.facts)
+    assert facts == SMALL[name].facts
 
 
 @pytest.mark.parametrize(
