@@ -284,7 +284,8 @@ class Turn:
         ):
             is_idle = token.kind == "not" and after is not None and after.kind == "filler"
             if token.at not in read_at and not is_idle:  # "not what I need"
-                is_excluded = bool(found) and found[-1][-1] is before and before.kind == "not"
+                last = found[-1][-1] if found else None
+                is_excluded = last is not None and last is before and last.kind == "not"
                 found[-1:] = [[*found[-1], token]] if is_excluded else [*found[-1:], [token]]
         return [*refused, *found]
 

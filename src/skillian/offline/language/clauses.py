@@ -136,8 +136,8 @@ class _Reader:
             self._check_whole([name for name, _ in clauses])
         reading.filters = self._conditions.arguments()
         timed = [name for name in reading.filters if name in self._vocabulary.of_periods]
-        years = [years_of([reading.filters[name]]) for name in timed]
-        if len(years) > 1 and not frozenset.intersection(*years):  # "June 2024 and 2023"
+        first, *others = [years_of([reading.filters[name]]) for name in timed] or [frozenset[int]()]
+        if others and not first.intersection(*others):  # "June 2024 and 2023"
             reading.unread.append(f"{' and '.join(timed)} (no period has both)")
         return reading
 
