@@ -78,7 +78,7 @@ class Sealed(Middleware):
 
 
 @dataclass
-class _Known:
+class _ReadMessages:
     """The messages that a model has read in a turn, and how.
 
     Attributes:
@@ -108,7 +108,7 @@ class _SealedTurn(Middleware):
         self._python = python
         self._stand_ins = stand_ins
         self._whole: list[str] = []
-        self._known: _Known | None = None
+        self._known: _ReadMessages | None = None
 
     async def model_call(
         self,
@@ -144,13 +144,13 @@ class _SealedTurn(Middleware):
         known = self._known
         if known is None or not known.begins(messages):
             said = (each.text for each in messages if _is_of_user(each))
-            known = self._known = _Known(Vouched(said, self._names))
+            known = self._known = _ReadMessages(Vouched(said, self._names))
         for message in messages[len(known.messages) :]:  # what one quotes was read before it
             known.sealed.append(self._read_message(message, known))
             known.messages.append(message)
         return known.sealed
 
-    def _read_message(self, message: Message, known: _Known) -> Message:
+    def _read_message(self, message: Message, known: _ReadMessages) -> Message:
         by_code = Vouched(known.own, known.vouched, self._python)
         reading = SealedReading(self._stand_ins, known.vouched, by_code)
         if message.role == "assistant":

@@ -156,7 +156,7 @@ class Conditions:
             meant = [n for n in common if set(plain(n).split()) & _DIRECTIONS[toward]]
             common = meant if len(meant) == 1 else common
         if len(common) > 1 and tokens[0].period is not None:
-            # "15 March" is no month, and "by month in 2024" is of months
+            # no month can hold "15 March", and "by month in 2024" is of months
             able = [name for name in common if self._is_one_more(tokens[0], tokens, name)]
             stated = [name for name in able if name in self._named]
             common = stated if len(stated) == 1 else able or common
