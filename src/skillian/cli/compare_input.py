@@ -1,4 +1,4 @@
-"""What `skillian compare` compares: two tables, or the comparisons of a saved file; its options."""
+"""What `skillian compare` is asked: its tables or saved file, and its options as fields."""
 
 from __future__ import annotations
 
@@ -34,6 +34,19 @@ if TYPE_CHECKING:
     from skillian.data.query.relation import SourceOfTable
 
 _SIDES = ("a.", "b.")
+
+_FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
+_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
+_VALUE = re.compile(
+    r"(?P<name>factor|divisor|plus|round|length|zone|zone-a|zone-b|precision)=(?P<value>[^=]+)"
+    r"|shift=(?P<shift>[+-]?\d+(?:\.\d+)?)(?P<span>[smhd])"
+)
+_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
+_PERCENT = Decimal(100)
+_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
+_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
+_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
+_CLASSES = {"match": "match", "minor": "minor_diff"}
 
 
 async def load_saved(path: Path, fail_on: str | None) -> Saved:
@@ -156,20 +169,6 @@ def _codes(table: Table, measures: Collection[str]) -> Iterator[str]:
     for column, kind in table.columns.items():
         if column.casefold() in names and looks_like_key(column, kind):
             yield column
-
-
-_FLAGS = ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null")
-_NUMBER = re.compile(r"(?P<number>\d+(?:\.\d+)?|\.\d+)(?P<unit>%|s|)")
-_VALUE = re.compile(
-    r"(?P<name>factor|divisor|plus|round|length|zone|zone-a|zone-b|precision)=(?P<value>[^=]+)"
-    r"|shift=(?P<shift>[+-]?\d+(?:\.\d+)?)(?P<span>[smhd])"
-)
-_SPANS = {"s": 1, "m": 60, "h": 3600, "d": 86_400}
-_PERCENT = Decimal(100)
-_TEST = re.compile(r"(?P<name>[^<>!=]+)(?P<operator>>=|<=|!=|>|<|=)(?P<value>.*)", re.DOTALL)
-_OPERATORS = {">=": "gte", "<=": "lte", ">": "gt", "<": "lt", "!=": "ne"}
-_NULL = {("is", "not", "null"): "ne", ("is", "null"): None}
-_CLASSES = {"match": "match", "minor": "minor_diff"}
 
 
 def read_rule(entry: str) -> tuple[str, dict[str, Any]]:

@@ -43,9 +43,8 @@ def reading_of(arguments: Mapping[str, Any]) -> Reading:
 def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
     said, before = reading.says.keys(), reading_of(last.arguments)
-    if not (reading.sources or reading.names_data or reading.members or said & {*EDITS, "swap"}):
-        raise UnclearError
-    if "which" in said and not (reading.sources or reading.names_data or reading.members):
+    is_named = reading.sources or reading.names_data or reading.members
+    if not is_named and ("which" in said or not said & {*EDITS, "swap"}):
         raise UnclearError  # "and which ones match?"
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
@@ -149,9 +148,10 @@ def _check_nouns(reading: Reading, before: Reading) -> None:
 def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> None:
     """Refuse "and in 2023?" after a question for a part of 2024, also of another dimension."""
     stated = {*reading.filters, *reading.cleared} & vocabulary.of_periods
-    for name in {*before.filters} & vocabulary.of_periods - stated if stated else ():
-        old = condition_words(before.filters[name])
-        raise UnclearError(f"Within {name} {old}, or instead of it?")
+    kept = [n for n in before.filters if stated and n in vocabulary.of_periods - stated]
+    if kept:
+        old = condition_words(before.filters[kept[0]])
+        raise UnclearError(f"Within {kept[0]} {old}, or instead of it?")
     periods = [t.period for _, part in reading.parts for t in part if t.period is not None]
     is_same = bool(reading.says.keys() & {"and", "same_again"})
     if not (is_same and periods and all(each.is_year for each in periods)):

@@ -143,6 +143,16 @@ def test_what_the_grammar_does_not_read_is_left_to_the_model(
     assert [each.text for each in turn.losses() if each.readings] == []
 
 
+@pytest.mark.parametrize("part", ["not Germany and web", "without Germany or web"])
+def test_an_exclusion_over_two_dimensions_is_a_part_that_a_call_leaves_out(
+    vocabularies: dict[str, Vocabulary], part: str
+) -> None:
+    call = {"source": "erp", "measures": ["revenue"]}
+    asked = Asked("shop", f"Revenue of erp {part}", {})
+    turn = _turn(asked, (QUERY, call), Earlier(), vocabularies["shop"])
+    assert [each.text for each in turn.losses() if each.readings] == [part]
+
+
 def test_wrong_calls_are_held_up_or_marked(vocabularies: dict[str, Vocabulary]) -> None:
     unmarked: list[str] = []
     count = 0

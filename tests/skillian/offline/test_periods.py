@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from datetime import date
 
 import pytest
@@ -9,12 +11,21 @@ from skillian.offline.language.periods import (
     dated,
     period_at,
     period_of,
-    periods_of,
     spelt_out,
     values_in,
 )
 
 Day = tuple[int | None, int, int]
+
+
+def periods_of(text: str) -> Iterator[Period]:
+    """The periods that a text names."""
+    end = 0
+    for word in re.finditer(r"\w+", text):
+        found = period_at(text, word.start()) if word.start() >= end else None
+        if found is not None:
+            end, period = found
+            yield period
 
 
 def days_of(period: Period | None) -> tuple[Day, Day] | None:

@@ -45,8 +45,8 @@ CHECKED = {COMPARE, QUERY, *LOOKS}
 DATA = {"source", "measure", "dimension", "value", "period", "not", "most", "least"}
 """Kinds of tokens that ask for data."""
 _ORDERING = {"ranked", "order", "direction", "rank"}
-_NEGATING = {"not", "dont", "remove", "leave", "but", "excluded", "ignore"}
 _TURNING = {"not", "dont", "remove", "leave", "excluded"}
+_NEGATING = _TURNING | {"but", "ignore"}
 _SMALL = {"aux", "prep", "and", "or", "filler", "from"}
 _OF_LIMITS = {"percent", "cents", "currency", "tolerance", "within"}
 _DEFAULT_LIMIT = 50
@@ -189,7 +189,7 @@ class Turn:
             known = self._vocabulary.values.get(name, {}).values()
             is_open = self._vocabulary.is_open(name)
             sets = admitted(known, [wanted, *made], is_open=is_open)
-            end = self._vocabulary.last_day  # there is no data behind it
+            end = self._vocabulary.last_day  # no data is later
             if end is not None and is_open and name in self._vocabulary.timed:
                 within = [{value for value in each if value <= end.isoformat()} for each in sets]
                 sets = within if within[0] - {OTHER} else sets
@@ -256,9 +256,9 @@ class Turn:
                 is_named = token.kind in {"measure", "dimension", "source"}
                 is_limit = token.kind in _OF_LIMITS and not has_limits
                 is_number = token.kind == "number" and as_number(token.text) not in numbers
-                is_other = token.other is not None and token.kind != "prep"  # "us"
-                is_number |= is_other and bool(self._reading.unread)
-                is_strange = is_number or is_limit or token.kind == "name"
+                is_value = token.other is not None and token.kind != "prep"  # "us"
+                is_value &= bool(self._reading.unread)
+                is_strange = is_number or is_value or is_limit or token.kind == "name"
                 if is_strange or (is_named and token.name not in names):
                     yield Loss(token.text)
 
@@ -268,10 +268,13 @@ class Turn:
         is_list = {token.kind for token in part[1:]} <= {"value", "join", "either"}
         if part[0].kind != "not" or not (values and is_list):
             return False
-        [name, *others] = set(values[0].values).intersection(*(each.values for each in values))
-        filters = [call["filters"].get(name, {}) for call in self.calls]
-        met = (not admits(one, value.values[name]) for one in filters for value in values)
-        return not others and all(met)
+        names = set(values[0].values).intersection(*(each.values for each in values))
+        return len(names) == 1 and not any(
+            admits(call["filters"].get(name, {}), value.values[name])
+            for name in names
+            for call in self.calls
+            for value in values
+        )
 
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""

@@ -115,8 +115,7 @@ class _SealedTurn(Middleware):
         request: ModelRequest,
         call_next: Callable[[ModelRequest], Awaitable[ModelResponse]],
     ) -> ModelResponse:
-        messages = self._sealed(request.messages)
-        response = await call_next(replace(request, messages=tuple(messages)))
+        response = await call_next(replace(request, messages=self._sealed(request.messages)))
         if not response.tool_calls:
             return response
         return replace(response, tool_calls=tuple(map(self._opened, response.tool_calls)))
@@ -139,7 +138,7 @@ class _SealedTurn(Middleware):
             return call
         return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
 
-    def _sealed(self, messages: Sequence[Message]) -> list[Message]:
+    def _sealed(self, messages: Sequence[Message]) -> tuple[Message, ...]:
         """The messages as a model reads them; those of the request before stay as they were."""
         known = self._known
         if known is None or not known.begins(messages):
@@ -148,7 +147,7 @@ class _SealedTurn(Middleware):
         for message in messages[len(known.messages) :]:  # what one quotes was read before it
             known.sealed.append(self._read_message(message, known))
             known.messages.append(message)
-        return known.sealed
+        return tuple(known.sealed)
 
     def _read_message(self, message: Message, known: _ReadMessages) -> Message:
         by_code = Vouched(known.own, known.vouched, self._python)

@@ -57,7 +57,7 @@ def column_type(name: str) -> ColumnType:
 
 
 def plain_rows(relation: duckdb.DuckDBPyRelation) -> list[dict[str, Any]] | None:
-    """All rows, with the values that Arrow has; None if DuckDB does not return one so."""
+    """All rows, with the values that Arrow has; None if DuckDB returns a value in another form."""
     kinds = [str(kind).partition("(")[0] for kind in relation.types]
     if not _PLAIN.issuperset(kinds):
         return None

@@ -32,7 +32,7 @@ _SETUP = Setup({}, "there is not enough space left for the comparison")
 
 
 class Workspace(DuckDBEngine):
-    """Tables of this process alone, dropped when it is closed; also beside the data it reads."""
+    """Tables of this process alone, dropped when it is closed; files may be attached to it."""
 
     dialect = "duckdb"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
@@ -160,8 +160,8 @@ def relative_at(
 ) -> tuple[int, Period] | None:
     """The end and the days of a relative period at this position, such as "last month".
 
-    It is relative to today, or to the last day of the data if these end before the last period;
-    "today" and "yesterday" are of today.
+    It is relative to today, or to the last day of the data if the data ends before the previous
+    period; "today" and "yesterday" are always relative to today.
     """
     match = _RELATIVE.match(text, start)
     if match is None:
@@ -200,16 +200,6 @@ def period_at(text: str, start: int) -> tuple[int, Period] | None:
         if match and period and not _MAY.match(text, start):
             return match.start() + len(match[0].rstrip(".")), period  # "in Sep. 2024.", "in May."
     return None
-
-
-def periods_of(text: str) -> Iterator[Period]:
-    """The periods that a text names."""
-    end = 0
-    for word in re.finditer(r"\w+", text):
-        found = period_at(text, word.start()) if word.start() >= end else None
-        if found is not None:
-            end, period = found
-            yield period
 
 
 def _period(parts: Mapping[str, str | None]) -> Period | None:

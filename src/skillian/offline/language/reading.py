@@ -19,8 +19,8 @@ MOST_TOKENS = 200
 """The largest number of tokens of a question."""
 _MOST_READINGS = 8
 _LONGEST_CODE = 3
-_PARTICLES = {
-    *("first", "only", "both", "all", "same_again", "more", "out", "also", "instead", "those"),
+_PARTICLES = {"first", "only", "both", "all", "more", "out", "also", "instead", "those"} | {
+    "same_again"
 }
 
 
@@ -80,8 +80,8 @@ def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]
     others = [token for token in tokens if token.other]
     if not found:
         small = {t.at for t in others if t.kind in {"filler", "aux"} and t.text.islower()}
-        read = [[t for _, part in each.parts for t in part] for each in readings]
-        counts = [sum(t.kind != "value" or t.at not in small for t in each) for each in read]
+        taken = [[t for _, part in each.parts for t in part] for each in readings]
+        counts = [sum(t.kind != "value" or t.at not in small for t in each) for each in taken]
         return readings[counts.index(max(counts))]
     is_read, is_only = found[0] is readings[0], len(found) == 1
     doubtful = [each for each in others if _is_doubtful(each, tokens, is_read=is_read)]
