@@ -9,6 +9,8 @@ Part = Literal["sources", "measures", "filters", "groups", "limits", "rows", "ti
 
 NOT_USED, CHOSEN = "not used: ", "chosen by the model: "
 """Beginnings of marks: of what no call has of the question, and of what only the call has."""
+PLANNED = "chosen by the offline planner, as the model made no valid call"
+"""The mark of a call that the planner made for a language model."""
 
 _STARTS: Mapping[str, Part] = {
     "by ": "groups",
@@ -20,6 +22,7 @@ _STARTS: Mapping[str, Part] = {
     "all of ": "filters",
     NOT_USED: "marks",
     CHOSEN: "marks",
+    PLANNED: "marks",
 }
 
 

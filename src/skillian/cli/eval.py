@@ -53,7 +53,8 @@ def evaluate(
         report = evaluation_json(evaluation, standing, datetime.now(UTC).date())
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        out.print(f"\n{len(evaluation.results)} questions: {evaluation.sentence}")
+        counts = f"\n{len(evaluation.results)} questions: {evaluation.sentence}"
+        out.print(counts, soft_wrap=True)
         if standing is not None and not standing.is_empty:
             out.print(f"Compared with earlier runs: {standing.sentence}")
     if not is_written:

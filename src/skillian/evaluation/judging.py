@@ -13,6 +13,7 @@ from pydantic import ValidationError
 
 from skillian.chat.agent import AgentResponse
 from skillian.chat.answer_check import check_answer
+from skillian.chat.scope import PLANNED, scope_of
 from skillian.evaluation.questions import ExpectedCall, VerifiedQuestion
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED
 from skillian.skills.registry import SkillRegistry
@@ -39,11 +40,6 @@ class AnswerVerdict(StrEnum):
     WRONG = "wrong"
     ASKED_BACK = "asked back"
     REFUSED = "refused"
-
-
-def count_verdicts(verdicts: Sequence[AnswerVerdict]) -> str:
-    """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`."""
-    return ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in AnswerVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +71,11 @@ class GivenAnswer:
     content: str
     calls: tuple[AnswerCall, ...]
     ending: Ending = "answer"
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether the offline planner answered for a model that made no valid call."""
+        return any(PLANNED in (scope_of(_parsed(call.result)) or ()) for call in self.calls)
 
 
 def given_answer(response: AgentResponse, finish_reason: str) -> GivenAnswer:

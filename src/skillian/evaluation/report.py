@@ -67,6 +67,7 @@ def _result_json(result: QuestionResult) -> dict[str, Any]:
         "verdict": result.judgement.verdict.replace(" ", "_"),
         "reason": result.judgement.reason or None,
         "answer": result.answer.content,
+        "by_planner": result.answer.is_planned,
         "tool_calls": [
             {"tool": call.tool, "arguments": dict(call.arguments)} for call in result.answer.calls
         ],

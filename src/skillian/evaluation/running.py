@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -20,7 +20,6 @@ from skillian.evaluation.judging import (
     AnswerVerdict,
     GivenAnswer,
     Judgement,
-    count_verdicts,
     given_answer,
 )
 from skillian.evaluation.questions import QuestionSet, VerifiedQuestion
@@ -45,6 +44,17 @@ class QuestionResult:
     answer: GivenAnswer
     judgement: Judgement
     seconds: float
+
+
+def count_verdicts(results: Sequence[QuestionResult]) -> str:
+    """The counts in words, such as `8 right, 0 wrong, 1 asked back, 1 refused`.
+
+    The answers of the planner in place of the model are named.
+    """
+    verdicts = [result.judgement.verdict for result in results]
+    counts = ", ".join(f"{verdicts.count(verdict)} {verdict}" for verdict in AnswerVerdict)
+    planned = sum(result.answer.is_planned for result in results)
+    return f"{counts} ({planned} answered by the offline planner)" if planned else counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +85,7 @@ class Evaluation:
     @property
     def sentence(self) -> str:
         """The counts in words."""
-        return count_verdicts([result.judgement.verdict for result in self.results])
+        return count_verdicts(self.results)
 
     def record(self, history: History) -> Standing:
         """Add this run to a history, where each question that is not right is a finding."""

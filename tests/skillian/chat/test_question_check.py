@@ -13,7 +13,7 @@ import pytest
 from skillian.chat.agent import Agent, AgentResponse
 from skillian.chat.check.grounded import offers_of
 from skillian.chat.opening import read_vocabulary
-from skillian.chat.scope import scopes_of
+from skillian.chat.scope import PLANNED, scopes_of
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
@@ -213,6 +213,7 @@ async def test_the_planner_answers_if_a_model_repeats_an_unreadable_call(
     response, _ = await Agent(model, *opened).process("Amount of fi_reporting by company")
     assert [each.tool for each in response.tool_calls_made] == ["query_source"]
     assert response.content.startswith("fi_reporting:")
+    assert json.loads(response.tool_calls_made[0].result)["scope"][-1] == PLANNED
 
 
 async def test_figures_of_an_earlier_answer_are_no_answer_to_a_new_question(

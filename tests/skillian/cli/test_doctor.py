@@ -100,8 +100,14 @@ async def doctor(skillian: Run, demo: Path, server: MockServer) -> subprocess.Co
 @pytest.mark.parametrize(
     ("answer", "line"),
     [
-        # The planner answers for a model that makes no call.
-        ("Ready.", "ok     answers: 10 probe questions about the demo: 10 right"),
+        (
+            "Ready.",
+            (
+                "FAULT  answers: 10 probe questions about the demo: 10 right, 0 wrong,"
+                " 0 asked back, 0 refused (10 answered by the offline planner)\n"
+                "       the model itself made no valid call"
+            ),
+        ),
         (
             "Shall I look?",
             "FAULT  answers: 10 probe questions about the demo: 0 right, 0 wrong, 10 asked back",

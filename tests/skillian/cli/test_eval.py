@@ -21,6 +21,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 CALL = scripted_call("query_source", source="fi_reporting", measures=["amount"])
 TOTAL = ModelResponse(None, (CALL,))
 QUESTION = "What is the total amount of fi_reporting?"
+REST = "0 wrong, 0 asked back, 0 refused"
 
 
 @pytest.fixture
@@ -56,21 +57,20 @@ def test_the_offline_planner_answers_the_questions_of_the_demo(
 
 
 @pytest.mark.parametrize(
-    ("answers", "verdict", "code"),
+    ("answers", "counts", "code"),
     [
-        ((TOTAL, "It is 6,586,678.06 EUR."), "right", 0),
-        ((TOTAL, "It is about 6.6 million."), "wrong", 1),
-        (("Do you mean the ledger?",), "asked back", 1),
-        # The planner answers for a model that makes no call.
-        (("It is 6,000,000.00 EUR.",), "right", 0),
-        (("I cannot answer that.",), "right", 0),
+        ((TOTAL, "It is 6,586,678.06 EUR."), f"1 right, {REST}\n", 0),
+        ((TOTAL, "It is about 6.6 million."), "0 right, 1 wrong", 1),
+        (("Do you mean the ledger?",), "1 asked back", 1),
+        (("It is 6,000,000.00 EUR.",), f"1 right, {REST} (1 answered by the offline planner)", 0),
+        (("I cannot answer that.",), f"1 right, {REST} (1 answered by the offline planner)", 0),
     ],
 )
 async def test_a_language_model_is_judged_by_its_answer(
-    skillian: Run, one: Path, answers: Any, verdict: str, code: int
+    skillian: Run, one: Path, answers: Any, counts: str, code: int
 ) -> None:
     done = await _ask(skillian, one, *answers)
-    assert f"1 {verdict}" in done.stdout
+    assert counts in done.stdout
     assert done.stdout.count(QUESTION) == 1
     assert done.returncode == code
 
@@ -85,6 +85,7 @@ async def test_reports_for_programs(skillian: Run, one: Path, tmp_path: Path) ->
     assert (result["question"], result["verdict"]) == (QUESTION, "wrong")
     assert result["reason"] == "not in the answer: 6586678.06"
     assert result["tool_calls"][0]["arguments"]["source"] == "fi_reporting"
+    assert result["by_planner"] is False
     [new] = report["history"]["new"]
     assert new["text"] == f"'{QUESTION}' wrong"
     suite = fromstring((tmp_path / "report.xml").read_bytes())[0]  # noqa: S314 - our own file

@@ -20,7 +20,7 @@ from typing import Any, cast
 
 from skillian.chat.answer_check import check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
-from skillian.chat.scope import CHOSEN, NOT_USED
+from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
@@ -164,6 +164,7 @@ class _GroundedTurn(Middleware):
         unused = ", ".join(loss.text for loss in losses if not loss.readings)
         marks = [f"{CHOSEN}{each}" for each in replace(self._turn, calls=(made,)).choices()]
         marks += [f"{NOT_USED}{unused}"] if unused else []
+        marks += [PLANNED] if self._taken is not None else []
         if not marks or not isinstance(value.get("scope"), list):
             return result
         content = json.dumps({**value, "scope": [*value["scope"], *marks]}, ensure_ascii=False)

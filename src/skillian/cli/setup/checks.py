@@ -16,9 +16,9 @@ from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import QUESTIONS, write_demo
 from skillian.errors import SkillianError
-from skillian.evaluation.judging import AnswerVerdict, count_verdicts
+from skillian.evaluation.judging import AnswerVerdict
 from skillian.evaluation.questions import read_questions
-from skillian.evaluation.running import QuestionResult, open_questions
+from skillian.evaluation.running import QuestionResult, count_verdicts, open_questions
 from skillian.local_models import chosen_model
 from skillian.models import make_model
 from skillian.offline.language.vocabulary import Vocabulary
@@ -153,12 +153,12 @@ async def _answers(settings: Settings) -> CheckResult:
                 open_questions(questions, settings.model) as asking,
             ):
                 await asking.run(results.append)
-    verdicts = [result.judgement.verdict for result in results]
     asked, number = len(results), len(questions.questions)
-    text = f"{number} probe questions about the demo: {count_verdicts(verdicts)}"
+    text = f"{number} probe questions about the demo: {count_verdicts(results)}"
     if asked < number:
         text += f"; only {asked} of them in {PROBE_SECONDS:g} s"
-    is_usable = AnswerVerdict.WRONG not in verdicts and AnswerVerdict.RIGHT in verdicts
+    by_model = {each.judgement.verdict for each in results if not each.answer.is_planned}
+    is_usable = AnswerVerdict.RIGHT in by_model and AnswerVerdict.WRONG not in by_model
     verdict = CheckVerdict.OK if is_usable else CheckVerdict.FAULT
     fix = _advice(results) if results else _FIXES["answers"]
     return CheckResult("answers", verdict, text, fix)
@@ -170,6 +170,8 @@ def _advice(results: Sequence[QuestionResult]) -> str:
         if result.judgement.verdict is not AnswerVerdict.RIGHT:
             reason = result.judgement.reason[:_LONGEST_REASON]
             return f"{result.expected.question!r}: {reason}\n       {_FIXES['answers']}"
+    if all(result.answer.is_planned for result in results):
+        return f"the model itself made no valid call\n       {_FIXES['answers']}"
     return ""
 
 
