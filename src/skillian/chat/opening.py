@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import asynccontextmanager
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
 from skillian.chat.agent import Agent
 from skillian.chat.reading.briefing import Example, read_briefing
 from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.query.catalogue import DimensionInfo
+from skillian.data.query.catalogue import DimensionInfo, Extent, SourceInfo
 from skillian.data.services import DataServices
 from skillian.local_models import chosen_model
 from skillian.models import context_of, make_model
+from skillian.offline.language.periods import are_periods, are_years, period_of
 from skillian.offline.language.vocabulary import DimensionWords, SourceWords, ToolWords, Vocabulary
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -62,10 +65,7 @@ async def read_vocabulary(
         {
             entry.name: SourceWords(
                 {name: _measure(name, entry.measures) for name in entry.measures},
-                {
-                    name: _dimension(info, services.registry.get(entry.name).dimensions[name])
-                    for name, info in entry.dimensions.items()
-                },
+                await _dimensions(services, entry),
                 {name: one.unit for name, one in entry.measures.items() if one.unit},
             )
             for entry in await services.catalogue.sources()
@@ -82,6 +82,42 @@ def _measure(name: str, measures: Mapping[str, Measure]) -> tuple[str, ...]:
     """A measure's synonyms; the only counting measure is also called the count."""
     counts = [each for each, one in measures.items() if one.aggregation.startswith("count")]
     return (*measures[name].synonyms, *(("count",) if counts == [name] else ()))
+
+
+async def _dimensions(services: DataServices, entry: SourceInfo) -> dict[str, DimensionWords]:
+    declared = services.registry.get(entry.name).dimensions
+    words = {name: _dimension(info, declared[name]) for name, info in entry.dimensions.items()}
+    lengths = {
+        name: length for name, each in words.items() if (length := _length(each)) is not None
+    }
+    for name, fine in product(lengths, repeat=2):
+        if lengths[name] > lengths[fine]:
+            extents = await services.catalogue.extents(entry.name, name, fine)
+            if all(map(_is_within, extents)):
+                parts = (*words[name].parts, fine)
+                words[name] = replace(words[name], parts=parts)
+    return words
+
+
+def _length(words: DimensionWords) -> int | None:
+    """How many months the values of a dimension of periods have; 0 for days."""
+    if words.is_date:
+        return 0
+    known = period_of(words.values[0]) if words.values else None
+    is_timed = known is not None and (are_periods(words.values) or are_years(words.values))
+    return known.length if known is not None and is_timed else None
+
+
+def _is_within(extent: Extent) -> bool:
+    """Whether a period has all shorter ones that occur with it."""
+    if extent.value is None:
+        return extent.least is None
+    whole, *parts = map(period_of, map(str, (extent.value, extent.least, extent.greatest)))
+    return (
+        extent.is_whole
+        and whole is not None
+        and all(part and whole.first <= part.first <= part.last <= whole.last for part in parts)
+    )
 
 
 def _dimension(info: DimensionInfo, definition: Dimension) -> DimensionWords:

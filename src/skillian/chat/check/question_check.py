@@ -28,8 +28,12 @@ from skillian.offline.language.filters import (
     admits,
     admitted,
     as_mapping,
+    both,
     condition_words,
+    days_of,
+    filter_of,
     number_of,
+    parts_of,
     values_of,
     years_of,
 )
@@ -184,8 +188,9 @@ class Turn:
 
     def _conditions(self) -> Iterator[Loss]:
         """Yield the conditions that the calls do not have, or have otherwise."""
-        for name, wanted in self._expected["filters"].items():
-            made = [c["filters"][name] for c in self.calls if name in c["filters"]] or [{}]
+        calls = [self._by_part(call["filters"]) for call in self.calls]
+        for name, wanted in self._by_part(self._expected["filters"]).items():
+            made = [filters[name] for filters in calls if name in filters] or [{}]
             known = self._vocabulary.values.get(name, {}).values()
             is_open = self._vocabulary.is_open(name)
             sets = admitted(known, [wanted, *made], is_open=is_open)
@@ -202,6 +207,20 @@ class Turn:
                 yield replace(self._loss(parts), is_partial=is_partial)
             else:
                 yield Loss(f"{name}: {condition_words(wanted)}, as before")
+
+    def _by_part(self, filters: Mapping[str, Any]) -> dict[str, Any]:
+        """The conditions, those on months as conditions on the days that say which month it is."""
+        found: dict[str, Any] = {}
+        for name, condition in filters.items():
+            part = self._vocabulary.part_of(name)
+            days = days_of(condition) if part else {}
+            known = parts_of(found.get(part, filters.get(part))) if part else {}
+            combined = both(known, days) if days else None
+            if part and combined:
+                found[part] = filter_of(combined)
+            else:
+                found.setdefault(name, condition)
+        return found
 
     def _parts_on(self, name: str) -> list[Sequence[Token]]:
         """The clauses with a condition on a dimension."""
@@ -301,10 +320,11 @@ class Turn:
         removed = {*self._reading.removed, *self._reading.replaced.get("", ())}
         stated = {("by", token.name) for token in self.tokens if token.name not in removed}
         stated = stated.union(*map(_parts, known))
+        conditions = [self._by_part(each["filters"]) for each in known]
         for call in self.calls:
-            for name, condition in call["filters"].items():
-                is_kept = any(each["filters"].get(name) == condition for each in known)
-                wanted = known[0]["filters"].get(name)
+            for name, condition in self._by_part(call["filters"]).items():
+                is_kept = any(each.get(name) == condition for each in conditions)
+                wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
                 if not (is_kept or is_read or self._is_said(condition)):

@@ -21,6 +21,7 @@ from skillian.data.sql.values import Record, jsonable, python_rows, python_value
 MAX_VALUES = 50
 
 _CACHE_SECONDS = 300
+_MOST_EXTENTS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,19 @@ class Sample:
     rows: QueryResult
 
 
+@dataclass(frozen=True, slots=True)
+class Extent:
+    """The least and greatest value of one dimension in the rows with a value of another.
+
+    `is_whole` means that the former is empty in none of these rows.
+    """
+
+    value: object
+    least: object
+    greatest: object
+    is_whole: bool
+
+
 class Catalogue:
     """Describes the sources of a registry; descriptions are cached for five minutes.
 
@@ -114,6 +128,9 @@ class Catalogue:
         self._described: TTLCache[str, SourceInfo] = TTLCache(
             len(registry.names), _CACHE_SECONDS, timer=monotonic
         )
+        self._extents: TTLCache[tuple[str, str, str], tuple[Extent, ...]] = TTLCache(
+            _MOST_EXTENTS, _CACHE_SECONDS, timer=monotonic
+        )
 
     async def sources(self) -> tuple[SourceInfo, ...]:
         """All sources, in file order; raises `QueryError` or `UnavailableError`."""
@@ -126,6 +143,17 @@ class Catalogue:
             bound = await self._binder.bind(name)
             source = self._described[name] = await _describe(bound)
         return source
+
+    async def extents(self, name: str, dimension: str, of: str) -> tuple[Extent, ...]:
+        """For each value of a dimension, which values of another occur with it.
+
+        Raises as `source`, and `UnknownNameError`.
+        """
+        extents = self._extents.get((name, dimension, of))
+        if extents is None:
+            bound = await self._binder.bind(name)
+            extents = self._extents[name, dimension, of] = await _extents(bound, dimension, of)
+        return extents
 
     async def columns(self, name: str) -> tuple[str, ...]:
         """The columns of a source's table; raises as `source`."""
@@ -190,6 +218,31 @@ async def _last(source: BoundSource, name: str) -> object:
     statement = compile_sql(source.rows(newest), source.connector.dialect)
     rows = python_rows(await source.connector.run(statement, parameters.values))
     return python_value(rows[0]["value"], term.type.kind)
+
+
+async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent, ...]:
+    parameters = sql.BoundValues()
+    term, other = (source.dimension(name, parameters) for name in (dimension, of))
+    rows = filtered_rows(source, {"value": term.value, "other": other.value}, (), parameters)
+    columns: list[exp.Expr] = [
+        sql.bare("value"),
+        sql.named(exp.Min(this=sql.bare("other")), "least"),
+        sql.named(exp.Max(this=sql.bare("other")), "greatest"),
+        sql.named(exp.Count(this=sql.bare("other")), "filled"),
+        sql.named(exp.Count(this=exp.Star()), "row_count"),
+    ]
+    grouped = exp.Select(expressions=columns).from_(rows.subquery(sql.name("rows")))
+    grouped.group_by(sql.bare("value"), copy=False)
+    statement = compile_sql(grouped.limit(MAX_VALUES + 1), source.connector.dialect)
+    return tuple(
+        Extent(
+            python_value(row["value"], term.type.kind),
+            python_value(row["least"], other.type.kind),
+            python_value(row["greatest"], other.type.kind),
+            row["filled"] == row["row_count"],
+        )
+        for row in python_rows(await source.connector.run(statement, parameters.values))
+    )
 
 
 def _measure(measure: Measure) -> dict[str, object]:

@@ -157,14 +157,25 @@ class Conditions:
             common = meant if len(meant) == 1 else common
         if len(common) > 1 and tokens[0].period is not None:
             # no month can hold "15 March", and "by month in 2024" is of months
-            able = [name for name in common if self._is_one_more(tokens[0], tokens, name)]
+            able = [n for n in common if all(self._is_one_more(t, tokens, n) for t in tokens)]
             stated = [name for name in able if name in self._named]
-            common = stated if len(stated) == 1 else able or common
+            common = stated if len(stated) == 1 else self._longest(able) or common
         if len(common) == 1:
             return common[0]
         first, text = tokens[0].text, " and ".join(token.text for token in tokens)
         doubt = f" ({' or '.join(common)}?)" if common else ""
         raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
+
+    def _longest(self, names: list[str]) -> list[str]:
+        """The dimension of the longest periods if one of the shortest decides all others."""
+        known = self._vocabulary
+        for fine in names:
+            if all(name == fine or known.is_part(fine, name) for name in names):
+                sources = known.sources.values()
+                everywhere = [n for n in names if all(n in each.dimensions for each in sources)]
+                shorter = {n: sum(known.is_part(each, n) for each in names) for n in everywhere}
+                return sorted(everywhere, key=lambda name: -shorter[name])[:1]
+        return names
 
     def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""

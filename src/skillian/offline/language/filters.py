@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from decimal import Decimal, InvalidOperation
+from itertools import pairwise
 from typing import Any, Literal, cast
 
 from skillian.offline.language.periods import period_of
@@ -16,6 +17,7 @@ Operator = Literal["eq", "ne", "gte", "gt", "lte", "lt", "between"]
 Parts = Mapping[Any, list[str]]
 BOUNDS = {"gte", "gt", "lte", "lt"}
 RANGE = {"gte", "lte"}
+_DAYS = {"eq": ("gte", "lte"), **{bound: (bound,) for bound in BOUNDS}}
 _SIDES = ({"gte", "gt"}, {"lte", "lt"})
 _ENDS = 2
 OTHER = "\0"
@@ -78,6 +80,21 @@ def both(known: Parts, more: Parts) -> Parts | None:
     is_closed = {*operators} == RANGE
     is_empty = bool(low and high) and (low > high or (low == high and not is_closed))
     return None if is_empty else combined
+
+
+def days_of(condition: Any) -> Parts:
+    """The same condition on days; empty if its values are no periods that follow each other."""
+    parts = parts_of(condition)
+    periods = {name: [*map(period_of, values)] for name, values in parts.items()}
+    found: dict[str, list[str]] = {}
+    for name, each in periods.items():
+        known = sorted((p for p in each if p is not None), key=lambda period: period.first)
+        steps = {later.first - before.last for before, later in pairwise(known)}
+        if len(known) < len(each) or not known or not (steps <= {timedelta(1)} and name in _DAYS):
+            return {}
+        first, last = known[0].first.isoformat(), known[-1].last.isoformat()
+        found |= {bound: [last if bound in {"lte", "gt"} else first] for bound in _DAYS[name]}
+    return found
 
 
 def number_of(text: object) -> Decimal | None:

@@ -81,7 +81,8 @@ class DimensionWords:
     """The synonyms of a dimension, and its known values as text.
 
     `is_open` means that it has more values than these; `is_date` that they are dates, of which
-    `last` is the latest. `declared` are those that the sources' file names.
+    `last` is the latest. `declared` are those that the sources' file names. `parts` are dimensions
+    of shorter periods, each of which says in every row which value this one has.
     """
 
     synonyms: tuple[str, ...] = ()
@@ -90,6 +91,7 @@ class DimensionWords:
     is_date: bool = False
     last: str = ""
     declared: tuple[str, ...] = ()
+    parts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,20 @@ class Vocabulary:
         values = [value for name in self.timed for value in self.values[name]]
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
+
+    def is_part(self, fine: str, dimension: str) -> bool:
+        """Whether each value of the first says which one the second has, in all with both."""
+        having = [
+            source.dimensions[dimension].parts
+            for source in self.sources.values()
+            if {fine, dimension} <= source.dimensions.keys()
+        ]
+        return bool(having) and all(fine in parts for parts in having)
+
+    def part_of(self, dimension: str) -> str | None:
+        """The dimension of the shortest periods that says which value this one has."""
+        parts = [name for name in self.described if self.is_part(name, dimension)]
+        return next((n for n in parts if not any(self.is_part(each, n) for each in parts)), None)
 
     def is_open(self, dimension: str) -> bool:
         """Whether the dimension has unknown values."""
