@@ -57,7 +57,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
     if is_compared and (before.count or before.ordered_by):
         raise UnclearError("All groups are compared: ask it as a question of its own.")
-    measures = _with_named(before.measures, reading.measures, is_added=is_added)
+    measures = with_named(before.measures, reading.measures, is_added=is_added)
     gone = {*reading.removed} - ({"tolerance"} if before.thresholds else set())
     known = {*measures, *before.breakdown} - {*before.filters}
     if gone and (not gone <= known or gone >= {*measures}):
@@ -65,9 +65,9 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     groups = [name for name in before.breakdown if name not in gone]
     thresholds = {} if "tolerance" in reading.removed else before.thresholds
     whole = Reading(
-        sources=_with_named(before.sources, reading.sources, is_added=is_compared),
+        sources=with_named(before.sources, reading.sources, is_added=is_compared),
         measures=[name for name in measures if name not in gone],
-        breakdown=_with_named(groups, reading.named, is_added=is_added),
+        breakdown=with_named(groups, reading.named, is_added=is_added),
         filters=_changed_filters(reading, before.filters),
         thresholds={**thresholds, **reading.thresholds},
         units=reading.units,
@@ -83,7 +83,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     return whole
 
 
-def _with_named(before: Sequence[str], named: Sequence[str], *, is_added: bool) -> list[str]:
+def with_named(before: Sequence[str], named: Sequence[str], *, is_added: bool) -> list[str]:
     """The names of the last call, or those that a question names in place of them."""
     return list(dict.fromkeys((*(before if is_added or not named else ()), *named)))
 

@@ -13,9 +13,9 @@ from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.changes import reading_of
 from skillian.offline.earlier import Earlier
 from skillian.offline.language.clauses import Reading
-from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.named import Named, asked, changes, named_in, with_read
 from skillian.offline.sentences import sentence_of
 from tinyagent import ToolCall
 
@@ -23,12 +23,6 @@ MOST = 3
 """The largest number of offers."""
 _NEAR = 75
 _MOST_TRIED = 12
-_CHANGING = {"not", "or", "nor", "over", "under", "before", "after", "since", "until", "between"}
-"""Kinds of words without which a question has another answer."""
-_NEGATING = re.compile(
-    r"\bnon\b|n['\u2019]t\b|\b(?:less|net|aside|remove|drop|minus|than|but|not|no|without|except)\b",
-    re.IGNORECASE,
-)
 
 
 def near_name(text: str, vocabulary: Vocabulary) -> str | None:
@@ -51,11 +45,19 @@ def offers(
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
     question = spelt_out(question)
-    changes = _changes(question, reading, earlier.last, plan)
-    for number, near in enumerate(chain(changes, _nearby(question, reading, vocabulary))):
+    part = vocabulary.within(reading.sources or earlier.sources)
+    before = reading_of(earlier.last.arguments if earlier.last else {})
+    asked_by = (*before.breakdown, *before.filters)
+    named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
+    near = (
+        _changes(question, reading, earlier.last, plan),
+        _with_other_words(question, reading, vocabulary),
+        _of_named(named, reading, vocabulary, earlier.last),
+    )
+    for number, each in enumerate(chain.from_iterable(near)):
         if len(made) == MOST or number == _MOST_TRIED:
             break
-        call = plan(near)
+        call = plan(each)
         is_new = isinstance(call, PlannedCall) and not _is_again(call, earlier.last)
         written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
         if written is not None and plan(written) == call:
@@ -72,7 +74,7 @@ def _changes(
     question: str, reading: Reading, last: ToolCall | None, plan: Callable[[str], Plan]
 ) -> Iterator[str | PlannedCall]:
     """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
-    if last is None or reading.sources:
+    if last is None or reading.sources or reading.unread:
         return
     before = reading_of(last.arguments)
     limits = before.thresholds.get("match", {})
@@ -90,28 +92,32 @@ def _changes(
     yield from (f"also {question}", f"only {question}")
 
 
-def _nearby(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator[str | Reading]:
-    """Yield the question with other words for those not understood, without them, and its names."""
+def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator[str]:
+    """Yield the question with other words for those that were not understood."""
     for words, other in reading.instead:
         yield _replaced(question, words, other)
-    unread = [text.split(" (")[0] for text in reading.unread]
-    kinds = {KINDS.get(plain(word)) for text in unread for word in text.split()}
-    if not (kinds & _CHANGING or _NEGATING.search(question)):
-        corrected = question
-        for words in unread:
-            corrected = _replaced(corrected, words, near_name(words, vocabulary) or "")
+    corrected = question
+    for text in reading.unread:
+        words = text.split(" (")[0]
+        near = near_name(words, vocabulary)
+        corrected = _replaced(corrected, words, near) if near else corrected
+    if corrected != question:
         yield corrected
-        yield replace(reading, unread=[])
-        yield replace(reading, unread=[], says={})
-    refused = [t.name for part in reading.refused for t in part if t.kind == "measure"]
-    measures, sources = reading.measures or refused[:1], reading.sources
-    if not sources:
-        sources = [n for n, of in vocabulary.sources.items() if {*measures} <= of.measures.keys()]
-        yield from (f"{question} in {source}" for source in sources)
-    for pair in (sources[:2], sources[:1]):
-        most = measures or [*vocabulary.sources[pair[0]].measures][:1] if pair else []
-        yield Reading(sources=pair, measures=most, breakdown=reading.named)
-        yield Reading(sources=pair, measures=most)
+
+
+def _of_named(
+    named: Named, reading: Reading, vocabulary: Vocabulary, last: ToolCall | None
+) -> Iterator[Reading | PlannedCall]:
+    """Yield what the question names, as a change of the last one or as one of its own."""
+    if last is not None and not reading.sources:
+        yield from changes(named, last, vocabulary)
+        return
+    sources, known = reading.sources, vocabulary.sources.items()
+    measures = {*(reading.measures or named.measures)}
+    having = [name for name, of in known if measures <= of.measures.keys()]
+    for pair in (sources[:2], sources[:1]) if sources else [[name] for name in having]:
+        yield from asked(named, replace(reading, sources=pair))
+        yield Reading(sources=pair, measures=[*measures])
 
 
 def _replaced(text: str, words: str, other: str) -> str:

@@ -85,7 +85,7 @@ class OfflinePlanner:
 
     def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
         """At most three sentences near a question that was not understood; each is understood."""
-        reading = read(question, self._vocabulary, earlier.sources, self._today)
+        reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
 
         def planned(near: str | Reading | PlannedCall) -> Plan:
             if isinstance(near, str):

@@ -40,7 +40,7 @@ def _condition(name: str, condition: Any) -> Iterator[str]:
         return
     for operator, value in cast("Mapping[str, Any]", condition).items():
         if operator == "between":
-            yield f"from {name} {_values(value[0])} to {_values(value[1])}"
+            yield f"between {name} {_values(value[0])} and {_values(value[1])}"
         else:
             yield f"{_BOUNDS.get(operator, 'without')} {name} {_values(value)}"
 

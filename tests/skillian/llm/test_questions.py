@@ -214,3 +214,67 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
     name, _, text = await ask(Asked("shop", question, {}, (before,)), vocabularies["shop"])
     assert name == ""
     assert offers_of(text, NOT_UNDERSTOOD)[:2] == offered
+
+
+@pytest.mark.parametrize(
+    ("before", "question", "offered"),
+    [
+        (
+            "",
+            "web_shop revenue by category, but without Bikes honestly",
+            "Show revenue of web_shop by category, without category Bikes",
+        ),
+        (
+            "",
+            "tell erp's revenue where country isn't Germany and channel is web",
+            "Show revenue of erp, for channel web, without country Germany",
+        ),
+        (
+            "",
+            "which 5 categories gained the fewest orders in erp?",
+            "Show orders of erp by category, sorted by orders, first 5 rows",
+        ),
+        (
+            "",
+            "frobnicate revenue of erp for Germany by month since May 2024",
+            'Show revenue of erp by month, for country Germany, since month "2024-05"',
+        ),
+        (
+            "revenue of erp by channel",
+            "nor by phone, honestly",
+            "Show revenue of erp by channel, without channel phone",
+        ),
+        (
+            "revenue of erp by channel for May 2024",
+            "not May but June, honestly",
+            'Show revenue of erp by channel, for month "2024-06"',
+        ),
+        (
+            "top 3 countries by revenue in web_shop",
+            "actually ten",
+            "Show revenue of web_shop by country, sorted by revenue descending, first 10 rows",
+        ),
+        (
+            "revenue of erp for Germany",
+            "sorry, I meant France",
+            "Show revenue of erp, for country France",
+        ),
+        (
+            "compare revenue between erp and web_shop with a tolerance of 2 %",
+            "let us say 5 %",
+            "Compare revenue between erp and web_shop, with a tolerance of 5 %",
+        ),
+        (
+            "revenue of erp by channel",
+            "sorted somehow by country and not channel",
+            "Show revenue of erp by country",
+        ),
+    ],
+)
+async def test_what_is_not_read_offers_a_question_with_all_that_is_named(
+    vocabularies: dict[str, Vocabulary], before: str, question: str, offered: str
+) -> None:
+    asked = Asked("shop", question, {}, (before,) if before else ())
+    name, _, text = await ask(asked, vocabularies["shop"])
+    assert name == ""
+    assert offers_of(text, NOT_UNDERSTOOD)[0] == offered

@@ -231,6 +231,9 @@ def test_this_month_is_never_the_last_one(today: date, text: str, month: str | N
     ("question", "filters"),
     [
         ("visits in May 2024", {"month": "2024-05"}),
+        ("visits for year 2024", {"year": "2024"}),
+        ("visits from May to July 2024", {"month": {"between": ["2024-05", "2024-07"]}}),
+        ("visits to FIRST", {"tier": "FIRST"}),
         ("visits for June 2024 and 2023", None),
         ("visits by month only", None),
         ("visits by month, latest month first", None),
@@ -248,7 +251,7 @@ def test_months_years_and_values_that_are_english_words(
         {
             "month": DimensionWords((), months),
             "year": DimensionWords((), ("2023", "2024")),
-            "tier": DimensionWords((), ("FIRST", "ONLY", "LAST")),
+            "tier": DimensionWords(("to",), ("FIRST", "ONLY", "LAST")),
         },
     )
     reading = read(question, Vocabulary({"cinema": words}))

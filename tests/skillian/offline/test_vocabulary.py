@@ -16,6 +16,8 @@ from skillian.offline.language.vocabulary import plain, split
         ("across", "across"),
         ("status", "status"),
         ("branches", "branch"),
+        ("movies", "movy"),
+        ("movie", "movy"),
     ],
 )
 def test_the_form_in_which_names_are_compared(text: str, form: str) -> None:

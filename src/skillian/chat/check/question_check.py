@@ -213,7 +213,7 @@ class Turn:
         found: dict[str, Any] = {}
         for name, condition in filters.items():
             part = self._vocabulary.part_of(name)
-            days = days_of(condition) if part else {}
+            days = days_of(condition) if part else dict[str, list[str]]()
             known = parts_of(found.get(part, filters.get(part))) if part else {}
             combined = both(known, days) if days else None
             if part and combined:

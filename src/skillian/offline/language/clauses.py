@@ -27,7 +27,7 @@ class Reading:
     groups and measures that go. `says` are the kinds of tokens that show what is requested;
     `ordinal` is the position of a group, from 0. Without what is `unread` a call would answer
     another question; `instead` has other words for it. `parts` are the clauses that are read, and
-    `refused` those that are in the grammar and mean nothing.
+    `refused` those that are in the grammar and mean nothing; `tokens` are all.
     """
 
     sources: list[str] = field(default_factory=list[str])
@@ -55,6 +55,7 @@ class Reading:
         default_factory=list[tuple[str, Sequence[Token]]]
     )
     refused: list[Sequence[Token]] = field(default_factory=list[Sequence[Token]])
+    tokens: Sequence[Token] = ()
 
     @property
     def named(self) -> list[str]:

@@ -62,7 +62,9 @@ def _read_on(
         tokens = tokens_of(question, vocabulary, part, today)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
-    return _read(tokens, part, years)
+    reading = _read(tokens, part, years)
+    reading.tokens = tokens
+    return reading
 
 
 def _read(tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int]) -> Reading:

@@ -115,7 +115,8 @@ class _Place:
     def longest(self, today: date | None) -> tuple[int, Token | None]:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
-        dated = None if first.is_quoted else self._dated(first.start, today)
+        is_label = first.is_quoted or first.plain in self.part.dimensions  # "year 2024"
+        dated = None if is_label else self._dated(first.start, today)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
             part = self.words[self.at : self.at + length]
             end, words = part[-1].end, [word.plain for word in part]
@@ -158,7 +159,11 @@ class _Place:
             measure = None
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
-        if dimension and (previous in _BEFORE_DIMENSION or not (value or measure)):
+        is_other = KINDS.get(phrase) in {"from", "to"} and not self.part.is_open(dimension or "")
+        # "from Q1 to Q3", where "to" is also a name of the destination
+        is_other &= dimension not in self.part.plain_values.get(self._following(), {})
+        is_free = not (value or measure or is_other)
+        if dimension and (previous in _BEFORE_DIMENSION or is_free):
             return Token("dimension", text, dimension)
         named = Token("measure", text, measure) if measure else None
         if named and phrase in KINDS and text.lower() == phrase and phrase != measure:

@@ -69,8 +69,8 @@ def _word(match: re.Match[str]) -> Word:
 def _singular(word: str) -> str:
     if len(word) < _SHORTEST_PLURAL or word.endswith(("ss", "us", "is")):
         return word
-    if word.endswith("ies"):
-        return f"{word[:-3]}y"
+    if word.endswith(("ies", "ie")):
+        return f"{word.removesuffix('s')[:-2]}y"  # of country and of movie
     if word.endswith(("ches", "shes", "xes", "sses")):
         return word[:-2]
     return word.removesuffix("s")

@@ -1,0 +1,203 @@
+"""What a question names, however it says it: the calls that are offered if it is not read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+from skillian.offline.calls import PlannedCall, without_empty
+from skillian.offline.changes import reading_of, with_named
+from skillian.offline.earlier import QUERY
+from skillian.offline.language.clauses import Direction, Reading
+from skillian.offline.language.conditions import Conditions, NotReadError
+from skillian.offline.language.filters import filter_of, parts_of, years_of
+from skillian.offline.language.tokens import Token, as_number
+from skillian.offline.language.vocabulary import Vocabulary
+from tinyagent import ToolCall
+
+_VALUES = {"value", "period", "name"}
+_SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "all", "both", "noun"}
+_GROUPING = {"by", "every", "which"}
+_NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
+_BETWEEN = _NEGATING | {"unknown", "since", "until", "after", "before", "between"}
+_SIGNS = {"most": "-", "descending": "-", "least": "", "ascending": ""}
+_ENDING = set(",;:.?!")
+Filters = Mapping[str, Any]
+
+
+@dataclass(slots=True)
+class Named:
+    """The measures, groups, conditions and numbers that a question names.
+
+    `removed` are groups that it negates, `wanted` and `unwanted` conditions by dimension, `labels`
+    the dimensions beside their values; `sign` is that of the order, or None.
+    """
+
+    measures: list[str] = field(default_factory=list[str])
+    groups: list[str] = field(default_factory=list[str])
+    removed: list[str] = field(default_factory=list[str])
+    labels: set[str] = field(default_factory=set[str])
+    wanted: dict[str, Any] = field(default_factory=dict[str, Any])
+    unwanted: dict[str, Any] = field(default_factory=dict[str, Any])
+    numbers: list[int] = field(default_factory=list[int])
+    percentages: list[int] = field(default_factory=list[int])
+    sign: str | None = None
+
+
+def named_in(
+    tokens: Sequence[Token], vocabulary: Vocabulary, years: frozenset[int], asked_by: Iterable[str]
+) -> Named:
+    """What tokens name.
+
+    A value is unwanted if a negation is before it, with neither "but", a mark nor a value of
+    another dimension between them. A new name is of a dimension that is `asked_by`.
+    """
+    found, kept = Named(), [_as_value(token) for token in tokens if token.kind not in _SILENT]
+    labels = _labels(kept)
+    found.labels = {kept[at].name for at in labels.values()}
+    stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
+    stated |= years_of(token.text for token in kept if token.kind in _VALUES)
+    groups = {token.name for token in kept if token.kind == "dimension"} - found.labels
+    known = [name for name in {*asked_by, *groups} if vocabulary.is_open(name)]
+    new = [Token("label", name, name) for name in known if not vocabulary.is_date(name)]
+    conditions = Conditions(vocabulary, stated or {*years}, groups)
+    values: dict[bool, dict[str, list[Token]]] = {False: {}, True: {}}
+    is_negated, negated = False, ""
+    for at, (token, after) in enumerate(pairwise([*kept, Token("", "", "")])):
+        is_negated &= token.kind != "but" and token.mark not in _ENDING
+        is_negated |= token.kind in _NEGATING
+        number = as_number(token.text) if token.kind == "number" else None
+        if token.kind in _VALUES:
+            label = [replace(kept[labels[at]], kind="label")] if at in labels else []
+            label = label or (new if token.kind == "name" and len(new) == 1 else [])
+            with suppress(NotReadError):  # which dimension it belongs to is not clear
+                [(name, _)] = conditions.groups([*label, token])
+                is_negated &= negated in {"", name}
+                negated = name if is_negated else ""
+                own = values[is_negated or after.kind == "excluded"]
+                own.setdefault(name, []).append(token)
+        elif token.kind == "dimension" and at not in labels.values():
+            (found.removed if is_negated else found.groups).append(token.name)
+        elif token.kind == "measure":
+            found.measures.append(token.name)
+        elif number is not None and number == int(number) and number > 0:
+            (found.percentages if after.kind == "percent" else found.numbers).append(int(number))
+        elif token.kind in _SIGNS:
+            found.sign = _SIGNS[token.kind]
+    for is_unwanted, stated_on in values.items():
+        for name, each in stated_on.items():
+            with suppress(NotReadError):
+                condition = replace(conditions, _conditions={})
+                condition.add([Token("label", name, name), *each], "eq")
+                (found.unwanted if is_unwanted else found.wanted).update(condition.arguments())
+    return found
+
+
+def _labels(tokens: Sequence[Token]) -> dict[int, int]:
+    """For the places of values, those of the dimensions that are named before or after them."""
+    found: dict[int, int] = {}
+    for at, value in enumerate(tokens):
+        for step in (-1, 1) if value.kind in _VALUES else ():
+            near = at + step
+            while 0 <= near < len(tokens) and tokens[near].kind in _BETWEEN:
+                near += step
+            is_apart = any(token.mark for token in tokens[min(at, near) + 1 : max(at, near) + 1])
+            beside = tokens[near] if 0 <= near < len(tokens) else value
+            is_apart |= near > 0 and tokens[near - 1].kind in _GROUPING  # "by month in 2024"
+            is_own = beside.kind == "dimension" and beside.name in (value.values or {beside.name})
+            if at not in found and is_own and not is_apart and near not in found.values():
+                found[at] = near
+    return found
+
+
+def _as_value(token: Token) -> Token:
+    """The token, as a value if it is written as one."""
+    other = token.other
+    is_exact = other is not None and other.kind == "value" and token.text in other.values.values()
+    return replace(other, at=token.at, mark=token.mark) if other and is_exact else token
+
+
+def with_read(named: Named, reading: Reading) -> Named:
+    """What a question names, with its conditions as they are read, unless only these negate."""
+    for name, condition in reading.filters.items():
+        excluded = parts_of(condition).get("ne")
+        if excluded and name not in named.wanted:
+            named.unwanted[name] = filter_of({"eq": excluded})
+        elif not excluded and name not in named.unwanted:
+            named.wanted[name] = condition
+    return named
+
+
+def asked(named: Named, reading: Reading) -> Iterator[Reading]:
+    """Yield what may be asked of the sources that a question names."""
+    directions: dict[str | None, Direction] = {"-": "most", "": "least", None: ""}
+    groups = dict.fromkeys((*reading.named, *named.groups))
+    for unwanted in (named.unwanted, {}):
+        yield Reading(
+            sources=reading.sources,
+            measures=reading.measures or named.measures,
+            breakdown=[name for name in groups if name not in named.labels],
+            filters=_edited({}, replace(named, unwanted=unwanted), (), is_added=False),
+            thresholds=reading.thresholds,
+            count=reading.count or next(iter(named.numbers), None),
+            direction=reading.direction or directions[named.sign],
+            ordered_by=reading.ordered_by,
+        )
+
+
+def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[PlannedCall]:
+    """Yield the last call with what a question names in place of what it had, and added to it."""
+    before, is_query = reading_of(last.arguments), last.name == QUERY
+    of_last = replace(named, measures=[])  # "without cancelled orders"
+    for each, is_added in ((named, False), (named, True), (of_last, False)):
+        measures = with_named(before.measures, each.measures, is_added=is_added)
+        groups = [name for name in before.breakdown if name not in named.removed]
+        groups = with_named(groups, each.groups, is_added=is_added)
+        periods = vocabulary.of_periods
+        call: dict[str, Any] = {
+            **last.arguments,
+            "measures": measures,
+            "dimensions" if is_query else "align_on": groups,
+            "filters": _edited(before.filters, named, periods, is_added=is_added),
+        }
+        if is_query:
+            call["limit"] = next(iter(named.numbers), before.count)
+            call["order"] = _order(before.ordered_by, measures, groups, named.sign)
+        elif named.percentages:
+            call["thresholds"] = {"match": {"percentage": named.percentages[0]}}
+        elif named.numbers and before.thresholds:
+            call["thresholds"] = {"match": {"absolute": named.numbers[0]}}
+        yield PlannedCall(last.name, without_empty(call))
+
+
+def _order(
+    before: list[str], measures: list[str], groups: list[str], sign: str | None
+) -> list[str]:
+    """The order of a query with these measures and groups."""
+    names = {each.removeprefix("-") for each in before}
+    if sign is None and names <= {*measures, *groups}:
+        return before
+    sign = sign if sign is not None else "-" * before[0].startswith("-")
+    return [f"{sign}{measures[0]}"] if measures else []
+
+
+def _edited(
+    filters: Filters, named: Named, periods: Collection[str], *, is_added: bool
+) -> dict[str, Any]:
+    """The conditions with those of a question; a period replaces those of other dimensions."""
+    replaced = {*periods} if {*named.wanted} & {*periods} and not is_added else set[str]()
+    found = {name: value for name, value in filters.items() if name not in replaced}
+    for name, value in named.wanted.items():
+        old, new = parts_of(found.get(name)), parts_of(value)
+        if is_added and {*old} == {*new} == {"eq"}:
+            new = {"eq": list(dict.fromkeys((*old["eq"], *new["eq"])))}
+        found[name] = filter_of(new)
+    for name, value in named.unwanted.items():
+        old, values = parts_of(found.get(name)), parts_of(value).get("eq", [])
+        kept = [each for each in old.get("eq", ()) if each not in values]
+        excluded = list(dict.fromkeys((*old.get("ne", ()), *values)))
+        found[name] = filter_of({"eq": kept} if "eq" in old else {**old, "ne": excluded})
+    return {name: value for name, value in found.items() if value not in (None, [])}
