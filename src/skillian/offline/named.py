@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
+from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -14,17 +16,19 @@ from skillian.offline.earlier import QUERY
 from skillian.offline.language.clauses import Direction, Reading
 from skillian.offline.language.conditions import Conditions, NotReadError
 from skillian.offline.language.filters import filter_of, parts_of, years_of
+from skillian.offline.language.periods import period_of
 from skillian.offline.language.tokens import Token, as_number
 from skillian.offline.language.vocabulary import Vocabulary
 from tinyagent import ToolCall
 
 _VALUES = {"value", "period", "name"}
-_SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "all", "both", "noun"}
+_SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "both", "noun"}
 _GROUPING = {"by", "every", "which"}
 _NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
 _BETWEEN = _NEGATING | {"unknown", "since", "until", "after", "before", "between"}
 _SIGNS = {"most": "-", "descending": "-", "least": "", "ascending": ""}
 _ENDING = set(",;:.?!")
+_END = Token("", "", "")
 Filters = Mapping[str, Any]
 
 
@@ -32,19 +36,27 @@ Filters = Mapping[str, Any]
 class Named:
     """The measures, groups, conditions and numbers that a question names.
 
-    `removed` are groups that it negates, `wanted` and `unwanted` conditions by dimension, `labels`
-    the dimensions beside their values; `sign` is that of the order, or None.
+    `removed` are measures and groups that it negates, `cleared` groups with all their members;
+    `wanted` and `unwanted` are conditions by dimension, `labels` the dimensions beside their
+    values. `sign` is that of the order, and `step` is -1 for the period before the last one.
     """
 
     measures: list[str] = field(default_factory=list[str])
     groups: list[str] = field(default_factory=list[str])
     removed: list[str] = field(default_factory=list[str])
+    cleared: list[str] = field(default_factory=list[str])
     labels: set[str] = field(default_factory=set[str])
     wanted: dict[str, Any] = field(default_factory=dict[str, Any])
     unwanted: dict[str, Any] = field(default_factory=dict[str, Any])
     numbers: list[int] = field(default_factory=list[int])
     percentages: list[int] = field(default_factory=list[int])
     sign: str | None = None
+    step: int = 0
+
+    def add_number(self, number: Decimal | None, *, is_percentage: bool) -> None:
+        """Add a whole number of rows, a tolerance or a percentage."""
+        if number is not None and number == int(number) and number > 0:
+            (self.percentages if is_percentage else self.numbers).append(int(number))
 
 
 def named_in(
@@ -56,43 +68,46 @@ def named_in(
     another dimension between them. A new name is of a dimension that is `asked_by`.
     """
     found, kept = Named(), [_as_value(token) for token in tokens if token.kind not in _SILENT]
-    labels = _labels(kept)
+    labels, is_negated = _labels(kept), False
+    negated: list[bool] = []
+    for at, (token, after) in enumerate(pairwise([*kept, _END])):
+        is_negated &= token.kind != "but" and token.mark not in _ENDING
+        is_negated |= token.kind in _NEGATING
+        negated.append(is_negated or after.kind in {"excluded", "out"})
+        if token.kind == "dimension" and at not in labels.values():
+            is_cleared = at > 0 and kept[at - 1].kind == "all"
+            found.step = {"before": -1, "after": 1}.get(after.kind, 0)
+            named = found.removed if negated[at] else found.groups
+            named = found.cleared if is_cleared else named
+            named += [] if found.step else [token.name]
+        elif token.kind == "measure":
+            (found.removed if is_negated else found.measures).append(token.name)
+        elif token.kind == "number":
+            found.add_number(as_number(token.text), is_percentage=after.kind == "percent")
+        elif token.kind in _SIGNS:
+            found.sign = _SIGNS[token.kind]
     found.labels = {kept[at].name for at in labels.values()}
     stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
     stated |= years_of(token.text for token in kept if token.kind in _VALUES)
-    groups = {token.name for token in kept if token.kind == "dimension"} - found.labels
-    known = [name for name in {*asked_by, *groups} if vocabulary.is_open(name)]
+    conditions = Conditions(vocabulary, stated or {*years}, {*found.groups})
+    known = {name for name in (*asked_by, *found.groups) if vocabulary.is_open(name)}
     new = [Token("label", name, name) for name in known if not vocabulary.is_date(name)]
-    conditions = Conditions(vocabulary, stated or {*years}, groups)
-    values: dict[bool, dict[str, list[Token]]] = {False: {}, True: {}}
-    is_negated, negated = False, ""
-    for at, (token, after) in enumerate(pairwise([*kept, Token("", "", "")])):
-        is_negated &= token.kind != "but" and token.mark not in _ENDING
-        is_negated |= token.kind in _NEGATING
-        number = as_number(token.text) if token.kind == "number" else None
+    values: dict[tuple[str, bool], list[Token]] = {}
+    before = ""
+    for at, token in enumerate(kept):
+        label = [replace(kept[labels[at]], kind="label")] if at in labels else []
+        label = label or (new if token.kind == "name" and len(new) == 1 else [])
         if token.kind in _VALUES:
-            label = [replace(kept[labels[at]], kind="label")] if at in labels else []
-            label = label or (new if token.kind == "name" and len(new) == 1 else [])
             with suppress(NotReadError):  # which dimension it belongs to is not clear
                 [(name, _)] = conditions.groups([*label, token])
-                is_negated &= negated in {"", name}
-                negated = name if is_negated else ""
-                own = values[is_negated or after.kind == "excluded"]
-                own.setdefault(name, []).append(token)
-        elif token.kind == "dimension" and at not in labels.values():
-            (found.removed if is_negated else found.groups).append(token.name)
-        elif token.kind == "measure":
-            found.measures.append(token.name)
-        elif number is not None and number == int(number) and number > 0:
-            (found.percentages if after.kind == "percent" else found.numbers).append(int(number))
-        elif token.kind in _SIGNS:
-            found.sign = _SIGNS[token.kind]
-    for is_unwanted, stated_on in values.items():
-        for name, each in stated_on.items():
-            with suppress(NotReadError):
-                condition = replace(conditions, _conditions={})
-                condition.add([Token("label", name, name), *each], "eq")
-                (found.unwanted if is_unwanted else found.wanted).update(condition.arguments())
+                is_unwanted = negated[at] and before in {"", name}
+                before = name if is_unwanted else ""
+                values.setdefault((name, is_unwanted), []).append(token)
+    for (name, is_unwanted), each in values.items():
+        with suppress(NotReadError):
+            condition = replace(conditions, _conditions={})
+            condition.add([Token("label", name, name), *each], "eq")
+            (found.unwanted if is_unwanted else found.wanted).update(condition.arguments())
     return found
 
 
@@ -135,6 +150,7 @@ def asked(named: Named, reading: Reading) -> Iterator[Reading]:
     """Yield what may be asked of the sources that a question names."""
     directions: dict[str | None, Direction] = {"-": "most", "": "least", None: ""}
     groups = dict.fromkeys((*reading.named, *named.groups))
+    is_pair = len(reading.sources) > 1
     for unwanted in (named.unwanted, {}):
         yield Reading(
             sources=reading.sources,
@@ -142,7 +158,7 @@ def asked(named: Named, reading: Reading) -> Iterator[Reading]:
             breakdown=[name for name in groups if name not in named.labels],
             filters=_edited({}, replace(named, unwanted=unwanted), (), is_added=False),
             thresholds=reading.thresholds,
-            count=reading.count or next(iter(named.numbers), None),
+            count=None if is_pair else reading.count or next(iter(named.numbers), None),
             direction=reading.direction or directions[named.sign],
             ordered_by=reading.ordered_by,
         )
@@ -152,16 +168,23 @@ def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[Pl
     """Yield the last call with what a question names in place of what it had, and added to it."""
     before, is_query = reading_of(last.arguments), last.name == QUERY
     of_last = replace(named, measures=[])  # "without cancelled orders"
+    gone = {*named.removed}
+    kept = {
+        name: _moved(name, value, named.step, vocabulary) if named.step else value
+        for name, value in before.filters.items()
+        if name not in gone | {*named.cleared}
+    }
     for each, is_added in ((named, False), (named, True), (of_last, False)):
-        measures = with_named(before.measures, each.measures, is_added=is_added)
-        groups = [name for name in before.breakdown if name not in named.removed]
-        groups = with_named(groups, each.groups, is_added=is_added)
+        measures, groups = (
+            with_named([n for n in old if n not in gone], new, is_added=is_added)
+            for old, new in ((before.measures, each.measures), (before.breakdown, each.groups))
+        )
         periods = vocabulary.of_periods
         call: dict[str, Any] = {
             **last.arguments,
             "measures": measures,
             "dimensions" if is_query else "align_on": groups,
-            "filters": _edited(before.filters, named, periods, is_added=is_added),
+            "filters": _edited(kept, named, periods, is_added=is_added),
         }
         if is_query:
             call["limit"] = next(iter(named.numbers), before.count)
@@ -171,6 +194,18 @@ def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[Pl
         elif named.numbers and before.thresholds:
             call["thresholds"] = {"match": {"absolute": named.numbers[0]}}
         yield PlannedCall(last.name, without_empty(call))
+
+
+def _moved(name: str, value: Any, step: int, vocabulary: Vocabulary) -> Any:
+    """The condition on the period before or after a single one; any other as it is."""
+    known = sorted(vocabulary.values.get(name, {}).values())
+    if name not in vocabulary.of_periods or not isinstance(value, str):
+        return value
+    if vocabulary.is_date(name):
+        day = period_of(value)
+        return value if day is None else (day.first + timedelta(step)).isoformat()
+    at = known.index(value) + step if value in known else -1
+    return known[at] if 0 <= at < len(known) else value
 
 
 def _order(
@@ -194,10 +229,14 @@ def _edited(
         old, new = parts_of(found.get(name)), parts_of(value)
         if is_added and {*old} == {*new} == {"eq"}:
             new = {"eq": list(dict.fromkeys((*old["eq"], *new["eq"])))}
+        elif is_added and {*old} == {"ne"} and "eq" in new:
+            new = {"ne": [each for each in old["ne"] if each not in new["eq"]]}
         found[name] = filter_of(new)
     for name, value in named.unwanted.items():
         old, values = parts_of(found.get(name)), parts_of(value).get("eq", [])
         kept = [each for each in old.get("eq", ()) if each not in values]
         excluded = list(dict.fromkeys((*old.get("ne", ()), *values)))
-        found[name] = filter_of({"eq": kept} if "eq" in old else {**old, "ne": excluded})
-    return {name: value for name, value in found.items() if value not in (None, [])}
+        is_listed = "eq" in old and (kept or not is_added)  # "everything except web"
+        bounds = {operator: each for operator, each in old.items() if operator != "eq"}
+        found[name] = filter_of({"eq": kept} if is_listed else {**bounds, "ne": excluded})
+    return {name: value for name, value in found.items() if value not in (None, [], {"ne": []})}

@@ -9,9 +9,9 @@ from itertools import chain
 
 from rapidfuzz import fuzz, process, utils
 
-from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.calls import Plan, PlannedCall, without_empty
 from skillian.offline.changes import reading_of
-from skillian.offline.earlier import Earlier
+from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary, plain
@@ -22,6 +22,15 @@ from tinyagent import ToolCall
 MOST = 3
 """The largest number of offers."""
 _NEAR = 75
+_LOOKS = {
+    "why": "Why?",
+    "major": "Show the major differences",
+    "minor": "Show the minor differences",
+    "equal": "Show the matching ones",
+    "drill": "Show the rows behind the largest difference",
+    "rows": "Show the rows behind the largest difference",
+    "more": "Show the differences",
+}
 _MOST_TRIED = 12
 
 
@@ -50,6 +59,7 @@ def offers(
     asked_by = (*before.breakdown, *before.filters)
     named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
     near = (
+        _looks(reading, earlier.comparison),
         _changes(question, reading, earlier.last, plan),
         _with_other_words(question, reading, vocabulary),
         _of_named(named, reading, vocabulary, earlier.last),
@@ -60,6 +70,8 @@ def offers(
         call = plan(each)
         is_new = isinstance(call, PlannedCall) and not _is_again(call, earlier.last)
         written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
+        if is_new and isinstance(each, str):
+            written = written or each
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
@@ -92,6 +104,16 @@ def _changes(
     yield from (f"also {question}", f"only {question}")
 
 
+def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:
+    """Yield what can be asked about the last comparison with the words of a question."""
+    said = {token.kind for token in reading.tokens}
+    if known is None or not {*reading.sources} <= {*known.sources}:
+        return
+    if said & {"missing", "exists"}:
+        yield from (f"What is missing in {source}?" for source in known.sources)
+    yield from (text for kind, text in _LOOKS.items() if kind in said)
+
+
 def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -> Iterator[str]:
     """Yield the question with other words for those that were not understood."""
     for words, other in reading.instead:
@@ -112,12 +134,18 @@ def _of_named(
     if last is not None and not reading.sources:
         yield from changes(named, last, vocabulary)
         return
+    if last is not None and last.name == QUERY and len(reading.sources) == 1:
+        before = reading_of(last.arguments)
+        pair = {"source_a": before.sources[0], "source_b": reading.sources[0]}
+        same = {"measures": before.measures, "align_on": before.breakdown}
+        call = {**pair, **same, "filters": before.filters}
+        yield PlannedCall(COMPARE, without_empty(call))
     sources, known = reading.sources, vocabulary.sources.items()
-    measures = {*(reading.measures or named.measures)}
-    having = [name for name, of in known if measures <= of.measures.keys()]
-    for pair in (sources[:2], sources[:1]) if sources else [[name] for name in having]:
-        yield from asked(named, replace(reading, sources=pair))
-        yield Reading(sources=pair, measures=[*measures])
+    measures = reading.measures or named.measures
+    having = [name for name, of in known if {*measures} <= of.measures.keys()]
+    for some in (sources[:2], sources[:1]) if sources else [[name] for name in having]:
+        yield from asked(named, replace(reading, sources=some))
+        yield Reading(sources=some, measures=measures)
 
 
 def _replaced(text: str, words: str, other: str) -> str:

@@ -269,6 +269,36 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "sorted somehow by country and not channel",
             "Show revenue of erp by country",
         ),
+        (
+            "revenue of erp by country for May 2024",
+            "and the month before that?",
+            'Show revenue of erp by country, for month "2024-04"',
+        ),
+        (
+            "revenue of erp by country for web",
+            "honestly, all channels",
+            "Show revenue of erp by country",
+        ),
+        (
+            "revenue and orders of erp by country",
+            "honestly without the orders",
+            "Show revenue of erp by country",
+        ),
+        (
+            "revenue of erp by country for web",
+            "does web_shop say the same?",
+            "Compare revenue between erp and web_shop by country, for channel web",
+        ),
+        (
+            "compare revenue between erp and web_shop by country",
+            "Back to it: which ones does erp lack honestly?",
+            "What is missing in erp?",
+        ),
+        (
+            "compare revenue between erp and web_shop by country",
+            "I wonder why honestly",
+            "Why?",
+        ),
     ],
 )
 async def test_what_is_not_read_offers_a_question_with_all_that_is_named(

@@ -148,7 +148,7 @@ def spelt_out(text: str) -> str:
 _RELATIVE = re.compile(
     r"(?:(?P<day>today|yesterday)|(?P<which>this|current|last|previous|past|latest)"
     r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
-    r"\s+(?P<unit>day|month|quarter|year)s?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    r"\s+(?P<unit>day|month|quarter|year)s?(?:['\u2019]s?)?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
     re.IGNORECASE,
 )
 _COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
