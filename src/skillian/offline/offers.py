@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, combinations
 
 from rapidfuzz import fuzz, process, utils
 
@@ -22,6 +22,7 @@ from tinyagent import ToolCall
 MOST = 3
 """The largest number of offers."""
 _NEAR = 75
+_COMPARING = {"compare", "gap", "off", "same", "why", "missing", "exists"}
 _LOOKS = {
     "why": "Why?",
     "major": "Show the major differences",
@@ -143,9 +144,13 @@ def _of_named(
     sources, known = reading.sources, vocabulary.sources.items()
     measures = reading.measures or named.measures
     having = [name for name, of in known if {*measures} <= of.measures.keys()]
-    for some in (sources[:2], sources[:1]) if sources else [[name] for name in having]:
-        yield from asked(named, replace(reading, sources=some))
-        yield Reading(sources=some, measures=measures)
+    pairs = [pair for pair in combinations(having, 2) if {*sources} <= {*pair}]
+    if not _COMPARING & {token.kind for token in reading.tokens}:
+        pairs = []
+    alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
+    for some in (*alone, *pairs[:1]):
+        yield from asked(named, replace(reading, sources=[*some]))
+        yield Reading(sources=[*some], measures=measures)
 
 
 def _replaced(text: str, words: str, other: str) -> str:
