@@ -263,6 +263,11 @@ class _Reader:
         if part[0].kind == "value" and of_kinds(part, {"to"}):  # "Milan to Nice"
             part = [Token("from", "", ""), *part]
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
+        joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
+        if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
+            self.condition(part[: joins[-1]])  # "for company 1001, May to July"
+            self.range(part[joins[-1] + 1 :])
+            return
         is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
         if not ends or (is_timed and len(self._conditions.groups(part)) == 1):
             self._conditions.add(part, "between")
