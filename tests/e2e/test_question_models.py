@@ -29,7 +29,6 @@ from skillian.evaluation.judging import (
     AnswerVerdict,
     GivenAnswer,
     Judgement,
-    count_verdicts,
     given_answer,
 )
 from skillian.evaluation.questions import ExpectedCall, VerifiedQuestion
@@ -49,18 +48,21 @@ async def test_a_wrong_call_of_a_larger_model_never_becomes_an_answer(
 ) -> None:
     model = OpenAIModel("qwen2.5-coder-1.5b-instruct", base_url=large_model, timeout=300)
     verdicts: dict[AnswerVerdict, list[str]] = {verdict: [] for verdict in AnswerVerdict}
+    answers: list[GivenAnswer] = []
     for domain in DOMAINS:
         folder = tmp_path / domain
         folder.mkdir()
         async with _opened(domain, folder, model) as (planner, agent, judge):
             for asked in _sample(domain):
                 before = await _conversation(planner, asked)
-                judgement = _judged(judge, asked, await _answer(agent, asked.question, before))
+                answers.append(await _answer(agent, asked.question, before))
+                judgement = _judged(judge, asked, answers[-1])
                 line = f"{domain}: {asked.question}: {judgement.reason}"
                 verdicts[judgement.verdict].append(line)
-    counts = count_verdicts([verdict for verdict, lines in verdicts.items() for _ in lines])
+    counts = ", ".join(f"{len(lines)} {verdict}" for verdict, lines in verdicts.items())
+    planned = sum(answer.is_planned for answer in answers)
     with capsys.disabled():
-        sys.stdout.write(f"{model.name}: {counts}\n")
+        sys.stdout.write(f"{model.name}: {counts} ({planned} answered by the planner)\n")
     assert verdicts[AnswerVerdict.WRONG] == []
     assert verdicts[AnswerVerdict.RIGHT]
 

@@ -40,7 +40,8 @@ _HEADER = rb"([A-Za-z0-9-]{1,200}):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*?)[ \t]*"
 )
 def test_work_that_grows_too_fast_is_found(bad: Any, good: Any, method: str) -> None:
     first, _, second = method.partition("|")
-    assert growth(re.compile(bad), [first])
+    # It is measured: a machine that pauses in the middle of it may hide the growth.
+    assert any(growth(re.compile(bad), [first]) for _ in range(3))
     assert growth(re.compile(good), [second or first]) == ""
 
 

@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.calls import EDITS, UnclearError, check_requests
-from skillian.offline.earlier import QUERY
+from skillian.offline.calls import (
+    EDITS,
+    PlannedCall,
+    UnclearError,
+    check_requests,
+    without_empty,
+)
+from skillian.offline.earlier import COMPARE, QUERY
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     BOUNDS,
@@ -38,6 +45,28 @@ def reading_of(arguments: Mapping[str, Any]) -> Reading:
         ordered_by=arguments.get("order") or [],
         count=arguments.get("limit"),
     )
+
+
+def call_of(tool: str, asked: Reading) -> PlannedCall:
+    """The call that answers a question in full."""
+    names = ("source_a", "source_b") if tool == COMPARE else ("source",)
+    arguments = {
+        **dict(zip(names, asked.sources, strict=False)),
+        "measures": asked.measures,
+        "align_on" if tool == COMPARE else "dimensions": asked.breakdown,
+        "filters": asked.filters,
+        "thresholds": asked.thresholds,
+        "order": asked.ordered_by,
+        "limit": asked.count,
+    }
+    return PlannedCall(tool, without_empty(arguments))
+
+
+def with_limit(asked: Reading, amounts: Sequence[int], percentages: Sequence[int]) -> Reading:
+    """A comparison with another tolerance; one without a unit needs one before it."""
+    stated = {"percentage": [*percentages], "absolute": [*amounts] if asked.thresholds else []}
+    limits = {kind: numbers[0] for kind, numbers in stated.items() if numbers}
+    return replace(asked, thresholds={"match": limits} if limits else asked.thresholds)
 
 
 def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:

@@ -10,8 +10,8 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.calls import PlannedCall, without_empty
-from skillian.offline.changes import reading_of, with_named
+from skillian.offline.calls import PlannedCall
+from skillian.offline.changes import call_of, reading_of, with_limit, with_named
 from skillian.offline.earlier import QUERY
 from skillian.offline.language.clauses import Direction, Reading
 from skillian.offline.language.conditions import Conditions, NotReadError
@@ -152,21 +152,22 @@ def asked(named: Named, reading: Reading) -> Iterator[Reading]:
     groups = dict.fromkeys((*reading.named, *named.groups))
     is_pair = len(reading.sources) > 1
     for unwanted in (named.unwanted, {}):
-        yield Reading(
-            sources=reading.sources,
+        yield replace(
+            reading,
             measures=reading.measures or named.measures,
+            members=[],
             breakdown=[name for name in groups if name not in named.labels],
             filters=_edited({}, replace(named, unwanted=unwanted), (), is_added=False),
-            thresholds=reading.thresholds,
             count=None if is_pair else reading.count or next(iter(named.numbers), None),
             direction=reading.direction or directions[named.sign],
-            ordered_by=reading.ordered_by,
+            says={},
+            unread=[],
         )
 
 
 def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[PlannedCall]:
     """Yield the last call with what a question names in place of what it had, and added to it."""
-    before, is_query = reading_of(last.arguments), last.name == QUERY
+    before = reading_of(last.arguments)
     of_last = replace(named, measures=[])  # "without cancelled orders"
     gone = {*named.removed}
     kept = {
@@ -179,21 +180,18 @@ def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[Pl
             with_named([n for n in old if n not in gone], new, is_added=is_added)
             for old, new in ((before.measures, each.measures), (before.breakdown, each.groups))
         )
-        periods = vocabulary.of_periods
-        call: dict[str, Any] = {
-            **last.arguments,
-            "measures": measures,
-            "dimensions" if is_query else "align_on": groups,
-            "filters": _edited(kept, named, periods, is_added=is_added),
-        }
-        if is_query:
-            call["limit"] = next(iter(named.numbers), before.count)
-            call["order"] = _order(before.ordered_by, measures, groups, named.sign)
-        elif named.percentages:
-            call["thresholds"] = {"match": {"percentage": named.percentages[0]}}
-        elif named.numbers and before.thresholds:
-            call["thresholds"] = {"match": {"absolute": named.numbers[0]}}
-        yield PlannedCall(last.name, without_empty(call))
+        whole = replace(
+            before,
+            measures=measures,
+            breakdown=groups,
+            filters=_edited(kept, named, vocabulary.of_periods, is_added=is_added),
+        )
+        if last.name == QUERY:
+            whole.count = next(iter(named.numbers), before.count)
+            whole.ordered_by = _order(before.ordered_by, measures, groups, named.sign)
+        elif named.percentages or named.numbers:
+            whole = with_limit(whole, named.numbers, named.percentages)
+        yield call_of(last.name, whole)
 
 
 def _moved(name: str, value: Any, step: int, vocabulary: Vocabulary) -> Any:

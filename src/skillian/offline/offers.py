@@ -9,8 +9,8 @@ from itertools import chain, combinations
 
 from rapidfuzz import fuzz, process, utils
 
-from skillian.offline.calls import Plan, PlannedCall, without_empty
-from skillian.offline.changes import reading_of
+from skillian.offline.calls import Plan, PlannedCall
+from skillian.offline.changes import call_of, reading_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.periods import spelt_out
@@ -137,10 +137,8 @@ def _of_named(
         return
     if last is not None and last.name == QUERY and len(reading.sources) == 1:
         before = reading_of(last.arguments)
-        pair = {"source_a": before.sources[0], "source_b": reading.sources[0]}
-        same = {"measures": before.measures, "align_on": before.breakdown}
-        call = {**pair, **same, "filters": before.filters}
-        yield PlannedCall(COMPARE, without_empty(call))
+        pair = [before.sources[0], reading.sources[0]]
+        yield call_of(COMPARE, replace(before, sources=pair, ordered_by=[], count=None))
     sources, known = reading.sources, vocabulary.sources.items()
     measures = reading.measures or named.measures
     having = [name for name, of in known if {*measures} <= of.measures.keys()]

@@ -13,9 +13,8 @@ from skillian.offline.calls import (
     check_requests,
     check_units,
     order_of,
-    without_empty,
 )
-from skillian.offline.changes import changed, reading_of
+from skillian.offline.changes import call_of, changed, reading_of
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.vocabulary import Vocabulary
@@ -102,15 +101,9 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
             f"{pair} have no common measure; only their rows can be compared: compare {pair}"
         )
     check_requests(reading, usable)
-    arguments = {
-        "source_a": a,
-        "source_b": b,
-        "measures": measures,
-        "align_on": reading.named if measures else [],
-        "filters": reading.filters,
-        "thresholds": reading.thresholds,
-    }
-    return PlannedCall(COMPARE, without_empty(arguments))
+    groups = reading.named if measures else []
+    whole = replace(reading, sources=[a, b], measures=measures, breakdown=groups)
+    return call_of(COMPARE, replace(whole, ordered_by=[], count=None))
 
 
 def _is_change(reading: Reading, last: ToolCall) -> bool:
@@ -187,15 +180,15 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     is_single = reading.direction and reading.members
     if is_single and {*dimensions} - {*reading.members}:
         raise UnclearError(f"The largest in all, or for each {reading.breakdown[0]}?")
-    arguments = {
-        "source": source,
-        "measures": list(dict.fromkeys((*measures, *ordered))),
-        "dimensions": dimensions,
-        "filters": reading.filters,
-        "order": order_of(reading, measures),
-        "limit": reading.count or (1 if is_single and reading.is_singular else None),
-    }
-    return PlannedCall(QUERY, without_empty(arguments))
+    whole = replace(
+        reading,
+        sources=[source],
+        measures=list(dict.fromkeys((*measures, *ordered))),
+        breakdown=dimensions,
+        ordered_by=order_of(reading, measures),
+        count=reading.count or (1 if is_single and reading.is_singular else None),
+    )
+    return call_of(QUERY, whole)
 
 
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
