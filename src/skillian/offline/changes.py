@@ -69,6 +69,12 @@ def with_limit(asked: Reading, amounts: Sequence[int], percentages: Sequence[int
     return replace(asked, thresholds={"match": limits} if limits else asked.thresholds)
 
 
+def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:
+    """A question with neither tolerance nor number of rows, for all members of some groups."""
+    filters = {name: each for name, each in asked.filters.items() if name not in groups}
+    return replace(asked, filters=filters, thresholds={}, count=None, ordered_by=[])
+
+
 def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
     said, before = reading.says.keys(), reading_of(last.arguments)

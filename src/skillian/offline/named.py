@@ -11,7 +11,13 @@ from itertools import pairwise
 from typing import Any
 
 from skillian.offline.calls import PlannedCall
-from skillian.offline.changes import call_of, reading_of, with_limit, with_named
+from skillian.offline.changes import (
+    call_of,
+    reading_of,
+    with_limit,
+    with_named,
+    without_limits,
+)
 from skillian.offline.earlier import QUERY
 from skillian.offline.language.clauses import Direction, Reading
 from skillian.offline.language.conditions import Conditions, NotReadError
@@ -166,7 +172,10 @@ def asked(named: Named, reading: Reading) -> Iterator[Reading]:
 
 
 def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[PlannedCall]:
-    """Yield the last call with what a question names in place of what it had, and added to it."""
+    """Yield the last call with what a question names in place of what it had, and added to it.
+
+    The second one has neither its limits nor its conditions on groups that are named.
+    """
     before = reading_of(last.arguments)
     of_last = replace(named, measures=[])  # "without cancelled orders"
     gone = {*named.removed}
@@ -175,20 +184,23 @@ def changes(named: Named, last: ToolCall, vocabulary: Vocabulary) -> Iterator[Pl
         for name, value in before.filters.items()
         if name not in gone | {*named.cleared}
     }
-    for each, is_added in ((named, False), (named, True), (of_last, False)):
+    narrow = replace(before, filters=kept)
+    wide = without_limits(narrow, named.groups)
+    variants = ((named, narrow, False), (named, wide, False), (named, narrow, True))
+    for each, old, is_added in (*variants, (of_last, narrow, False)):
         measures, groups = (
-            with_named([n for n in old if n not in gone], new, is_added=is_added)
-            for old, new in ((before.measures, each.measures), (before.breakdown, each.groups))
+            with_named([n for n in names if n not in gone], new, is_added=is_added)
+            for names, new in ((old.measures, each.measures), (old.breakdown, each.groups))
         )
         whole = replace(
-            before,
+            old,
             measures=measures,
             breakdown=groups,
-            filters=_edited(kept, named, vocabulary.of_periods, is_added=is_added),
+            filters=_edited(old.filters, named, vocabulary.of_periods, is_added=is_added),
         )
         if last.name == QUERY:
-            whole.count = next(iter(named.numbers), before.count)
-            whole.ordered_by = _order(before.ordered_by, measures, groups, named.sign)
+            whole.count = next(iter(named.numbers), old.count)
+            whole.ordered_by = _order(old.ordered_by, measures, groups, named.sign)
         elif named.percentages or named.numbers:
             whole = with_limit(whole, named.numbers, named.percentages)
         yield call_of(last.name, whole)

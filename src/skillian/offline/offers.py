@@ -61,7 +61,6 @@ def offers(
     named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
     near = (
         _looks(reading, earlier.comparison),
-        _changes(question, reading, earlier.last, plan),
         _with_other_words(question, reading, vocabulary),
         _of_named(named, reading, vocabulary, earlier.last),
     )
@@ -81,28 +80,6 @@ def offers(
 def _is_again(call: PlannedCall, last: ToolCall | None) -> bool:
     """Whether a call is the one that was just answered."""
     return last is not None and (call.tool, call.arguments) == (last.name, last.arguments)
-
-
-def _changes(
-    question: str, reading: Reading, last: ToolCall | None, plan: Callable[[str], Plan]
-) -> Iterator[str | PlannedCall]:
-    """Yield a change of the last question with what leaves a doubt: its limit, or its rows."""
-    if last is None or reading.sources or reading.unread:
-        return
-    before = reading_of(last.arguments)
-    limits = before.thresholds.get("match", {})
-    if "absolute" in limits:
-        yield f"{question}, with a tolerance of {limits['absolute']}"
-        yield f"{question}, without tolerance"
-    first = plan(f"{question} again")
-    if before.count and isinstance(first, PlannedCall):
-        yield first
-        kept = {n: value for n, value in first.arguments.items() if n not in {"limit", "order"}}
-        yield PlannedCall(first.tool, kept)
-    for name, value in before.filters.items():
-        if isinstance(value, str) and name in reading.named:
-            yield from (f"{question} for {name} {value}", f"{question} for all {name}")
-    yield from (f"also {question}", f"only {question}")
 
 
 def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:
