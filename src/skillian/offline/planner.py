@@ -15,6 +15,7 @@ from typing import Any
 from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.earlier import COMPARE, Earlier, as_object, read_earlier
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.periods import LONGEST_QUESTION
 from skillian.offline.language.reading import read
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import wanted_look
@@ -79,7 +80,8 @@ class OfflinePlanner:
         """
         reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
         planned = plan(reading, earlier, self._vocabulary)
-        if isinstance(planned, PlannedCall) and reading.sources:
+        is_asked = isinstance(planned, PlannedCall) and reading.sources
+        if is_asked or len(question) > LONGEST_QUESTION:
             return planned
         return plan_spoken(question, self._vocabulary) or planned
 

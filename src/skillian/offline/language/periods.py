@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from functools import lru_cache
 
+LONGEST_QUESTION = 2000
+"""The longest question that is read, in characters."""
 _NAMES = (
     *("january", "february", "march", "april", "may", "june"),
     *("july", "august", "september", "october", "november", "december"),
@@ -140,6 +142,8 @@ def _day_in(month: Period, number: int) -> Period | None:
 
 def spelt_out(text: str) -> str:
     """A question in which both ends of each range are periods of their own."""
+    if len(text) > LONGEST_QUESTION:
+        return text
     for pattern, written in _RANGES:
         text = pattern.sub(written, text)
     return text

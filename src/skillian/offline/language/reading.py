@@ -9,12 +9,10 @@ from functools import lru_cache
 from itertools import islice, product
 
 from skillian.offline.language.clauses import Reading, read_clauses
-from skillian.offline.language.periods import spelt_out
+from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
 from skillian.offline.language.tokens import Token, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary
 
-LONGEST_QUESTION = 2000
-"""The longest question, in characters."""
 MOST_TOKENS = 200
 """The largest number of tokens of a question."""
 _MOST_READINGS = 8
