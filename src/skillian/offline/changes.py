@@ -62,12 +62,13 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     known = {*measures, *before.breakdown} - {*before.filters}
     if gone and (not gone <= known or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
-    groups = [name for name in before.breakdown if name not in gone]
+    replaced = {*reading.replaced.get("", ())} & {*before.breakdown}
+    groups = [name for name in before.breakdown if name not in gone | replaced]
     thresholds = {} if "tolerance" in reading.removed else before.thresholds
     whole = Reading(
         sources=_with_named(before.sources, reading.sources, is_added=is_compared),
         measures=[name for name in measures if name not in gone],
-        breakdown=_with_named(groups, reading.named, is_added=is_added),
+        breakdown=_with_named(groups, reading.named, is_added=is_added or bool(replaced)),
         filters=_changed_filters(reading, before.filters),
         thresholds={**thresholds, **reading.thresholds},
         units=reading.units,
@@ -114,7 +115,7 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     for name, values in reading.replaced.items():  # "rail instead of road"
         stated = before.filters.get(name) if name else before.measures
         is_named = reading.filters.get(name) if name else reading.measures
-        is_group = not name and reading.breakdown and before.breakdown == values
+        is_group = not name and reading.breakdown and {*values} <= {*before.breakdown}
         if not is_group and (not is_named or stated not in (values, values[0])):
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
     if "those" in reading.says:

@@ -35,7 +35,7 @@ from skillian.offline.language.filters import (
 )
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
-from skillian.offline.language.tokens import Token, as_number, of_kinds, tokens_of
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan
 
@@ -174,6 +174,7 @@ class Turn:
             if key not in made and not (is_default and key not in past):
                 is_order = key[0] == "order"
                 parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
+                parts = [p for p in parts if text_of(p) not in self._reading.unread]  # of each?
                 found.append(self._loss(parts) if parts else Loss(text))
         try:
             measures = [name for call in self.calls for name in call["measures"]]
@@ -214,17 +215,16 @@ class Turn:
     def _is_doubtful(
         self, parts: Sequence[Sequence[Token]], wanted: Any, made: Sequence[Any]
     ) -> bool:
-        """Whether an unknown word before a clause may turn it, and calls have its values.
+        """Whether a word before a clause may turn it, and calls have its values.
 
-        "Leave out whatever is on hold".
+        "Leave out whatever is on hold", "which isn't on hold".
         """
-        if not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
+        is_turned = "ne" in as_mapping(wanted)
+        if is_turned or not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
             return False
-        for part in parts:
-            before = [t for t in self.tokens if t.at < part[0].at and t.kind not in _SMALL]
-            if before and before[-1].kind == "unknown":
-                return True
-        return False
+        before = [[t.kind for t in self.tokens if t.at < part[0].at] for part in parts]
+        lasts = [[kind for kind in kinds if kind not in _SMALL][-1:] for kinds in before]
+        return any(last in (["unknown"], ["dont"]) for last in lasts)
 
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""

@@ -311,8 +311,10 @@ class _Reader:
         sign, text = "-" if part[0].kind == "descending" else "", part[0].text.lower()
         is_bare = self._before in {"groups", "members"} and not ("first" in text or "high" in text)
         ordered = self._reading.ordered_by or self._reading.measures
-        refuse_if(is_bare or len(ordered) != 1, part)  # "by month descending"
-        self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
+        refuse_if(is_bare or len(ordered) > 1, part)  # "by month descending"
+        self._reading.ordered_by = [sign + each.removeprefix("-") for each in ordered]
+        if not ordered:  # of the last question
+            self._reading.direction = "most" if sign else "least"
 
     def rank(self, part: Sequence[Token]) -> None:
         self.groups(part)
@@ -320,7 +322,7 @@ class _Reader:
         self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
 
     def limit(self, part: Sequence[Token]) -> None:
-        is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
+        is_stated = of_kinds(part, {"forgiven", "excluded", "within", "ignore", "tolerance"})
         is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
         refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
         if of_kinds(part, {"measure"}):
