@@ -115,7 +115,7 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     for name, values in reading.replaced.items():  # "rail instead of road"
         stated = before.filters.get(name) if name else before.measures
         is_named = reading.filters.get(name) if name else reading.measures
-        is_group = not name and reading.breakdown and {*values} <= {*before.breakdown}
+        is_group = not (name or reading.measures) and {*values} <= {*before.breakdown}
         if not is_group and (not is_named or stated not in (values, values[0])):
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
     if "those" in reading.says:

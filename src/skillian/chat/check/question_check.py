@@ -25,7 +25,6 @@ from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     OTHER,
-    admits,
     admitted,
     as_mapping,
     condition_words,
@@ -222,6 +221,7 @@ class Turn:
         is_turned = "ne" in as_mapping(wanted)
         if is_turned or not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
             return False
+        parts = [part for part in parts if not of_kinds(part, {"only"})]
         before = [[t.kind for t in self.tokens if t.at < part[0].at] for part in parts]
         lasts = [[kind for kind in kinds if kind not in _SMALL][-1:] for kinds in before]
         return any(last in (["unknown"], ["dont"]) for last in lasts)
@@ -241,11 +241,9 @@ class Turn:
         if not of_kinds(self.tokens, {"out", "excluded"}):  # "I keep hearing"
             changing -= {"leave"}
         if not any(call.get("order") for call in self.calls):
-            changing |= {"most", "least", "descending", "ascending"}
+            changing |= {"most", "least", "rated", "descending", "ascending"}
         has_limits = any(call.get("thresholds") for call in self.calls)
         for part in self._unread_parts():
-            if self._is_excluded(part):
-                continue
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
@@ -261,20 +259,6 @@ class Turn:
                 is_strange = is_number or is_value or is_limit or token.kind == "name"
                 if is_strange or (is_named and token.name not in names):
                     yield Loss(token.text)
-
-    def _is_excluded(self, part: Sequence[Token]) -> bool:
-        """Whether a part excludes values that no call admits: "diesel, not hybrid"."""
-        values = of_kinds(part[1:], {"value"})
-        is_list = {token.kind for token in part[1:]} <= {"value", "join", "either"}
-        if part[0].kind != "not" or not (values and is_list):
-            return False
-        names = set(values[0].values).intersection(*(each.values for each in values))
-        return len(names) == 1 and not any(
-            admits(call["filters"].get(name, {}), value.values[name])
-            for name in names
-            for call in self.calls
-            for value in values
-        )
 
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""

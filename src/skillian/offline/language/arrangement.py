@@ -67,7 +67,7 @@ def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bo
     if token.kind == "same":
         return after.kind not in {"dimension", "period"}
     if token.kind == "not" and text == "no":
-        return at > 0 or not after.mark  # "no, Germany"
+        return not after.mark  # "no, Germany"
     if text == "with" and after.kind == "dimension":
         return second.kind in {*_VALUES, *_COMPARING, "number"}
     if text == "as of":

@@ -65,7 +65,9 @@ class Reading:
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in (*names, "ordered_by", "removed") if getattr(self, name)}
+        return {
+            name for name in (*names, "ordered_by", "removed", "replaced") if getattr(self, name)
+        }
 
     @property
     def is_comparison(self) -> bool:

@@ -94,7 +94,7 @@ class Conditions:
             is_timed = dimension in self._vocabulary.timed
             is_order = as_number if operator in {"gt", "lt"} else has_digit  # not "after C30"
             has_order = is_timed or all(is_order(token.text) for token in tokens)
-            if not has_order or (len(tokens) > 1) != (operator == "between"):
+            if not has_order or len(tokens) != (2 if operator == "between" else 1):
                 raise NotReadError(text)
             if is_timed and first > last:
                 raise NotReadError(f"{text} (it ends before it starts)")

@@ -222,9 +222,11 @@ class _Place:
         if phrase not in KINDS:
             return self._number(phrase, text)
         kind = KINDS[phrase]
-        is_code = 1 < len(text) <= 4 and text.isupper() and not self.question.isupper()  # noqa: PLR2004
+        last = text.rsplit(maxsplit=1)[-1]  # "all but NO"
+        is_code = 1 < len(last) <= 4 and last.isupper() and not self.question.isupper()  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
-        if is_code and kind in {"filler", "aux", "prep"}:
+        is_value = last != text and last.lower() in self.part.plain_values
+        if is_code and (is_value or kind in {"filler", "aux", "prep"}):
             return None
         return Token("dont" if is_contracted else kind, text, phrase)
 
