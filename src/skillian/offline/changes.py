@@ -55,6 +55,8 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     _check_years(reading, before, vocabulary)
     is_added = "also" in said
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
+    if is_compared and before.sources == reading.sources:
+        raise UnclearError("Which other source should it be compared with?")
     if is_compared and (before.count or before.ordered_by):
         raise UnclearError("All groups are compared: ask it as a question of its own.")
     measures = _with_named(before.measures, reading.measures, is_added=is_added)

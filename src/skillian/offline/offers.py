@@ -51,21 +51,16 @@ def offers(
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
     question = spelt_out(question)
+    last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
     changes = _changes(question, reading, earlier.last, plan)
     for number, near in enumerate(chain(changes, _nearby(question, reading, vocabulary))):
         if len(made) == MOST or number == _MOST_TRIED:
             break
         call = plan(near)
-        is_new = isinstance(call, PlannedCall) and not _is_again(call, earlier.last)
-        written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
+        written = sentence_of(call) if isinstance(call, PlannedCall) and call != last else None
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
-
-
-def _is_again(call: PlannedCall, last: ToolCall | None) -> bool:
-    """Whether a call is the one that was just answered."""
-    return last is not None and (call.tool, call.arguments) == (last.name, last.arguments)
 
 
 def _changes(

@@ -69,7 +69,8 @@ def both(known: Parts, more: Parts) -> Parts | None:
     excluded = dict.fromkeys([*known.get("ne", ()), *more.get("ne", ())])
     if {*known, *more} == {"eq", "ne"} and len(known) == len(more):  # "not rail but road"
         listed = {**known, **more}["eq"]
-        return None if excluded.keys() & {*listed} else {"eq": listed}
+        is_unclear = "eq" in known and len(excluded) > 1  # "rail, not road, and sea"
+        return None if is_unclear or excluded.keys() & {*listed} else {"eq": listed}
     operators = [name for name in (*known, *more) if name != "ne"]
     is_twice = any(sum(name in side for name in operators) > 1 for side in _SIDES)
     if "eq" in operators or is_twice:
