@@ -12,12 +12,14 @@ import pytest
 
 from skillian.chat.agent import Agent, AgentResponse
 from skillian.chat.check.grounded import offers_of
+from skillian.chat.check.question_check import Turn, merged
 from skillian.chat.opening import read_vocabulary
 from skillian.chat.scope import scopes_of
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.earlier import Earlier
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -165,6 +167,25 @@ async def test_a_negation_that_only_the_model_reads_is_no_loss(opened: Opened) -
     response = await answer(opened, question, query(filters={"company": {"ne": "1001"}}))
     assert response.content.startswith("The answer.")
     assert "1001" in (await answer(opened, question, query(**FOR_1001))).content
+
+
+async def test_a_condition_that_the_user_drops_is_not_kept_without_a_mark(opened: Opened) -> None:
+    question = "Please drop the company condition: all companies"
+    made: list[list[str]] = []
+    for call in (query(), query(**FOR_1001)):
+        agent = Agent(ScriptedModel([query(**FOR_1001), "Done.", call, "The answer."]), *opened)
+        _, conversation = await agent.process("amount of fi_reporting for company 1001")
+        made.append(marks((await agent.process(question, conversation))[0]))
+    assert made == [[], ["chosen by the model: company: 1001"]]
+
+
+def test_a_measure_that_is_also_a_verb_is_used() -> None:
+    customers = DimensionWords(is_open=True)
+    words = Vocabulary({"erp": SourceWords({"charge": ("cost",)}, {"customer": customers})})
+    call: Call = {"source": "erp", "measures": ["charge"], "dimensions": ["customer"]}
+    ranked = merged("query_source", {**call, "order": ["-charge"], "limit": 5}, Earlier())
+    question = "Give me the five customers that cost the most in erp"
+    assert Turn(question, words, [ranked]).losses() == []
 
 
 async def test_two_calls_may_share_a_list(opened: Opened) -> None:

@@ -157,8 +157,8 @@ class Turn:
         before = merged("", last.arguments if last and is_change else {}, Earlier())
         if "also" in reading.says:
             stated["by"] = [*before["by"], *reading.named]
-        filters = {**before["filters"], **reading.filters}
-        return {**before, **without_empty(stated), "filters": filters}
+        kept = {n: each for n, each in before["filters"].items() if n not in reading.cleared}
+        return {**before, **without_empty(stated), "filters": {**kept, **reading.filters}}
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
@@ -254,7 +254,7 @@ class Turn:
                 is_named = token.kind in {"measure", "dimension", "source"}
                 is_limit = token.kind in _OF_LIMITS and not has_limits
                 is_number = token.kind == "number" and as_number(token.text) not in numbers
-                is_value = token.other is not None and token.kind != "prep"  # "us"
+                is_value = token.other is not None and token.kind not in {"prep", "measure"}  # "us"
                 is_value &= bool(self._reading.unread)
                 is_strange = is_number or is_value or is_limit or token.kind == "name"
                 if is_strange or (is_named and token.name not in names):
@@ -288,10 +288,12 @@ class Turn:
         for call in self.calls:
             for name, condition in call["filters"].items():
                 is_kept = any(each["filters"].get(name) == condition for each in known)
+                is_kept |= self._is_said(condition)
+                is_kept &= name not in self._reading.cleared
                 wanted = known[0]["filters"].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
-                if not (is_kept or is_read or self._is_said(condition)):
+                if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
             for (kind, name), text in _parts(call).items():
                 is_usual = kind in {"sources", "measures"}
