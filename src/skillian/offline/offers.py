@@ -46,7 +46,7 @@ def offers(
     reading: Reading,
     vocabulary: Vocabulary,
     earlier: Earlier,
-    plan: Callable[[str | Reading | PlannedCall], Plan],
+    plan: Callable[[str | Reading], Plan],
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
@@ -56,7 +56,7 @@ def offers(
     for number, near in enumerate(chain(changes, _nearby(question, reading, vocabulary))):
         if len(made) == MOST or number == _MOST_TRIED:
             break
-        call = plan(near)
+        call = near if isinstance(near, PlannedCall) else plan(near)
         written = sentence_of(call) if isinstance(call, PlannedCall) and call != last else None
         if written is not None and plan(written) == call:
             made[written] = None

@@ -219,6 +219,8 @@ class _Reader:
         refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
         refuse_if(self._before == "compared" and len(periods) > 1, part)  # "compare 2023 and 2024"
+        is_beside = self._before == "limit" and not (part[0].mark or part[0].prep)
+        refuse_if(is_beside and "ignore" in self._reading.says, part)  # "ignore 5 EUR and bikes"
         self._check_opening(part)
         self._conditions.add(part, "eq")
 
