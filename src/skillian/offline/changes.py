@@ -90,6 +90,8 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     _check_years(reading, before, vocabulary)
     is_added = "also" in said
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
+    if is_compared and before.sources == reading.sources:
+        raise UnclearError("Which other source should it be compared with?")
     if is_compared and (before.count or before.ordered_by):
         raise UnclearError("All groups are compared: ask it as a question of its own.")
     measures = with_named(before.measures, reading.measures, is_added=is_added)
@@ -97,12 +99,13 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     known = {*measures, *before.breakdown} - {*before.filters}
     if gone and (not gone <= known or gone >= {*measures}):
         raise UnclearError(f"The last question has no {' and '.join(reading.removed)} to remove.")
-    groups = [name for name in before.breakdown if name not in gone]
+    replaced = {*reading.replaced.get("", ())} & {*before.breakdown}
+    groups = [name for name in before.breakdown if name not in gone | replaced]
     thresholds = {} if "tolerance" in reading.removed else before.thresholds
     whole = Reading(
         sources=with_named(before.sources, reading.sources, is_added=is_compared),
         measures=[name for name in measures if name not in gone],
-        breakdown=with_named(groups, reading.named, is_added=is_added),
+        breakdown=with_named(groups, reading.named, is_added=is_added or bool(replaced)),
         filters=_changed_filters(reading, before.filters),
         thresholds={**thresholds, **reading.thresholds},
         units=reading.units,
@@ -149,7 +152,7 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     for name, values in reading.replaced.items():  # "rail instead of road"
         stated = before.filters.get(name) if name else before.measures
         is_named = reading.filters.get(name) if name else reading.measures
-        is_group = not name and reading.breakdown and before.breakdown == values
+        is_group = not (name or reading.measures) and {*values} <= {*before.breakdown}
         if not is_group and (not is_named or stated not in (values, values[0])):
             raise UnclearError(f"The last question was not for {' and '.join(values)}.")
     if "those" in reading.says:

@@ -50,13 +50,14 @@ def offers(
     reading: Reading,
     vocabulary: Vocabulary,
     earlier: Earlier,
-    plan: Callable[[str | Reading | PlannedCall], Plan],
+    plan: Callable[[str | Reading], Plan],
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
     question = spelt_out(question)
     part = vocabulary.within(reading.sources or earlier.sources)
-    before = reading_of(earlier.last.arguments if earlier.last else {})
+    last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
+    before = reading_of(last.arguments if last else {})
     asked_by = (*before.breakdown, *before.filters)
     named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
     near = (
@@ -67,19 +68,14 @@ def offers(
     for number, each in enumerate(chain.from_iterable(near)):
         if len(made) == MOST or number == _MOST_TRIED:
             break
-        call = plan(each)
-        is_new = isinstance(call, PlannedCall) and not _is_again(call, earlier.last)
+        call = each if isinstance(each, PlannedCall) else plan(each)
+        is_new = isinstance(call, PlannedCall) and call != last
         written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
         if is_new and isinstance(each, str):
             written = written or each
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
-
-
-def _is_again(call: PlannedCall, last: ToolCall | None) -> bool:
-    """Whether a call is the one that was just answered."""
-    return last is not None and (call.tool, call.arguments) == (last.name, last.arguments)
 
 
 def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:

@@ -89,11 +89,9 @@ class OfflinePlanner:
         """At most three sentences near a question that was not understood; each is understood."""
         reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
 
-        def planned(near: str | Reading | PlannedCall) -> Plan:
+        def planned(near: str | Reading) -> Plan:
             if isinstance(near, str):
                 return self.plan(near, earlier)
-            if isinstance(near, PlannedCall):
-                return near
             return plan(near, earlier, self._vocabulary)
 
         return offers(question, reading, self._vocabulary, earlier, planned)
@@ -119,8 +117,7 @@ class OfflinePlanner:
             return None
         says = {kind: text for kind, text in reading.says.items() if kind != "describe"}
         look = Reading(says={**says, "gap": "", "show": ""}, count=reading.count)
-        look.ordinal, look.lacking = reading.ordinal, reading.lacking
-        look.only_in = reading.only_in
+        look.ordinal, look.lacking, look.only_in = reading.ordinal, reading.lacking, reading.only_in
         return plan(look, earlier, self._vocabulary)
 
     def __repr__(self) -> str:

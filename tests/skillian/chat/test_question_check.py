@@ -12,12 +12,14 @@ import pytest
 
 from skillian.chat.agent import Agent, AgentResponse
 from skillian.chat.check.grounded import offers_of
+from skillian.chat.check.question_check import Turn, merged
 from skillian.chat.opening import read_vocabulary
 from skillian.chat.scope import PLANNED, scopes_of
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.demo.ledger import write_demo
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.earlier import Earlier
+from skillian.offline.language.vocabulary import DimensionWords, SourceWords, Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, OfflinePlanner
 from skillian.skills.discovery import load_registry
 from skillian.skills.registry import SkillRegistry
@@ -85,6 +87,17 @@ def marks(response: AgentResponse) -> list[str]:
             "for company 1001 or account 400000",
         ),
         ("Top 2 companies of fi_reporting by amount", query(dimensions=["company"]), "Top"),
+        ("Best company of fi_reporting by amount", query(dimensions=["company"]), "Best"),
+        (
+            "amount of fi_reporting, I mean month 2024002 only",
+            query(filters={"period": {"gte": "2024002"}}),
+            "month 2024002 only",
+        ),
+        (
+            "amount of fi_reporting when company 1001 is excluded",
+            query(**FOR_1001),
+            "company 1001 is excluded",
+        ),
     ],
 )
 async def test_a_call_without_a_part_that_changes_numbers_becomes_a_question_back(
@@ -128,6 +141,11 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
         ("amount of fi_reporting", query(limit=7), "chosen by the model: the first 7 rows"),
         (f"{ASK}, net of VAT", compare(), "not used: VAT"),
         ("documents of fi_reporting", query(), "not used: documents"),
+        (
+            "the highest amount by company of fi_reporting",
+            query(dimensions=["company"]),
+            "not used: order -amount",
+        ),
     ],
 )
 async def test_other_differences_are_marks_in_the_scope(
@@ -142,6 +160,32 @@ async def test_a_corrected_call_is_answered(opened: Opened) -> None:
     response = await answer(opened, f"For company 1001, {ASK}", compare(), compare(**FOR_1001))
     assert response.content.startswith("The answer.")
     assert not marks(response)
+
+
+async def test_a_negation_that_only_the_model_reads_is_no_loss(opened: Opened) -> None:
+    question = "amount of fi_reporting that isn't of company 1001"
+    response = await answer(opened, question, query(filters={"company": {"ne": "1001"}}))
+    assert response.content.startswith("The answer.")
+    assert "1001" in (await answer(opened, question, query(**FOR_1001))).content
+
+
+async def test_a_condition_that_the_user_drops_is_not_kept_without_a_mark(opened: Opened) -> None:
+    question = "Please drop the company condition: all companies"
+    made: list[list[str]] = []
+    for call in (query(), query(**FOR_1001)):
+        agent = Agent(ScriptedModel([query(**FOR_1001), "Done.", call, "The answer."]), *opened)
+        _, conversation = await agent.process("amount of fi_reporting for company 1001")
+        made.append(marks((await agent.process(question, conversation))[0]))
+    assert made == [[], ["chosen by the model: company: 1001"]]
+
+
+def test_a_measure_that_is_also_a_verb_is_used() -> None:
+    customers = DimensionWords(is_open=True)
+    words = Vocabulary({"erp": SourceWords({"charge": ("cost",)}, {"customer": customers})})
+    call: Call = {"source": "erp", "measures": ["charge"], "dimensions": ["customer"]}
+    ranked = merged("query_source", {**call, "order": ["-charge"], "limit": 5}, Earlier())
+    question = "Give me the five customers that cost the most in erp"
+    assert Turn(question, words, [ranked]).losses() == []
 
 
 async def test_two_calls_may_share_a_list(opened: Opened) -> None:

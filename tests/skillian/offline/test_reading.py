@@ -240,6 +240,17 @@ def test_this_month_is_never_the_last_one(today: date, text: str, month: str | N
         ("visits by month in tier FIRST", {"tier": "FIRST"}),
         ("how much time do guests spend", None),
         ("visits in 2023, ignore 2023", None),
+        ("visits by tier, top 2", {}),
+        ("which tier do guests have", {}),
+        ("visits in tier DO", {"tier": "DO"}),
+        ("visits, it's for tier TOP", {"tier": "TOP"}),
+        ("visits for all tiers but NO", {"tier": {"ne": "NO"}}),
+        ("visits in both", None),
+        ("visits in BOTH", {"tier": "BOTH"}),
+        ("NOW", None),
+        ("now visits by month", {}),
+        ("visits of members M-001 and M-002", {"member": ["M-001", "M-002"]}),
+        ("visits of members M01-M03", None),
     ],
 )
 def test_months_years_and_values_that_are_english_words(
@@ -251,7 +262,10 @@ def test_months_years_and_values_that_are_english_words(
         {
             "month": DimensionWords((), months),
             "year": DimensionWords((), ("2023", "2024")),
-            "tier": DimensionWords(("to",), ("FIRST", "ONLY", "LAST")),
+            "tier": DimensionWords(
+                ("to",), ("FIRST", "ONLY", "LAST", "TOP", "DO", "IT", "NO", "NOW", "BOTH")
+            ),
+            "member": DimensionWords(is_open=True),
         },
     )
     reading = read(question, Vocabulary({"cinema": words}))

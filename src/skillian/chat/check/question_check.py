@@ -25,7 +25,6 @@ from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
     OTHER,
-    admits,
     admitted,
     as_mapping,
     both,
@@ -39,7 +38,7 @@ from skillian.offline.language.filters import (
 )
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.reading import read
-from skillian.offline.language.tokens import Token, as_number, of_kinds, tokens_of
+from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of, tokens_of
 from skillian.offline.language.vocabulary import Vocabulary, plain, split
 from skillian.offline.plans import plan
 
@@ -162,8 +161,8 @@ class Turn:
         before = merged("", last.arguments if last and is_change else {}, Earlier())
         if "also" in reading.says:
             stated["by"] = [*before["by"], *reading.named]
-        filters = {**before["filters"], **reading.filters}
-        return {**before, **without_empty(stated), "filters": filters}
+        kept = {n: each for n, each in before["filters"].items() if n not in reading.cleared}
+        return {**before, **without_empty(stated), "filters": {**kept, **reading.filters}}
 
     def losses(self) -> list[Loss]:
         """What the calls do not have of the question."""
@@ -178,6 +177,7 @@ class Turn:
             if key not in made and not (is_default and key not in past):
                 is_order = key[0] == "order"
                 parts = [p for name, p in self._reading.parts if is_order and name in _ORDERING]
+                parts = [p for p in parts if text_of(p) not in self._reading.unread]  # of each?
                 found.append(self._loss(parts) if parts else Loss(text))
         try:
             measures = [name for call in self.calls for name in call["measures"]]
@@ -233,17 +233,17 @@ class Turn:
     def _is_doubtful(
         self, parts: Sequence[Sequence[Token]], wanted: Any, made: Sequence[Any]
     ) -> bool:
-        """Whether an unknown word before a clause may turn it, and calls have its values.
+        """Whether a word before a clause may turn it, and calls have its values.
 
-        "Leave out whatever is on hold".
+        "Leave out whatever is on hold", "which isn't on hold".
         """
-        if not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
+        is_turned = "ne" in as_mapping(wanted)
+        if is_turned or not all({*values_of(wanted)} <= {*values_of(each)} for each in made):
             return False
-        for part in parts:
-            before = [t for t in self.tokens if t.at < part[0].at and t.kind not in _SMALL]
-            if before and before[-1].kind == "unknown":
-                return True
-        return False
+        parts = [part for part in parts if not of_kinds(part, {"only"})]
+        before = [[t.kind for t in self.tokens if t.at < part[0].at] for part in parts]
+        lasts = [[kind for kind in kinds if kind not in _SMALL][-1:] for kinds in before]
+        return any(last in (["unknown"], ["dont"]) for last in lasts)
 
     def _unread(self) -> Iterator[Loss]:
         """Yield what is not read and in no call as it is written."""
@@ -260,11 +260,9 @@ class Turn:
         if not of_kinds(self.tokens, {"out", "excluded"}):  # "I keep hearing"
             changing -= {"leave"}
         if not any(call.get("order") for call in self.calls):
-            changing |= {"most", "least", "descending", "ascending"}
+            changing |= {"most", "least", "rated", "descending", "ascending"}
         has_limits = any(call.get("thresholds") for call in self.calls)
         for part in self._unread_parts():
-            if self._is_excluded(part):
-                continue
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
@@ -275,25 +273,11 @@ class Turn:
                 is_named = token.kind in {"measure", "dimension", "source"}
                 is_limit = token.kind in _OF_LIMITS and not has_limits
                 is_number = token.kind == "number" and as_number(token.text) not in numbers
-                is_value = token.other is not None and token.kind != "prep"  # "us"
+                is_value = token.other is not None and token.kind not in {"prep", "measure"}  # "us"
                 is_value &= bool(self._reading.unread)
                 is_strange = is_number or is_value or is_limit or token.kind == "name"
                 if is_strange or (is_named and token.name not in names):
                     yield Loss(token.text)
-
-    def _is_excluded(self, part: Sequence[Token]) -> bool:
-        """Whether a part excludes values that no call admits: "diesel, not hybrid"."""
-        values = of_kinds(part[1:], {"value"})
-        is_list = {token.kind for token in part[1:]} <= {"value", "join", "either"}
-        if part[0].kind != "not" or not (values and is_list):
-            return False
-        names = set(values[0].values).intersection(*(each.values for each in values))
-        return len(names) == 1 and not any(
-            admits(call["filters"].get(name, {}), value.values[name])
-            for name in names
-            for call in self.calls
-            for value in values
-        )
 
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""
@@ -324,10 +308,12 @@ class Turn:
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
+                is_kept |= self._is_said(condition)
+                is_kept &= name not in self._reading.cleared
                 wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
-                if not (is_kept or is_read or self._is_said(condition)):
+                if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
             for (kind, name), text in _parts(call).items():
                 is_usual = kind in {"sources", "measures"}

@@ -63,11 +63,11 @@ def _may_stand(token: Token, tokens: Sequence[Token], at: int, *, has_helper: bo
     after, second = [*tokens[at + 1 : at + 3], _END, _END][:2]
     if token.kind == "verb":
         is_asked = bool(before & {"which", "how_many", "how_much"})
-        return has_helper or is_asked or after.kind in {"from", "to"}
+        return has_helper or is_asked or after.kind in {"from", "to", "by"}
     if token.kind == "same":
         return after.kind not in {"dimension", "period"}
     if token.kind == "not" and text == "no":
-        return at > 0 or not after.mark  # "no, Germany"
+        return not after.mark  # "no, Germany"
     if text == "with" and after.kind == "dimension":
         return second.kind in {*_VALUES, *_COMPARING, "number"}
     if text == "as of":

@@ -66,7 +66,9 @@ class Reading:
     def names_data(self) -> set[str]:
         """What it names that changes a call."""
         names = ("measures", "breakdown", "filters", "cleared", "thresholds", "direction", "count")
-        return {name for name in (*names, "ordered_by", "removed") if getattr(self, name)}
+        return {
+            name for name in (*names, "ordered_by", "removed", "replaced") if getattr(self, name)
+        }
 
     @property
     def is_comparison(self) -> bool:
@@ -218,6 +220,8 @@ class _Reader:
         refuse_if(self._excludes and not (is_marked or is_timed), part)
         periods = [token for token in part if token.period is not None]
         refuse_if(self._before == "compared" and len(periods) > 1, part)  # "compare 2023 and 2024"
+        is_beside = self._before == "limit" and not (part[0].mark or part[0].prep)
+        refuse_if(is_beside and "ignore" in self._reading.says, part)  # "ignore 5 EUR and bikes"
         self._check_opening(part)
         self._conditions.add(part, "eq")
 
@@ -264,12 +268,11 @@ class _Reader:
             part = [Token("from", "", ""), *part]
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
+        is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
         if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
             self.condition(part[: joins[-1]])  # "for company 1001, May to July"
             self.range(part[joins[-1] + 1 :])
-            return
-        is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
-        if not ends or (is_timed and len(self._conditions.groups(part)) == 1):
+        elif not ends or (is_timed and len(self._conditions.groups(part)) == 1):
             self._conditions.add(part, "between")
         else:  # "from Milan to Nice", "for EMEA until June"
             self.bound(part[: ends[0]])
@@ -317,8 +320,10 @@ class _Reader:
         sign, text = "-" if part[0].kind == "descending" else "", part[0].text.lower()
         is_bare = self._before in {"groups", "members"} and not ("first" in text or "high" in text)
         ordered = self._reading.ordered_by or self._reading.measures
-        refuse_if(is_bare or len(ordered) != 1, part)  # "by month descending"
-        self._reading.ordered_by = [sign + ordered[0].removeprefix("-")]
+        refuse_if(is_bare or len(ordered) > 1, part)  # "by month descending"
+        self._reading.ordered_by = [sign + each.removeprefix("-") for each in ordered]
+        if not ordered:  # of the last question
+            self._reading.direction = "most" if sign else "least"
 
     def rank(self, part: Sequence[Token]) -> None:
         self.groups(part)
@@ -326,7 +331,7 @@ class _Reader:
         self._reading.ordered_by.append(f"-{self._reading.measures[0]}")
 
     def limit(self, part: Sequence[Token]) -> None:
-        is_stated = of_kinds(part, {"forgiven", "within", "ignore", "tolerance"})
+        is_stated = of_kinds(part, {"forgiven", "excluded", "within", "ignore", "tolerance"})
         is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
         refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
         if of_kinds(part, {"measure"}):

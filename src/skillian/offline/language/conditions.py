@@ -94,7 +94,7 @@ class Conditions:
             is_timed = dimension in self._vocabulary.timed
             is_order = as_number if operator in {"gt", "lt"} else has_digit  # not "after C30"
             has_order = is_timed or all(is_order(token.text) for token in tokens)
-            if not has_order or (len(tokens) > 1) != (operator == "between"):
+            if not has_order or len(tokens) != (2 if operator == "between" else 1):
                 raise NotReadError(text)
             if is_timed and first > last:
                 raise NotReadError(f"{text} (it ends before it starts)")
@@ -128,7 +128,8 @@ class Conditions:
                 else:
                     groups.append((None, [token]))
         is_several = any(is_plural(each.text) for each in of_kinds(part, {"label"}))
-        codes = [t for _, tokens in groups for t in tokens if t.kind == "name" and "-" in t.text]
+        names = [t for _, tokens in groups for t in tokens if t.kind == "name"]
+        codes = [t for t in names if "-" in t.text and all(map(has_digit, t.text.split("-")))]
         # "plants P01-P03"
         refuse_if(any(not tokens for _, tokens in groups) or (is_several and codes), part)
         toward = next((t.kind for t in part[:2] if t.kind in {"from", "to"}), "")

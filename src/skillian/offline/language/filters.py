@@ -68,13 +68,15 @@ def both(known: Parts, more: Parts) -> Parts | None:
     """The condition that both must meet; None if it has no single form, or admits nothing."""
     if not known or known == more:
         return more
-    if {*known} == {"ne"} and {*more} == {"eq"}:  # "not rail but road"
-        return None if {*known["ne"]} & {*more["eq"]} else more
+    excluded = dict.fromkeys([*known.get("ne", ()), *more.get("ne", ())])
+    if {*known, *more} == {"eq", "ne"} and len(known) == len(more):  # "not rail but road"
+        listed = {**known, **more}["eq"]
+        is_unclear = "eq" in known and len(excluded) > 1  # "rail, not road, and sea"
+        return None if is_unclear or excluded.keys() & {*listed} else {"eq": listed}
     operators = [name for name in (*known, *more) if name != "ne"]
     is_twice = any(sum(name in side for name in operators) > 1 for side in _SIDES)
     if "eq" in operators or is_twice:
         return None
-    excluded = dict.fromkeys([*known.get("ne", ()), *more.get("ne", ())])
     combined = {**known, **more, **({"ne": list(excluded)} if excluded else {})}
     low, high = ([_span(combined[name][0]) for name in side if name in combined] for side in _SIDES)
     is_closed = {*operators} == RANGE

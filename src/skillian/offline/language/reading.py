@@ -113,6 +113,6 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
         return True
     if is_read:
-        return token.kind == "verb"
-    is_small = len(token.text) <= _LONGEST_CODE or (token.kind in _PARTICLES and not is_noun)
+        return token.kind == "verb" or (is_exact and token.text.isupper())
+    is_small = len(token.text) <= _LONGEST_CODE or token.kind in _PARTICLES
     return not is_exact and is_small

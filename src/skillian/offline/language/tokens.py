@@ -172,7 +172,9 @@ class _Place:
         english = named or period or self._other_name(phrase, text)
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
-        is_labelled &= not is_small or text in values.values()  # "no country in erp"
+        is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
+        # "no country in erp", "which market do we"
+        is_labelled &= not (is_small or is_grouped) or text in values.values()
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
@@ -188,6 +190,8 @@ class _Place:
         is_named = is_exact and named in value.values and english.kind != "vague"
         if english.kind == "number" or is_named:
             return value
+        if english.kind == "aux" and value.text.islower() and "'" in value.text:
+            return english  # "it's"
         if english.kind == "period":
             return replace(english, other=value) if value.text.isalpha() else value
         is_capital = value.text != value.text.lower() and not self.question.isupper()
@@ -223,9 +227,11 @@ class _Place:
         if phrase not in KINDS:
             return self._number(phrase, text)
         kind = KINDS[phrase]
-        is_code = 1 < len(text) <= 4 and text.isupper() and not self.question.isupper()  # noqa: PLR2004
+        last = text.rsplit(maxsplit=1)[-1]  # "all but NO"
+        is_code = 1 < len(last) <= 4 and last.isupper() and not self.question.isupper()  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
-        if is_code and kind in {"filler", "aux", "prep"}:
+        is_value = last != text and last.lower() in self.part.plain_values
+        if is_code and (is_value or kind in {"filler", "aux", "prep"}):
             return None
         return Token("dont" if is_contracted else kind, text, phrase)
 
