@@ -5,7 +5,10 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-from skillian.connectors import Engine, dialect_of, engines, schemes
+import pytest
+
+from skillian.connectors import Engine, connect, dialect_of, engines, schemes
+from skillian.errors import UnavailableError
 
 ROOT = Path(__file__).parents[3]
 # The demo writes a database; sessions and the history are kept in PostgreSQL; uploaded workbooks
@@ -14,7 +17,6 @@ ROOMS = ("connectors", "demo", "storage", "history", "uploads")
 
 
 def imported(path: Path) -> set[str]:
-    """Return the modules that a file imports, with those that hold them."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -49,3 +51,26 @@ def test_each_engine_is_complete() -> None:
 def test_schemes_belong_to_one_engine() -> None:
     assert len(schemes()) == len(set(schemes()))
     assert Engine("X", ("x",), "x", "x:X", "x").label == "X"
+
+
+# What is said of a URL, and URLs of which it is.
+MALFORMED = {
+    "its URL is not mysql://": ("u:secret@host:port/db", "u:secret@host/db?sslmode=off", "[::1/d"),
+    "its URL is not understood; write": ("u:secret@host/db?nonsense=1", "u@h/db?host=a@b&%zz"),
+    "its URL is not clickhouse://user": (
+        *("h?timezone=Nowhere/City", "h?zone=UTC", "h?secure=1", "h:port/db", "h?secure"),
+    ),
+    **{
+        f"its URL is not {kind}://": ("", "u:secret@h/d?unknown=1", "u:secret@[::1/d")
+        for kind in ("mssql", "oracle", "snowflake", "bigquery", "databricks")
+    },
+}
+
+
+@pytest.mark.parametrize("said", MALFORMED)
+def test_a_malformed_url_is_refused_without_its_secrets(said: str) -> None:
+    kind = "postgresql" if "understood" in said else said.partition("://")[0].rpartition(" ")[2]
+    for url in MALFORMED[said]:
+        with pytest.raises(UnavailableError, match=f"connection 'books': {said}") as refused:
+            connect("books", f"{kind}://{url}", Path())
+        assert not [each for each in ("secret", "nonsense", "zz") if each in str(refused.value)]

@@ -72,8 +72,6 @@ class Driver:
 
 
 class Cursor:
-    """A cursor of the driver."""
-
     sfqid = "7"
     description: Any = ()
 
@@ -153,7 +151,6 @@ def vendor(request: pytest.FixtureRequest) -> str:
 
 @pytest.fixture
 def driver(vendor: str, monkeypatch: pytest.MonkeyPatch) -> Driver:
-    """The vendor's driver, in place of the real one."""
     made = Driver(vendor)
     for name in MODULES[vendor]:
         monkeypatch.setitem(sys.modules, name, made)
@@ -321,14 +318,6 @@ def test_a_missing_driver_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, engine.drivers[0], None)
     with pytest.raises(UnavailableError, match=rf"not installed; .*{engine.extra}"):
         connect("c", URLS[vendor], Path())
-
-
-def test_a_malformed_url_is_refused_without_its_secrets(vendor: str) -> None:
-    kind = URLS[vendor].partition(":")[0]
-    for url in (f"{kind}://", f"{kind}://u:secret@h/d?unknown=1", f"{kind}://u:secret@[::1/d"):
-        with pytest.raises(UnavailableError, match=f"its URL is not {kind}://") as refused:
-            connect("c", url, Path())
-        assert "secret" not in str(refused.value)
 
 
 BOUND: dict[str, tuple[str, object]] = {

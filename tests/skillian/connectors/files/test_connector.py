@@ -263,8 +263,12 @@ async def test_a_parquet_file_can_say_that_its_types_were_guessed(
     rows = pa.table({"id": [1]})
     pq.write_table(rows, folder / "stated.parquet")
     pq.write_table(rows.replace_schema_metadata(INFERRED), folder / "guessed.parquet")
-    inferred = {table.name: table.inferred for table in await files.catalog()}
-    assert inferred == {"guessed.parquet": True, "stated.parquet": False}
+    (folder / "a.csv").write_text("x\n1\n")
+    tables = await files.catalog()
+    assert [(table.name, table.inferred, table.engine) for table in tables] == [
+        *(("a.csv", True, "files"), ("guessed.parquet", True, "files")),
+        ("stated.parquet", False, "files"),
+    ]
 
 
 async def test_one_connector_reads_several_files(tmp_path: Path) -> None:

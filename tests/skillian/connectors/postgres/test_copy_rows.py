@@ -1,5 +1,3 @@
-from datetime import UTC, date, datetime
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -9,37 +7,6 @@ from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.errors import QueryError
 
 
-async def test_rows_keep_their_values(postgres_connector: PostgresConnector) -> None:
-    statement = """
-    SELECT CAST(%(p0)s AS text) AS text, CAST('' AS text) AS empty, CAST(NULL AS text) AS nothing,
-        CAST(-0.10 AS numeric(17, 2)) AS money, CAST(%(p1)s AS numeric(38, 2)) AS wide,
-        9223372036854775807 AS big, true AS flag, DATE '0001-01-01' AS day,
-        TIMESTAMP '9999-12-31 23:59:59.999999' AS moment,
-        TIMESTAMPTZ '2024-01-31 23:00:00+09' AS instant, CAST('-Infinity' AS float) AS ratio,
-        CAST(1e308 AS float) AS large, 1.50 AS free, ARRAY[1, NULL] AS numbers
-    """
-    text = "\ufeffa,\"b\"\r\n'%(p0)s'\\. %"
-    wide = Decimal("999999999999999999999999999999999999.99")
-    assert await rows_of(postgres_connector, statement, p0=text, p1=wide) == [
-        {
-            "text": text,
-            "empty": "",
-            "nothing": None,
-            "money": Decimal("-0.10"),
-            "wide": wide,
-            "big": 9223372036854775807,
-            "flag": True,
-            "day": date(1, 1, 1),
-            "moment": datetime(9999, 12, 31, 23, 59, 59, 999999),  # noqa: DTZ001 - it has no zone
-            "instant": datetime(2024, 1, 31, 14, tzinfo=UTC),
-            "ratio": float("-inf"),
-            "large": 1e308,
-            "free": "1.50",
-            "numbers": "{1,NULL}",
-        }
-    ]
-
-
 async def test_the_first_text_of_any_batch_keeps_its_byte_order_mark(
     postgres_connector: PostgresConnector,
 ) -> None:
@@ -47,25 +14,6 @@ async def test_the_first_text_of_any_batch_keeps_its_byte_order_mark(
     batches = [batch async for batch in postgres_connector.stream(statement, {})]
     assert len(batches) > 1
     assert all(row["x"][0] == "\ufeff" for batch in batches for row in _pylist(batch))
-
-
-PARAMETERS: dict[str, tuple[object, ...]] = {
-    "text": ("o'neil", "50% %s %(p0)s \\"),
-    "boolean": (True,),
-    "numeric(38,0)": (0, -5, 2**31, 2**63 - 1, 10**30),
-    "numeric(38,2)": (Decimal("-1.50"), Decimal("1E+3")),
-    "date": (date(2024, 2, 29),),
-    "timestamp": (datetime(2024, 1, 31, 18, 0, 0, 5),),  # noqa: DTZ001 - it has no zone
-    "timestamptz": (datetime(2024, 1, 31, 18, tzinfo=UTC),),
-}
-
-
-async def test_parameters_are_bound_with_their_types(postgres_connector: PostgresConnector) -> None:
-    for kind, values in PARAMETERS.items():
-        select = f"SELECT CAST(%(p0)s AS {kind}) AS x, CAST(%(p0)s AS {kind}) = %(p0)s AS same"
-        for value in values:
-            [row] = await rows_of(postgres_connector, select, p0=value)
-            assert row == {"x": value, "same": True}
 
 
 async def test_only_placeholders_are_placeholders(postgres_connector: PostgresConnector) -> None:

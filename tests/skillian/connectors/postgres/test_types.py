@@ -5,14 +5,15 @@ from skillian.connectors.postgres.connector import PostgresConnector
 
 SCHEMA = """
 CREATE SCHEMA other;
-CREATE DOMAIN cents AS numeric(17, 2);
+CREATE DOMAIN cents AS numeric(17, 2) NOT NULL;
 CREATE DOMAIN positive_cents AS cents CHECK (VALUE > 0);
-CREATE TYPE side AS ENUM ('debit', 'credit');
+CREATE TYPE side AS ENUM ('debit', 'it''s');
 CREATE TABLE "a ""b"" table" (
     "select" numeric(17, 2), "Größe" bigint, domain positive_cents, side side, free numeric,
-    wide numeric(40, 39), hundreds numeric(5, -2), code char(4), name varchar(10), note text,
-    flag boolean, small smallint, ratio real, day date, moment timestamp, instant timestamptz,
-    price money, document json, numbers int[], key uuid, dropped int
+    wide numeric(40, 39), hundreds numeric(5, -2), code char(4),
+    name varchar(10) COLLATE "C", note text, flag boolean, small smallint, ratio real, day date,
+    moment timestamp, instant timestamptz, price money, document json, numbers int[], key uuid,
+    dropped int, PRIMARY KEY (name, small)
 );
 ALTER TABLE "a ""b"" table" DROP COLUMN dropped;
 CREATE VIEW other.v AS SELECT DATE '2024-01-31' AS d;
@@ -56,6 +57,17 @@ async def test_the_catalogue_has_all_relations_with_their_types(
         "numbers": ColumnType("other", "integer[]"),
         "key": ColumnType("other", "uuid"),
     }
+    declared = tables[0].declared
+    assert (tables[0].engine, tables[0].primary_key) == ("postgres", ("name", "small"))
+    assert [name for name, each in declared.items() if each.nullable is False] == [
+        *("domain", "name", "small")
+    ]
+    assert (declared["domain"].type, declared["side"].type) == (
+        *("numeric(17,2)", "enum('debit', 'it''s')"),
+    )
+    assert [declared[name].collation for name in ("name", "small")] == ["C", ""]
+    assert declared["note"].collation
+    assert (tables[4].primary_key, tables[4].declared["d"].nullable) == ((), None)
     described = await postgres_connector.describe('SELECT * FROM "a ""b"" table"')
     assert [kind.kind for kind in described.values()] == [
         kind.kind for kind in tables[0].columns.values()
@@ -77,14 +89,3 @@ async def test_the_catalogue_has_only_what_the_role_may_read(
     assert found == [("mine", "first", ["x"]), ("public", "seen", ["x"])]
     assert await rows_of(connector, "SELECT * FROM first") == []
     await connector.aclose()
-
-
-async def test_describe_returns_types_without_running(
-    postgres_connector: PostgresConnector,
-) -> None:
-    statement = "SELECT SUM(a) AS s, CAST(1.5 AS numeric(3, 1)) AS d, pg_sleep(3600) AS slept"
-    described = await postgres_connector.describe(
-        f"{statement} FROM generate_series(1::int, 2147483647) AS a"
-    )
-    assert described["s"] == ColumnType("integer", "bigint")
-    assert described["d"] == ColumnType("decimal", "numeric(3,1)", 1)
