@@ -1,17 +1,15 @@
 import sqlite3
 from contextlib import closing
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
-from tests.support.asking import measures_asked
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
-from skillian.data.declare.infer import ColumnSample, infer_sources, role_of
+from skillian.data.declare.infer import ColumnSample, Inferred, infer_sources, role_of
 from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
-from skillian.data.declare.sources_yaml import written
+from skillian.data.declare.sources_yaml import secret_variable, written
 from skillian.data.services import DataServices
 from skillian.errors import QueryError, UnavailableError
 
@@ -168,21 +166,25 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
     assert inferred.align_on == ()
 
 
-async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) -> None:
-    text = "company,day,amount\n001,2024-01-31,1.5\n"
-    urls = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "t.csv").write_text(text)
-        urls.append(f"files:///{name}/t.csv")
-    databases: list[Any] = []
-    for url in urls:
-        databases.append(await infer_sources(url, tmp_path, databases))
-    written_text = written(list(zip(databases, urls, strict=True)))
-    assert written_text.count("{column: company}") == 1
-    assert "dimensions: *dimensions_1" in written_text
-    path = tmp_path / "sources.yaml"
-    path.write_text(written_text, encoding="utf-8")
-    async with DataServices(SourceRegistry.load(path)) as services:
-        result = await services.comparison.compare(measures_asked("t.csv", "t.csv_2", ["amount"]))
-    assert result.summary.classes.to_dict()["match"] == 1
+@pytest.mark.parametrize(
+    ("url", "variable"),
+    [
+        ("duckdb:////srv/a?b:c@d.duckdb", None),
+        ("files:///data", None),
+        ("postgresql://reader@host/dwh", None),
+        ("postgresql://reader:${PASSWORD}@host/dwh", None),
+        ("postgresql://reader:secret@host/dwh", "DWH_URL"),
+        ("postgresql://host/dwh?password=secret", "DWH_URL"),
+        ("postgresql://a:secret@${HOST}/dwh", "DWH_URL"),
+        ("postgresql://[broken:secret", "DWH_URL"),
+    ],
+)
+def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) -> None:
+    assert secret_variable("dwh", url) == variable
+    text = written([(Inferred("dwh", (), {}, ()), url)])
+    assert ("secret" in text) is False
+    assert (url if variable is None else f"dwh: ${{{variable}}}") in text
+
+
+def test_the_variable_has_a_name_that_a_shell_takes() -> None:
+    assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
