@@ -44,7 +44,6 @@ def check(result: ComparisonResult, question: Question) -> None:
 
 
 def same(found: object, wanted: object) -> None:
-    """Hold one thing against the other, and show both where they differ."""
     assert found == wanted, f"\nfound:  {found}\nwanted: {wanted}"
 
 

@@ -77,8 +77,6 @@ class _Folders:
 
 
 class DuckDBPlace(_Folders):
-    """A DuckDB file for each set of tables."""
-
     def put(self, tables: Sequence[Table]) -> str:
         path = self.renewed() / "tables.duckdb"
         with duckdb.connect(path) as connection:
@@ -113,8 +111,6 @@ class CSVPlace(_Folders):
 
 
 class ClickHousePlace:
-    """A database of ClickHouse for each set of tables."""
-
     suffix = ""
 
     def put(self, tables: Sequence[Table]) -> str:
@@ -137,8 +133,6 @@ class ClickHousePlace:
 
 
 class PostgresPlace:
-    """A PostgreSQL database, emptied for each set of tables."""
-
     suffix = ""
 
     def __init__(self, url: str) -> None:
@@ -161,8 +155,6 @@ class PostgresPlace:
 
 
 class MySQLPlace:
-    """A MariaDB database, emptied for each set of tables."""
-
     suffix = ""
 
     def __init__(self, url: str) -> None:

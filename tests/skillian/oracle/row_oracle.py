@@ -18,12 +18,14 @@ from skillian.data.declare.rules import Rule
 
 SPACE = re.compile(r"[ \t\n\r\f\v]+")
 WHITE = " \t\n\r\f\v"
+COUNTS = (
+    *("matched", "differing", "only_in_a", "only_in_b", "duplicate_keys_a", "duplicate_rows_a"),
+    *("duplicate_keys_b", "duplicate_rows_b"),
+)
 
 
 @dataclass(frozen=True)
 class Expected:
-    """What the two tables have in common, and what not."""
-
     rows_a: int
     rows_b: int
     matched: int
@@ -39,24 +41,8 @@ class Expected:
     pairs: Mapping[str, list[int]]
 
     def counts(self) -> dict[str, int]:
-        """Return the counts as in a result."""
-        return {
-            "a": self.rows_a,
-            "b": self.rows_b,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    "matched",
-                    "differing",
-                    "only_in_a",
-                    "only_in_b",
-                    "duplicate_keys_a",
-                    "duplicate_rows_a",
-                    "duplicate_keys_b",
-                    "duplicate_rows_b",
-                )
-            },
-        }
+        counts = {name: getattr(self, name) for name in COUNTS}
+        return {"a": self.rows_a, "b": self.rows_b, **counts}
 
 
 def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule]) -> Expected:
@@ -82,19 +68,11 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
             if gap is not None:
                 known = gaps[name]
                 gaps[name] = gap if known is None else max(known, gap)
-    rows_a, rows_b = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
-    several_a, several_b = [sum(len(group) > 1 for group in side.values()) for side in sides]
+    repeated_rows = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
+    repeated_keys = [sum(len(group) > 1 for group in side.values()) for side in sides]
     return Expected(
-        len(a.rows),
-        len(b.rows),
-        counts["matched"],
-        counts["differing"],
-        counts["only_in_a"],
-        counts["only_in_b"],
-        rows_a,
-        rows_b,
-        several_a,
-        several_b,
+        *(len(a.rows), len(b.rows), counts["matched"], counts["differing"]),
+        *(counts["only_in_a"], counts["only_in_b"], *repeated_rows, *repeated_keys),
         mismatches,
         gaps,
         {name: sorted(counter.values(), reverse=True)[:10] for name, counter in pairs.items()},
@@ -115,7 +93,6 @@ def multiset(a: Table, b: Table, rules: Mapping[str, Rule]) -> tuple[int, int]:
 
 
 def same(a: Any, b: Any, rule: Rule) -> bool:
-    """Return whether two cells are the same."""
     one, other = canonical(a, rule), canonical(b, rule)
     if one == other:
         return True
@@ -133,7 +110,6 @@ def same(a: Any, b: Any, rule: Rule) -> bool:
 
 
 def canonical(value: Any, rule: Rule) -> Any:
-    """Return a value that is equal for equal cells."""
     if isinstance(value, str):
         return _text(value, rule)
     for kinds, convert in _CONVERT.items():

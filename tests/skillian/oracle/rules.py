@@ -68,7 +68,6 @@ def statuses(result: ComparisonResult) -> dict[str, int]:
 
 
 def only(result: ComparisonResult) -> Difference:
-    """The one difference there is."""
     [difference] = result.top_differences
     return difference
 

@@ -61,7 +61,6 @@ class Pair:
         self.asked(question, ask)
 
     def compared(self, question: Question) -> ComparisonResult:
-        """Return the engine's answer."""
         positional, named = question.arguments()
         return self.asked(
             question, lambda each: each.comparison.compare(measures_asked(*positional, **named))

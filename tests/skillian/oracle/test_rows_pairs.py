@@ -25,15 +25,10 @@ from skillian.data.sql.values import python_rows
 from skillian.data.tables.differing import DifferingRows
 
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
-OWN = ("duckdb", "postgres", "mysql", "duckdb-duckdb")
-WITH_DUCKDB = (
-    "duckdb-postgres",
-    "mysql-duckdb",
-    "sqlite-duckdb",
-    "duckdb-csv",
-    "clickhouse-duckdb",
+PAIRS = (
+    *("duckdb", "postgres", "mysql", "duckdb-duckdb", "duckdb-postgres", "mysql-duckdb"),
+    *("sqlite-duckdb", "duckdb-csv", "clickhouse-duckdb", "mysql-postgres", "csv-csv"),
 )
-PAIRS = (*OWN, *WITH_DUCKDB, "clickhouse-duckdb", "mysql-postgres", "csv-csv")
 EXAMPLES = int(os.environ.get("ROW_EXAMPLES", "8"))
 
 _ALL = Limits().kinds
@@ -66,7 +61,6 @@ Rows = list[dict[str, Any]]
 def compared(
     places: list[Place], a: Table, b: Table, question: Mapping[str, Any], kept: Rows | None = None
 ) -> ComparisonResult:
-    """Put the tables there and compare them."""
     if len(places) == 1:
         urls = [places[0].put((a, b))] * 2
     else:
