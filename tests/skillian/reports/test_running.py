@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -110,3 +111,10 @@ async def test_a_report_is_complete_without_a_cache(tmp_path: Path) -> None:
         [outcome] = await run_all(engine, [comparison_of()], Depth(5, 2), lambda *_: None)
     assert isinstance(outcome, Compared)
     assert len(outcome.drilled) == 2
+
+
+def test_findings_are_the_groups_of_the_classes_in_fail_on(close: Outcome) -> None:
+    assert isinstance(close, Compared)
+    major_only = replace(close, comparison=close.comparison.model_copy(update={"fail_on": "major"}))
+    assert (close.findings, major_only.findings) == (6, 5)
+    assert close.verdict == "findings"
