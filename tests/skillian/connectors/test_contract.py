@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 import duckdb
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from tests.skillian.connectors.duckdb.conftest import ENDLESS
 from tests.support.clickhouse import clickhouse_server, needs_clickhouse
 from tests.support.mysql import DIGITS, MANY
 from tests.support.waits import SECONDS, cancelled, executing, soon
@@ -30,6 +29,11 @@ from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.errors import QueryError
 
+# Hours of work that keeps no memory busy.
+ENDLESS = """
+SELECT COUNT(*) FROM range(100000000) AS a, range(100000000) AS b
+WHERE (a.range * b.range) % 7 = 3
+"""
 NUMBERS = {
     "duckdb": "SELECT range AS n FROM range({})",
     "postgres": "SELECT generate_series(1, {}) AS n",

@@ -4,17 +4,33 @@ import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import duckdb
 import pytest
-from tests.skillian.connectors.duckdb.conftest import ENDLESS
+from tests.skillian.connectors.test_contract import ENDLESS
 from tests.support.waits import SECONDS
 
 from skillian.connectors.duckdb import engine
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.duckdb.types import column_type
 from skillian.errors import QueryError
+
+
+@pytest.fixture
+async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
+    path = tmp_path / "secret-folder" / "ledger.duckdb"
+    path.parent.mkdir()
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            'CREATE TABLE "a ""b"" table" ("select" DECIMAL(17, 2), "Größe" HUGEINT)'
+        )
+        connection.execute("""INSERT INTO "a ""b"" table" VALUES (0.10, 170141183460469231)""")
+        connection.execute("CREATE SCHEMA other; CREATE VIEW other.v AS SELECT DATE '2024-01-31' d")
+    opened = DuckDBConnector(path, "books", timeout=60)
+    yield opened
+    await opened.aclose()
 
 
 def test_types_have_kinds() -> None:

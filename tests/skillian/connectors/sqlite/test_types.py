@@ -1,7 +1,7 @@
 """Values of SQLite, against Python's own exact reading of them; columns that a statement reads."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -77,7 +77,12 @@ def test_a_value_is_read_exactly_or_named(declared: str, values: list[Any]) -> N
         assert array_of(values, declared_type(declared)).to_pylist() == expected
 
 
-@given(st.lists(st.datetimes(timezones=st.none() | st.just(UTC)), min_size=1))
+# None is a time without a zone.
+ZONES = (None, UTC, timezone(timedelta(hours=2)))
+WITHIN = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - in each zone
+
+
+@given(st.lists(st.datetimes(*WITHIN, timezones=st.sampled_from(ZONES)), min_size=1))
 def test_times_are_read_with_or_without_their_zone(moments: list[datetime]) -> None:
     zoned = [moment for moment in moments if moment.tzinfo]
     local = [moment for moment in moments if not moment.tzinfo]
