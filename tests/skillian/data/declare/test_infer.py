@@ -1,17 +1,22 @@
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
+from tests.support.asking import comparing
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.infer import ColumnSample, Inferred, infer_sources, role_of
 from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
 from skillian.data.declare.sources_yaml import secret_variable, written
+from skillian.data.named import measured_source
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import InvalidInputError, QueryError, UnavailableError
 
 
 @pytest.fixture
@@ -188,3 +193,37 @@ def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) ->
 
 def test_the_variable_has_a_name_that_a_shell_takes() -> None:
     assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
+
+
+async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
+    new.parent.mkdir()
+    old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
+    new.write_text("Company;ITEMS;amount\n001;3;1.5\n002;5;2.25\n")
+    a, b = str(old), str(new)
+    as_source = partial(measured_source, measures=["items"], dimensions=["company"])
+    registry, _ = await bare_tables([a, b], None, as_source)
+    assert registry.names == (a, b)
+    assert list(registry.get(a).dimensions) == ["company"]
+    async with DataServices(registry) as services:
+        compare = comparing(services.comparison)
+        result = await compare(a, b, ["amount", "items"], ["company"])
+        assert (await compare(a, a, "amount", ["company"])).summary.classes.match == 2
+    amount, items = result.summary.measures
+    assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
+    assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
+
+
+async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
+    as_source = partial(measured_source, measures=(), dimensions=["company"])
+    path = tmp_path / "a.csv"
+    for content, message in (
+        ("company,name\n001,x\n", r"no column to sum; its columns: company, name"),
+        ("amount\n1.5\n", "no column to align on"),
+    ):
+        path.write_text(content)
+        with pytest.raises(InvalidInputError, match=message):
+            await bare_tables([str(path)], None, as_source)
+    path.unlink()
+    with pytest.raises(QueryError, match="check that they exist"):
+        await bare_tables([str(path)], None, as_source)

@@ -45,7 +45,7 @@ def test_a_column_without_counterpart_that_cannot_be_read(store: Store) -> None:
     assert not result.proposals
 
 
-def test_postgres(store: Store) -> None:
+def test_a_value_that_is_not_of_its_type_leaves_its_column_out(store: Store) -> None:
     bad = store(
         "postgres",
         "CREATE TABLE t (id int, d date, m timestamp, n numeric(10, 2), w text)",
