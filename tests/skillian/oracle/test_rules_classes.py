@@ -3,8 +3,7 @@
 from typing import Any
 
 import pytest
-from tests.skillian.oracle.rules import compared, statuses
-from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.running import Pair, compared, statuses
 
 
 def test_every_group_is_in_exactly_one_of_five_classes(pair: Pair) -> None:

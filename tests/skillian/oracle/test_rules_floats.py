@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.oracle import AGGREGATIONS
 from tests.skillian.oracle.questions import Column, Side
-from tests.skillian.oracle.rules import KEY, compared, only, question, side, statuses
-from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.running import KEY, Pair, compared, only, question, side, statuses
 from tests.skillian.oracle.tables import Profile
 
 from skillian.data.services import DataServices

@@ -8,8 +8,17 @@ from typing import Any
 
 import pytest
 from tests.skillian.oracle.questions import Column, Side
-from tests.skillian.oracle.rules import AMOUNT, KEY, compared, keys, only, question, side, statuses
-from tests.skillian.oracle.running import Pair
+from tests.skillian.oracle.running import (
+    AMOUNT,
+    KEY,
+    Pair,
+    compared,
+    keys,
+    only,
+    question,
+    side,
+    statuses,
+)
 from tests.support.asking import measures_asked
 
 INTEGER, TEXT, DATE = Column("k", "integer"), Column("k"), Column("k", "date")
