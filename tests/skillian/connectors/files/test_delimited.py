@@ -8,6 +8,7 @@ from decimal import Decimal
 from functools import cache
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import pytest
@@ -236,26 +237,14 @@ def test_the_search_for_a_line_is_bounded(tmp_path: Path, monkeypatch: pytest.Mo
     assert [line_of(path, "a", value) for value in "123"] == [2, 3, None]
 
 
-class Noted:
-    """A cursor that keeps the statements it has run."""
-
-    def __init__(self, cursor: duckdb.DuckDBPyConnection) -> None:
-        self._cursor = cursor
-        self.statements: list[str] = []
-
-    def execute(self, statement: str) -> duckdb.DuckDBPyConnection:
-        self.statements.append(statement)
-        return self._cursor.execute(statement)
-
-
 @pytest.mark.parametrize("columns", [8, 800])
 def test_the_tests_of_types_are_planned_once_for_all_columns(tmp_path: Path, columns: int) -> None:
     values = {"BIGINT": "1", "DECIMAL(38,1)": "1.5", "VARCHAR": "x", "DATE": "2026-01-31"}
     kinds = [[*values][number % 4] for number in range(columns)]
     header = ",".join(f"c{number}" for number in range(columns))
     path = file_of(tmp_path, f"{header}\n{','.join(values[kind] for kind in kinds)}\n")
-    noted: Any = Noted(database())
+    noted = Mock(wraps=database())
     types = csv_types(noted, path, read_format(path))
     assert [kind.sql for kind in types.values()] == kinds
-    assert len(noted.statements) == 2
-    assert all(statement.count("COUNT_IF") <= 6 for statement in noted.statements)
+    assert noted.execute.call_count == 2
+    assert all(call.args[0].count("COUNT_IF") <= 6 for call in noted.execute.call_args_list)

@@ -4,6 +4,7 @@ from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
@@ -140,21 +141,19 @@ async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: 
 async def test_what_has_been_copied_is_kept_until_the_file_changes(
     connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read: list[tuple[str, ...]] = []
-    original = SQLiteFile.rows
+    spied = create_autospec(SQLiteFile.rows, side_effect=SQLiteFile.rows)
+    monkeypatch.setattr(SQLiteFile, "rows", spied)
 
-    def counted(self: SQLiteFile, table: str, columns: Any) -> Any:
-        read.append((table, *columns))
-        return original(self, table, columns)
+    def read() -> list[tuple[str, ...]]:
+        return [(call.args[1], *call.args[2]) for call in spied.call_args_list]
 
-    monkeypatch.setattr(SQLiteFile, "rows", counted)
     write(path, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES (1, 2)")
     for _ in range(3):
         assert await rows(connector, "SELECT a FROM t") == [(1,)]
-    assert read == [("t", "a")]
+    assert read() == [("t", "a")]
     assert await rows(connector, "SELECT a, b FROM t") == [(1, 2)]
     assert await rows(connector, "SELECT b FROM t") == [(2,)]
-    assert read[1:] == [("t", "a", "b")]
+    assert read()[1:] == [("t", "a", "b")]
     write(path, "UPDATE t SET a = 7")
     assert await rows(connector, "SELECT a FROM t") == [(7,)]
     write(path, "ALTER TABLE t ADD COLUMN c INT DEFAULT 9")
