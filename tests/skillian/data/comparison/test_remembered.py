@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
@@ -27,27 +28,23 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare = comparing(make_services(TABLES, SOURCES).comparison)
-    planned: list[SavedComparison] = []
-    plan, bind = Planner.plan, Planner.bind
-
-    async def noted(planner: Planner, question: SavedComparison, sources: Any) -> Any:
-        planned.append(question)
-        return await plan(planner, question, sources)
+    planned = create_autospec(Planner.plan, side_effect=Planner.plan)
+    bind = Planner.bind
 
     async def widened(planner: Planner, question: SavedComparison) -> Any:
         a, b = await bind(planner, question)
         return replace(a, columns={**a.columns, "more": ColumnType("text", "VARCHAR")}), b
 
-    monkeypatch.setattr(Planner, "plan", noted)
+    monkeypatch.setattr(Planner, "plan", planned)
     first = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert await compare("a", "b", ["amount"], filters={"key": "x"}) is first
-    assert len(planned) == 1
+    assert planned.call_count == 1
     assert await compare("a", "b", ["amount"], filters={"key": "y"}) is not first
-    assert len(planned) == 2
+    assert planned.call_count == 2
     monkeypatch.setattr(Planner, "bind", widened)
     changed = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert changed.cache_key != first.cache_key
-    assert len(planned) == 3
+    assert planned.call_count == 3
 
 
 async def test_definitions_are_part_of_the_question(make_services: MakeServices) -> None:
@@ -71,16 +68,11 @@ async def test_fifty_at_once_ask_the_database_once(
     engine = make_services(TABLES, SOURCES).comparison
     connector = (await engine._planner._binder.bind("a")).connector
     assert isinstance(connector, DuckDBConnector)
-    asked: list[str] = []
-    plain_rows = connector.plain_rows
-
-    def counted(statement: str, parameters: dict[str, object]) -> object:
-        asked.append(statement)
-        return plain_rows(statement, parameters)
-
-    monkeypatch.setattr(connector, "plain_rows", counted)
+    spied = Mock(wraps=connector.plain_rows)
+    monkeypatch.setattr(connector, "plain_rows", spied)
     question = measures_asked("a", "b", ["amount"])
     results = await asyncio.gather(*(engine.compare(question) for _ in range(50)))
+    asked = [call.args[0] for call in spied.call_args_list]
     assert 0 < len(asked) == len({*asked})
     assert len({id(result) for result in results}) == 1
 
