@@ -4,6 +4,7 @@ import asyncio
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from tests.skillian.reports.comparisons import comparison_of, outcomes_of
@@ -32,10 +33,8 @@ def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
 def test_a_result_stands_when_its_explanation_fails(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def failing(*_: Any, **__: Any) -> Any:
-        raise QueryError("there is no room left to compare in")
-
-    monkeypatch.setattr(MeasureEngine, "explain", failing)
+    failure = QueryError("there is no room left to compare in")
+    monkeypatch.setattr(MeasureEngine, "explain", AsyncMock(side_effect=failure))
     [outcome] = outcomes_of(demo, comparison_of())
     assert isinstance(outcome, Compared)
     assert outcome.verdict == "findings"
