@@ -13,10 +13,39 @@ from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 
+import duckdb
+from why_pairs import with_cause, without_cause
+from why_planted import SCHEMA, Pair, arrow, tables
+
+from skillian.data.tables.why.results import Why
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from tests.skillian.data.tables.why.pairs import with_cause, without_cause
-from tests.skillian.data.tables.why.running import explained, is_found
+from tests.skillian.data.tables.why.small import engine_over
+
+
+async def explained(pair: Pair, folder: Path) -> Why:
+    """Why the two tables of a pair differ."""
+    a, b = tables(pair, 0)
+    if not pair.wanted and pair.drop_b is not None:
+        b = [row for row in b if not pair.drop_b(row)]
+    file = folder / "pair.duckdb"
+    with duckdb.connect(file) as database:
+        for name, rows in (("a", a), ("b", b)):
+            database.register("rows", arrow.Table.from_pylist(rows, schema=SCHEMA))
+            database.execute(f'CREATE TABLE {name} AS FROM "rows"')
+    addresses = f"duckdb:///{file}#a", f"duckdb:///{file}#b"
+    async with engine_over(*addresses) as (engine, question):
+        result = await engine.compare(question)
+        return await engine.tables.why(result.cache_key)
+
+
+def is_found(pair: Pair, why_: Why) -> bool:
+    """Whether the rules that are planted are named, and no other ones."""
+    options = [rule.option for rule in why_.rules]
+    return len(options) == len(pair.wanted) and all(
+        any(option in wanted for option in options) for wanted in pair.wanted
+    )
 
 
 def main(only: Sequence[str] = ()) -> None:

@@ -6,15 +6,16 @@ import asyncio
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import aclosing, closing
+from datetime import date, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import duckdb
 import pytest
 from psycopg.conninfo import conninfo_to_dict
-from tests.skillian.connectors.duckdb.conftest import ENDLESS
 from tests.support.clickhouse import clickhouse_server, needs_clickhouse
 from tests.support.mysql import DIGITS, MANY
 from tests.support.waits import SECONDS, cancelled, executing, soon
@@ -28,6 +29,11 @@ from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.errors import QueryError
 
+# Hours of work that keeps no memory busy.
+ENDLESS = """
+SELECT COUNT(*) FROM range(100000000) AS a, range(100000000) AS b
+WHERE (a.range * b.range) % 7 = 3
+"""
 NUMBERS = {
     "duckdb": "SELECT range AS n FROM range({})",
     "postgres": "SELECT generate_series(1, {}) AS n",
@@ -51,14 +57,49 @@ NEVER = {
     "clickhouse": 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"',
 }
 MANY_ROWS = 10**9
+# What a database refuses besides: files, calls, and comments that it would run.
+FORBIDDEN = {
+    "mysql": (
+        "SELECT 1 INTO OUTFILE '/tmp/x'", "SELECT 1 /*! INTO OUTFILE '/tmp/x' */",
+        "SELECT 1 /*M! INTO OUTFILE '/tmp/x' */", "SELECT 1 --1 INTO OUTFILE '/tmp/x'",
+        "SELECT 1 # x", "SELECT load_file('/etc/passwd')", "SET GLOBAL max_connections = 1",
+        "SHOW TABLES",
+    ),
+    "clickhouse": (
+        "SELECT 1 INTO OUTFILE 'written.csv'", "SELECT 1 FORMAT CSV",
+        "SELECT * FROM file('/etc/passwd', 'LineAsString')",
+        "SELECT * FROM url('http://127.0.0.1:9/', 'CSV', 'a String')",
+        "SELECT file('/etc/passwd')", "SELECT FILE('/etc/passwd')",
+        "SELECT * FROM executable('x', 'CSV', 'a Int8')", "SYSTEM SHUTDOWN", "SET readonly = 0",
+    ),
+}  # fmt: skip
+GIVEN: dict[str, object] = {
+    "p0": "O'Hara \\ \" %s %(p1)s :p1 $p1 {p1: } -- ; \n\t\r \ufeffß😀",
+    "p1": Decimal("-99999999999999999999.99"),
+    "p2": 2**63,
+    "p3": date(1950, 1, 31),
+    "p4": datetime(2024, 1, 31, 10, 0, 0, 1),  # noqa: DTZ001
+    "p5": datetime(2024, 1, 31, 12, tzinfo=timezone(timedelta(hours=2))),
+    "p6": True,
+    "p7": None,
+    "p8": "",
+}
+# How a statement names a value, and a literal that looks like one, with what it means.
+MARKS = {
+    "duckdb": ("${}", "'$p0 %'", "$p0 %"),
+    "postgres": ("%({})s", "E'\\'%(p0)s'", "'%(p0)s"),
+    "mysql": (":{}", "':p0 %'", ":p0 %"),
+    "clickhouse": ("{{{}: }}", "'{p0: } \\''", "{p0: } '"),
+}
 
 
 class Opened(NamedTuple):
-    """A database: its dialect, a new connector to it, and how many statements run in its server."""
+    """A database: its dialect, a new connector to it, where it is, and what runs in its server."""
 
     url: str
     dialect: str
     make: Callable[[float], Any]
+    place: str
     running: Callable[[], int] | None = None
 
     async def begun(self, task: asyncio.Task[Any], count: int = 1) -> None:
@@ -79,20 +120,26 @@ class Opened(NamedTuple):
 def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> Opened:
     path = folder / "x.duckdb"
     duckdb.connect(path).close()
-    return Opened(f"duckdb:///{path}", "duckdb", lambda limit: DuckDBConnector(path, "x", limit))
+    return Opened(
+        f"duckdb:///{path}", "duckdb", lambda limit: DuckDBConnector(path, "x", limit), str(folder)
+    )
 
 
 def in_files(_: pytest.FixtureRequest, folder: Path) -> Opened:
     (folder / "a.csv").write_text("a\n1\n")
     url = f"files:///{folder}"
-    return Opened(url, "duckdb", lambda limit: FilesConnector(folder, "x", timeout=limit))
+    return Opened(
+        url, "duckdb", lambda limit: FilesConnector(folder, "x", timeout=limit), str(folder)
+    )
 
 
 def in_sqlite(_: pytest.FixtureRequest, folder: Path) -> Opened:
     path = folder / "x.sqlite"
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("CREATE TABLE t (a INT)")
-    return Opened(f"sqlite:///{path}", "duckdb", lambda limit: SQLiteConnector(path, "x", limit))
+    return Opened(
+        f"sqlite:///{path}", "duckdb", lambda limit: SQLiteConnector(path, "x", limit), str(folder)
+    )
 
 
 def in_postgres(request: pytest.FixtureRequest, _: Path) -> Opened:
@@ -102,6 +149,7 @@ def in_postgres(request: pytest.FixtureRequest, _: Path) -> Opened:
         database.url,
         "postgres",
         lambda limit: PostgresConnector("x", options, timeout=limit),
+        str(database.server.folder),
         lambda: int(database.active()),
     )
 
@@ -115,6 +163,7 @@ def in_mysql(request: pytest.FixtureRequest, folder: Path) -> Opened:
         database.url,
         "mysql",
         lambda limit: MySQLConnector(login_of(database.url, folder), "x", timeout=limit),
+        "localhost",
         lambda: len(database.execute(f"{statement} AND {others}")),
     )
 
@@ -130,6 +179,7 @@ def in_a_clickhouse(request: pytest.FixtureRequest, folder: Path) -> Opened:
         url,
         "clickhouse",
         lambda limit: kind(login, "x", timeout=limit),
+        server.address,
         lambda: int(server.run(counted)),
     )
 
@@ -150,6 +200,13 @@ def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
     return found
 
 
+@pytest.fixture
+async def connector(opened: Opened) -> AsyncIterator[Any]:
+    made = opened.make(60)
+    yield made
+    await made.aclose()
+
+
 async def works(connector: Any) -> None:
     assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
 
@@ -159,25 +216,76 @@ async def drained(connector: Any, statement: str) -> None:
         pass
 
 
-async def test_nothing_but_a_single_select_runs(opened: Opened) -> None:
-    connector = opened.make(60)
-    for statement in ("DROP TABLE t", "SELECT 1; SELECT 2", "SET x = 1", "COMMIT", "CALL x()", ""):
+async def test_nothing_but_a_single_select_runs(opened: Opened, connector: Any) -> None:
+    dialect = opened.dialect
+    only = "only a single SELECT of tables" if dialect == "clickhouse" else "only a single SELECT"
+    everywhere = ("DROP TABLE t", "SELECT 1; SELECT 2", "SET x = 1", "COMMIT", "CALL x()", "")
+    for statement in (*everywhere, *FORBIDDEN.get(dialect, ())):
         for call in (connector.run(statement, {}), drained(connector, statement)):
-            with pytest.raises(QueryError, match="only a single SELECT"):
+            with pytest.raises(QueryError, match=only):
                 await call
         with pytest.raises(QueryError):
             await connector.describe(statement)
     with pytest.raises(QueryError):
         await connector.run("SELECT '", {})
     await works(connector)
-    await connector.aclose()
+
+
+async def test_parameters_are_values_whatever_they_hold(opened: Opened, connector: Any) -> None:
+    mark, literal, text = MARKS[opened.dialect]
+    given, expected = GIVEN | {"p0": f"{GIVEN['p0']}\0"}, {}
+    columns = {name: mark.format(name) for name in given}
+    if opened.dialect == "postgres":  # which has no NUL in texts, and no scale of a parameter
+        given = GIVEN
+        columns |= {"p1": "CAST(%(p1)s AS numeric(38, 2))", "p2": "CAST(%(p2)s AS numeric(38, 0))"}
+    elif opened.dialect == "mysql":  # which has no zones
+        expected = {"p5": datetime(2024, 1, 31, 10)}  # noqa: DTZ001
+    listed = ", ".join(f"{value} AS {name}" for name, value in columns.items())
+    [row] = (await connector.run(f"SELECT {listed}, {literal} AS x", given)).to_pylist()
+    assert row == given | {"x": text, **expected}
+
+
+async def test_an_error_names_the_connection_in_one_line_and_not_its_place(
+    opened: Opened, connector: Any
+) -> None:
+    with pytest.raises(QueryError, match=r"connection 'x': .*(nothing_like_it|missing)") as refused:
+        await connector.run("SELECT nothing_like_it FROM missing", {})
+    assert refused.value.__cause__ is None
+    hidden = (opened.place, "\n", "In scope", "version")
+    assert not [each for each in hidden if each in str(refused.value)]
+
+
+def spoil(path: Path, content: str | None) -> None:
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+
+
+@pytest.mark.parametrize(
+    "content", [None, "this is not a database, whatever its name says " * 1000]
+)
+@pytest.mark.parametrize("opened", [in_duckdb, in_sqlite], indirect=True)
+async def test_a_file_that_is_gone_or_damaged_is_an_error_without_its_path(
+    opened: Opened, connector: Any, content: str | None
+) -> None:
+    spoil(Path(opened.url.partition("///")[2]), content)
+    with pytest.raises(QueryError, match="'x'") as refused:
+        await connector.run("SELECT a FROM t", {})
+    assert opened.place not in str(refused.value)
+    assert refused.value.__cause__ is None
+
+
+async def test_describe_returns_types_without_running(opened: Opened, connector: Any) -> None:
+    async with asyncio.timeout(30):
+        [kind] = (await connector.describe(NEVER[opened.dialect])).values()
+    assert kind.kind == ("other" if opened.dialect == "postgres" else "integer")
 
 
 async def test_a_result_has_a_budget_and_a_stream_has_batches(
-    opened: Opened, monkeypatch: pytest.MonkeyPatch
+    opened: Opened, connector: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "ROW_BUDGET", 10)
-    connector, numbers = opened.make(60), NUMBERS[opened.dialect]
+    numbers = NUMBERS[opened.dialect]
     assert (await connector.run(numbers.format(10), {})).num_rows == 10
     for count in (11, 10**6):
         with pytest.raises(QueryError, match="larger than 10 rows"):
@@ -188,21 +296,18 @@ async def test_a_result_has_a_budget_and_a_stream_has_batches(
     monkeypatch.setattr(limits, "BYTE_BUDGET", 1000)
     with pytest.raises(QueryError, match="narrow it with filters"):
         await connector.run("SELECT repeat('x', 2000) AS x", {})
-    await connector.aclose()
 
 
-async def test_an_error_after_rows_is_an_error(opened: Opened) -> None:
-    connector = opened.make(60)
+async def test_an_error_after_rows_is_an_error(opened: Opened, connector: Any) -> None:
     with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
         await drained(connector, LATE[opened.dialect].format(300_000))
     with pytest.raises(QueryError, match=r"'x'|\"x\"|non-zero"):
         await connector.run(LATE[opened.dialect].format(50_000), {})
     await works(connector)
-    await connector.aclose()
 
 
-async def test_cancelling_stops_one_statement_and_no_other(opened: Opened) -> None:
-    connector, never = opened.make(60), NEVER[opened.dialect]
+async def test_cancelling_stops_one_statement_and_no_other(opened: Opened, connector: Any) -> None:
+    never = NEVER[opened.dialect]
     starts: tuple[Awaitable[Any], ...] = (connector.run(never, {}), drained(connector, never))
     for start in starts:
         task = asyncio.ensure_future(start)
@@ -211,7 +316,6 @@ async def test_cancelling_stops_one_statement_and_no_other(opened: Opened) -> No
         await cancelled(task)
         await asyncio.gather(*others)
         await opened.stopped()
-    await connector.aclose()
 
 
 async def test_a_statement_that_takes_too_long_is_stopped(opened: Opened) -> None:
@@ -222,8 +326,9 @@ async def test_a_statement_that_takes_too_long_is_stopped(opened: Opened) -> Non
     await connector.aclose()
 
 
-async def test_closing_stops_what_runs_and_may_be_done_twice(opened: Opened) -> None:
-    connector = opened.make(60)
+async def test_closing_stops_what_runs_and_may_be_done_twice(
+    opened: Opened, connector: Any
+) -> None:
     many = NUMBERS[opened.dialect].format(MANY_ROWS)
     async with aclosing(connector.stream(many, {})) as batches:  # which may be left
         assert (await anext(batches)).num_rows
@@ -239,7 +344,6 @@ async def test_closing_stops_what_runs_and_may_be_done_twice(opened: Opened) -> 
             await left
     await opened.stopped()
     await works(connector)
-    await connector.aclose()
 
 
 @pytest.mark.parametrize("opened", [in_duckdb, *SERVERS], indirect=True)

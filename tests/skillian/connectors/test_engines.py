@@ -5,7 +5,10 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-from skillian.connectors import Engine, dialect_of, engines, schemes
+import pytest
+
+from skillian.connectors import Engine, connect, dialect_of, engines, schemes
+from skillian.errors import UnavailableError
 
 ROOT = Path(__file__).parents[3]
 # The demo writes a database; sessions and the history are kept in PostgreSQL; uploaded workbooks
@@ -14,7 +17,6 @@ ROOMS = ("connectors", "demo", "storage", "history", "uploads")
 
 
 def imported(path: Path) -> set[str]:
-    """Return the modules that a file imports, with those that hold them."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
@@ -49,3 +51,34 @@ def test_each_engine_is_complete() -> None:
 def test_schemes_belong_to_one_engine() -> None:
     assert len(schemes()) == len(set(schemes()))
     assert Engine("X", ("x",), "x", "x:X", "x").label == "X"
+
+
+# What is said of URLs.
+MALFORMED = {
+    "its URL is not mysql://": (
+        *("mysql://u:secret@host:port/db", "mysql://u:secret@host/db?sslmode=off"),
+        "mysql://[::1/db",
+    ),
+    "its URL is not understood; write": (
+        *("postgres://u:secret@host/db?nonsense=1", "postgresql://u:secret@host/db?host=a@b&%zz"),
+    ),
+    "unknown kind of database": ("postgresql:u:secret@host",),
+    "its URL is not clickhouse://user": (
+        *("clickhouse://h?timezone=Nowhere/City", "clickhouse://h?zone=UTC"),
+        *("clickhouse://h?secure=1", "clickhouse://h:port/db", "clickhouse://h?secure"),
+    ),
+    **{
+        f"its URL is not {kind}://": (
+            *(f"{kind}://", f"{kind}://u:secret@h/d?unknown=1", f"{kind}://u:secret@[::1/d"),
+        )
+        for kind in ("mssql", "oracle", "snowflake", "bigquery", "databricks")
+    },
+}
+
+
+@pytest.mark.parametrize("said", MALFORMED)
+def test_a_malformed_url_is_refused_without_its_secrets(said: str) -> None:
+    for url in MALFORMED[said]:
+        with pytest.raises(UnavailableError, match=f"connection 'books': {said}") as refused:
+            connect("books", url, Path())
+        assert not [each for each in ("secret", "nonsense", "zz") if each in str(refused.value)]

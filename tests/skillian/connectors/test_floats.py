@@ -61,14 +61,12 @@ def values(width: int) -> list[float]:
 
 
 def shortest(number: float, width: int) -> Decimal:
-    """The decimal that counts."""
     if width == 64:
         return Decimal(repr(number))
     return Decimal(np.format_float_scientific(np.float32(number), unique=True))
 
 
 def fits(number: Decimal) -> bool:
-    """Whether a decimal of 38 digits can hold it."""
     digits, exponent = number.as_tuple()[1:]
     return isinstance(exponent, int) and exponent >= -DIGITS and len(digits) + exponent <= DIGITS
 
@@ -92,7 +90,6 @@ async def differing(connector: Connector, width: int) -> list[tuple[float, Decim
 
 
 def load(connection: Any, target: str) -> None:
-    """Write the values, as bits, to a table of DuckDB or a file of Parquet."""
     pa: Any = import_module("pyarrow")  # it carries no types
     narrow, wide = values(32), values(64)
     count = max(len(narrow), len(wide))

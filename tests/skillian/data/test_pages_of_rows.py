@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from tests.skillian.data.tables.why.running import engine_over
+from tests.skillian.data.tables.why.small import engine_over
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page

@@ -29,22 +29,16 @@ async def turns(count: int = 3) -> None:
         await asyncio.sleep(0)
 
 
-async def test_many_who_ask_at_once_share_one_answer() -> None:
-    work, flights = Work(), SingleFlight[int]()
+async def test_many_who_ask_at_once_share_one_answer_for_each_key() -> None:
+    work, other, flights = Work(), Work(), SingleFlight[int]()
     asking = [asyncio.create_task(flights.run("key", work.run)) for _ in range(50)]
+    asking.append(asyncio.create_task(flights.run("other", other.run)))
     await turns()
+    assert (work.begun, other.begun) == (1, 1)
     work.go.set()
-    assert await asyncio.gather(*asking) == [1] * 50
+    other.go.set()
+    assert await asyncio.gather(*asking) == [1] * 51
     assert await flights.run("key", work.run) == 2  # what has ended is not kept
-
-
-async def test_other_keys_are_other_work() -> None:
-    work, flights = Work(), SingleFlight[int]()
-    asking = [asyncio.create_task(flights.run(key, work.run)) for key in "ab"]
-    await turns()
-    assert work.begun == 2
-    work.go.set()
-    await asyncio.gather(*asking)
 
 
 async def test_all_waiting_callers_get_the_failure() -> None:

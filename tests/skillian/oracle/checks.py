@@ -44,7 +44,6 @@ def check(result: ComparisonResult, question: Question) -> None:
 
 
 def same(found: object, wanted: object) -> None:
-    """Hold one thing against the other, and show both where they differ."""
     assert found == wanted, f"\nfound:  {found}\nwanted: {wanted}"
 
 
@@ -85,8 +84,7 @@ def check_measure(measure: MeasureSummary, oracle: Oracle) -> None:
     assert measure.gross_difference == sum(abs(Fraction(cell.gap)) for cell in cells)
     assert measure.null_in_a == sum(cell.reason == "null_in_a" for cell in cells)
     assert measure.null_in_b == sum(cell.reason == "null_in_b" for cell in cells)
-    doubled = [(doubled_in_a(group, name), doubled_in_b(group, name)) for group in groups]
-    found = [sum(one for one, _ in doubled), sum(other for _, other in doubled)]
+    found = [sum(doubled(group, name)[side] for group in groups) for side in (0, 1)]
     assert [measure.doubled_in_a, measure.doubled_in_b] == (found if how == "sum" else [0, 0])
     assert measure.opposite_sign == sum(opposite(cell) for cell in cells)
 
@@ -112,16 +110,11 @@ def total(values: Iterable[Decimal | None]) -> Fraction | str | None:
     return sum(present, Fraction(0)) if present else None
 
 
-def doubled_in_a(group: Group, name: str) -> bool:
-    """Whether a has exactly twice the rows and twice the value of b."""
+def doubled(group: Group, name: str) -> tuple[bool, bool]:
+    """Whether a has exactly twice the rows and twice the value of b, and the reverse."""
     cell = group.cells[name]
-    return _is_double((cell.a, group.rows_a), (cell.b, group.rows_b))
-
-
-def doubled_in_b(group: Group, name: str) -> bool:
-    """Whether b has exactly twice the rows and twice the value of a."""
-    cell = group.cells[name]
-    return _is_double((cell.b, group.rows_b), (cell.a, group.rows_a))
+    one, other = (cell.a, group.rows_a), (cell.b, group.rows_b)
+    return _is_double(one, other), _is_double(other, one)
 
 
 def _is_double(one: tuple[Decimal | None, int], other: tuple[Decimal | None, int]) -> bool:
@@ -187,7 +180,7 @@ def wanted_of(group: Group, name: str, oracle: Oracle) -> tuple[Any, ...]:
     absolute = cell.gap.copy_abs() if both else None
     given = (cell.a, cell.b, cell.gap, absolute, cell.percentage)
     numbers = tuple(comparable(number) for number in given)
-    causes = (doubled_in_a(group, name), doubled_in_b(group, name), opposite(cell))
+    causes = (*doubled(group, name), opposite(cell))
     key = dict(zip(oracle.align_on, group.key, strict=True))
     return key, cell.status, cell.reason, numbers, (group.rows_a, group.rows_b), causes
 

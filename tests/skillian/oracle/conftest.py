@@ -90,7 +90,6 @@ def any_pair(request: pytest.FixtureRequest) -> Pair:
 
 
 def made(request: pytest.FixtureRequest) -> Pair:
-    """Return the pair that the parameter names."""
     kinds = request.param.split("-")
     if kinds[1:] == kinds[:1]:
         kinds[1] = f"{kinds[1]}_other"

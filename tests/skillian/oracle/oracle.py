@@ -26,8 +26,6 @@ AGGREGATIONS = ("sum", "count", "count_distinct", "avg", "min", "max")
 
 @dataclass(frozen=True)
 class Cell:
-    """One measure of one group."""
-
     status: str
     a: Decimal | None
     b: Decimal | None
@@ -61,8 +59,6 @@ class Cell:
 
 @dataclass(frozen=True)
 class Group:
-    """One group of the comparison."""
-
     key: Key
     rows_a: int
     rows_b: int
@@ -92,7 +88,6 @@ class Oracle:
 
     @cached_property
     def groups(self) -> tuple[Group, ...]:
-        """All groups, in no particular order."""
         a, b = self.rows(self.question.a), self.rows(self.question.b)
         keys = dict.fromkeys((*a, *b))
         return tuple(self._group(key, a.get(key, ()), b.get(key, ())) for key in keys)
@@ -109,12 +104,10 @@ class Oracle:
         return found
 
     def different(self, measure: str) -> list[Group]:
-        """Return the groups whose measure does not match, largest first."""
         groups = [group for group in self.groups if group.cells[measure].status != "match"]
         return sorted(groups, key=lambda group: by_size(group, measure))
 
     def limits(self, measure: str) -> Limits:
-        """Return absolute and percentage limit, of `match` and of `minor_diff`."""
         names = self.question.a.name, self.question.b.name
         return limits_of(names, measure, self.question.settings, self.question.thresholds)
 
@@ -138,7 +131,6 @@ class Oracle:
         return part
 
     def _kinds(self, name: str) -> set[str]:
-        """The kinds that a dimension has on the two sides."""
         return {
             kind_of(side.dimensions[name], side.table.column(side.dimensions[name]["column"]))
             for side in (self.question.a, self.question.b)
@@ -168,14 +160,12 @@ def limits_of(
 
 
 def value(side: Side, name: str, row: Row) -> Any:
-    """Return a dimension's value in one row."""
     dimension = side.dimensions[name]
     column = side.table.column(dimension["column"])
     return meant(dimension, row[column.name], column)
 
 
 def digits_of(side: Side, name: str) -> int:
-    """Return how many digits after the point a measure's values have."""
     column = side.table.column(side.measures[name]["column"])
     if column.kind == "float":
         place = side.table.columns.index(column)
@@ -185,7 +175,6 @@ def digits_of(side: Side, name: str) -> int:
 
 
 def aggregated(side: Side, name: str, rows: Sequence[Row], digits: int) -> Decimal | None:
-    """Return the aggregate of a measure over the rows of one group."""
     measure = side.measures[name]
     given = [row[measure["column"]] for row in rows]
     values = [item for item in given if item is not None]
@@ -210,7 +199,6 @@ def aggregated(side: Side, name: str, rows: Sequence[Row], digits: int) -> Decim
 
 
 def finite(value: Decimal | None) -> Decimal | None:
-    """Return the value where it is a number."""
     return value if value is not None and value.is_finite() else None
 
 

@@ -51,10 +51,6 @@ class Place(Protocol):
         """Create the tables, alone in their database, and return its URL."""
         ...
 
-    def close(self) -> None:
-        """Close what is open."""
-        ...
-
 
 class _Folders:
     """A new empty folder each time; the one before goes."""
@@ -72,13 +68,8 @@ class _Folders:
         found.mkdir()
         return found
 
-    def close(self) -> None:
-        """Nothing is open."""
-
 
 class DuckDBPlace(_Folders):
-    """A DuckDB file for each set of tables."""
-
     def put(self, tables: Sequence[Table]) -> str:
         path = self.renewed() / "tables.duckdb"
         with duckdb.connect(path) as connection:
@@ -113,32 +104,17 @@ class CSVPlace(_Folders):
 
 
 class ClickHousePlace:
-    """A database of ClickHouse for each set of tables."""
-
     suffix = ""
 
     def put(self, tables: Sequence[Table]) -> str:
-        return in_clickhouse(
-            *(
-                statement
-                for table in tables
-                for statement in (
-                    (
-                        f"{_created(_escaped(table), CLICKHOUSE, '`')} ENGINE = MergeTree"
-                        " ORDER BY tuple()"
-                    ),
-                    *_inserted(_escaped(table)),
-                )
-            )
-        )
-
-    def close(self) -> None:
-        """The server ends with the tests."""
+        statements: list[str] = []
+        for table in map(_escaped, tables):
+            created = _created(table, CLICKHOUSE, "`")
+            statements += [f"{created} ENGINE = MergeTree ORDER BY tuple()", *_inserted(table)]
+        return in_clickhouse(*statements)
 
 
 class PostgresPlace:
-    """A PostgreSQL database, emptied for each set of tables."""
-
     suffix = ""
 
     def __init__(self, url: str) -> None:
@@ -161,8 +137,6 @@ class PostgresPlace:
 
 
 class MySQLPlace:
-    """A MariaDB database, emptied for each set of tables."""
-
     suffix = ""
 
     def __init__(self, url: str) -> None:
@@ -243,12 +217,12 @@ def _as_clickhouse(value: Any) -> str:
 
 
 def _as_csv(value: Any) -> str:
-    if value is None:
-        return ""
-    return (
-        str(value).lower()
-        if isinstance(value, bool)
-        else _quoted(value, '"')
-        if isinstance(value, str)
-        else str(value)
-    )
+    match value:
+        case None:
+            return ""
+        case bool():
+            return str(value).lower()
+        case str():
+            return _quoted(value, '"')
+        case _:
+            return str(value)

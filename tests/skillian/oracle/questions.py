@@ -20,14 +20,11 @@ class Column:
 
 @dataclass(frozen=True)
 class Table:
-    """A table and its rows, as Python values."""
-
     name: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Any, ...], ...]
 
     def column(self, name: str) -> Column:
-        """Return the column a declaration names."""
         return next(column for column in self.columns if column.name == name)
 
 
@@ -79,7 +76,6 @@ class Question:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def arguments(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Return what `compare` is called with."""
         names = self.a.name, self.b.name
         given = (*names, self.measures, self.align_on, self.filters)
         return given, {"thresholds": self.thresholds}

@@ -22,41 +22,12 @@ WHITE = " \t\n\r\f\v"
 
 @dataclass(frozen=True)
 class Expected:
-    """What the two tables have in common, and what not."""
+    """The counts as in a result; of each column the cells that differ, their largest gap, pairs."""
 
-    rows_a: int
-    rows_b: int
-    matched: int
-    differing: int
-    only_in_a: int
-    only_in_b: int
-    duplicate_rows_a: int
-    duplicate_rows_b: int
-    duplicate_keys_a: int
-    duplicate_keys_b: int
+    counts: Mapping[str, int]
     mismatches: Mapping[str, int]
     gaps: Mapping[str, Decimal | None]
     pairs: Mapping[str, list[int]]
-
-    def counts(self) -> dict[str, int]:
-        """Return the counts as in a result."""
-        return {
-            "a": self.rows_a,
-            "b": self.rows_b,
-            **{
-                name: getattr(self, name)
-                for name in (
-                    "matched",
-                    "differing",
-                    "only_in_a",
-                    "only_in_b",
-                    "duplicate_keys_a",
-                    "duplicate_rows_a",
-                    "duplicate_keys_b",
-                    "duplicate_rows_b",
-                )
-            },
-        }
 
 
 def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule]) -> Expected:
@@ -67,7 +38,7 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
     mismatches = dict.fromkeys(names, 0)
     gaps: dict[str, Decimal | None] = dict.fromkeys(names)
     pairs: dict[str, Counter[Any]] = {name: Counter() for name in names}
-    counts = Counter[str]()
+    counts = dict.fromkeys(("matched", "differing", "only_in_a", "only_in_b"), 0)
     for key in {*sides[0], *sides[1]} - repeated:
         if key not in sides[0] or key not in sides[1]:
             counts["only_in_b" if key not in sides[0] else "only_in_a"] += 1
@@ -82,23 +53,12 @@ def expected(a: Table, b: Table, keys: Sequence[str], rules: Mapping[str, Rule])
             if gap is not None:
                 known = gaps[name]
                 gaps[name] = gap if known is None else max(known, gap)
-    rows_a, rows_b = [sum(len(side[key]) for key in repeated if key in side) for side in sides]
-    several_a, several_b = [sum(len(group) > 1 for group in side.values()) for side in sides]
-    return Expected(
-        len(a.rows),
-        len(b.rows),
-        counts["matched"],
-        counts["differing"],
-        counts["only_in_a"],
-        counts["only_in_b"],
-        rows_a,
-        rows_b,
-        several_a,
-        several_b,
-        mismatches,
-        gaps,
-        {name: sorted(counter.values(), reverse=True)[:10] for name, counter in pairs.items()},
-    )
+    for name, table, side in zip("ab", (a, b), sides, strict=True):
+        counts[name] = len(table.rows)
+        counts[f"duplicate_keys_{name}"] = sum(len(group) > 1 for group in side.values())
+        counts[f"duplicate_rows_{name}"] = sum(len(side[key]) for key in repeated if key in side)
+    largest = {name: sorted(each.values(), reverse=True)[:10] for name, each in pairs.items()}
+    return Expected(counts, mismatches, gaps, largest)
 
 
 def multiset(a: Table, b: Table, rules: Mapping[str, Rule]) -> tuple[int, int]:
@@ -115,7 +75,6 @@ def multiset(a: Table, b: Table, rules: Mapping[str, Rule]) -> tuple[int, int]:
 
 
 def same(a: Any, b: Any, rule: Rule) -> bool:
-    """Return whether two cells are the same."""
     one, other = canonical(a, rule), canonical(b, rule)
     if one == other:
         return True
@@ -133,7 +92,6 @@ def same(a: Any, b: Any, rule: Rule) -> bool:
 
 
 def canonical(value: Any, rule: Rule) -> Any:
-    """Return a value that is equal for equal cells."""
     if isinstance(value, str):
         return _text(value, rule)
     for kinds, convert in _CONVERT.items():

@@ -1,19 +1,24 @@
-"""Asks the engine a question, over tables that are put where a pair of places says."""
+"""Asks the engine a question, over tables that are put where a pair of places says.
+
+At the end, a short way to write the two tables of a rule, and to ask about them.
+"""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from decimal import Decimal
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from tests.skillian.oracle.check_follow_up import check_follow_up
 from tests.skillian.oracle.checks import check
 from tests.skillian.oracle.places import ClickHousePlace, Place
-from tests.skillian.oracle.questions import Question
+from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked
 
 from skillian.data.declare.definitions import SourcesFile
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.results.groups import Difference
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
@@ -61,7 +66,6 @@ class Pair:
         self.asked(question, ask)
 
     def compared(self, question: Question) -> ComparisonResult:
-        """Return the engine's answer."""
         positional, named = question.arguments()
         return self.asked(
             question, lambda each: each.comparison.compare(measures_asked(*positional, **named))
@@ -80,3 +84,69 @@ class Pair:
             "comparison": question.settings,
         }
         return SourceRegistry(SourcesFile.model_validate(content), Path("/"))
+
+
+KEY = Column("k")
+AMOUNT = Column("v", "decimal")
+
+Rows = Sequence[tuple[Any, ...]]
+
+
+def side(
+    name: str,
+    rows: Rows,
+    columns: Sequence[Column] = (KEY, AMOUNT),
+    dimensions: Mapping[str, Any] | None = None,
+    measures: Mapping[str, Any] | None = None,
+) -> Side:
+    """A source; numbers written as text are decimals where the column is one.
+
+    Without more its dimension `key` is column k, and its measure `amount` the sum of v.
+    """
+    cells = tuple(
+        tuple(_cell(value, column) for value, column in zip(row, columns, strict=True))
+        for row in rows
+    )
+    return Side(
+        name,
+        Table(f"table_{name}", tuple(columns), cells),
+        dimensions or {"key": {"column": "k"}},
+        measures or {"amount": {"column": "v", "aggregation": "sum"}},
+    )
+
+
+def _cell(value: Any, column: Column) -> Any:
+    return Decimal(value) if column.kind == "decimal" and value is not None else value
+
+
+def question(a: Rows | Side, b: Rows | Side, **given: Any) -> Question:
+    """A question about two sources a and b, by `key` and for `amount` by default."""
+    sides = [
+        each if isinstance(each, Side) else side(name, each) for name, each in (("a", a), ("b", b))
+    ]
+    settings = {"default_align_on": ["key"], **given.pop("settings", {})}
+    measures = given.pop("measures", ("amount",))
+    return Question(sides[0], sides[1], tuple(measures), settings=settings, **given)
+
+
+def compared(pair: Pair, a: Rows | Side, b: Rows | Side, **given: Any) -> ComparisonResult:
+    """Compare, and hold the whole answer against the oracle's."""
+    asked = question(a, b, **given)
+    result = pair.compared(asked)
+    check(result, asked)
+    return result
+
+
+def statuses(result: ComparisonResult) -> dict[str, int]:
+    """The classes that some group is in, and how many are."""
+    return {name: count for name, count in result.summary.classes.to_dict().items() if count}
+
+
+def only(result: ComparisonResult) -> Difference:
+    [difference] = result.top_differences
+    return difference
+
+
+def keys(result: ComparisonResult) -> list[Any]:
+    """The keys of the top differences, in their order."""
+    return [next(iter(item.key.values())) for item in result.top_differences]

@@ -6,8 +6,14 @@ from decimal import Decimal
 from typing import Any
 
 from hypothesis import strategies as st
-from tests.skillian.oracle.filter_forms import filters
-from tests.skillian.oracle.limits import KEEP, Move, moves, settings_of, thresholds
+from tests.skillian.oracle.conditions import (
+    KEEP,
+    Move,
+    filters,
+    moves,
+    settings_of,
+    thresholds,
+)
 from tests.skillian.oracle.oracle import AGGREGATIONS, limits_of
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.themes import AGREEING, UNDECLARED, Theme
@@ -45,7 +51,6 @@ class Number:
 
 
 def number(scale_a: int, scale_b: int, values: st.SearchStrategy[Any]) -> Number:
-    """A decimal of two scales."""
     return Number(Column("", "decimal", scale_a), Column("", "decimal", scale_b), values)
 
 
@@ -128,7 +133,6 @@ def shapes(draw: st.DrawFn, profile: Profile, themes: Sequence[Theme]) -> Shape:
 
 @st.composite
 def asked(draw: st.DrawFn, profile: Profile, themes: Sequence[Theme]) -> Question:
-    """A question with these dimensions."""
     shape: Shape = draw(shapes(profile, themes))
     sources, request = draw(st.sampled_from(SOURCES)), draw(thresholds)
     settings = draw(settings_of(sources, [*shape.numbers]))

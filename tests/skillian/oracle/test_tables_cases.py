@@ -54,12 +54,7 @@ FILES = (
     one("42 digits", f"id,v\n1,{MANY}\n2,1\n", f"id,v\n1,{MANY + 1}\n2,1\n"),
     one("a column without values", "id,v\n1,\n2,\n", "id,v\n1,5\n2,\n"),
     equal("ends of lines", "id,v\r\n1,a\r\n2,b\r\n", "id,v\n1,a\n2,b\n"),
-    equal("a byte order mark", "\ufeffid,v\n1,ä\n2,b\n", "id,v\n1,ä\n2,b\n"),
-    equal("names in other case", "ID,Val\n1,a\n2,b\n", "id,vAL\n1,a\n2,b\n"),
-    equal("swapped", "id,v,w\n1,1,2\n2,3,4\n", "id,v,w\n1,2,1\n2,4,3\n", "--map=v=w", "--map=w=v"),
-    Case("no rows", "id,v\n", "id,v\n1,x\n", (0, 0, 0, 1, 0, 0)),
     Case("NULL is a key", "id,v\n,1\n1,1\n", "id,v\n,2\n1,1\n", (1, 1, 0, 0, 0, 0), KEY, {"v": 1}),
-    Case("rows with counts", "v\n1\n1\n2\n", "v\n1\n2\n2\n", (2, 0, 1, 1, 0, 0), ("--multiset",)),
 )
 LINES = (
     equal(

@@ -48,7 +48,6 @@ def written(a: Sequence[Any], b: Sequence[Any]) -> Members:
 
 
 def column(kind: str, scale: int = 2, precision: int = 24) -> Column:
-    """A column still without a name."""
     return Column("", kind, scale, precision)
 
 

@@ -15,7 +15,6 @@ class Refused(Exception):
 
 
 def kind_of(dimension: Mapping[str, Any], column: Column) -> str:
-    """Return the kind of a dimension's values."""
     declared = dimension.get("type")
     if declared is not None:
         return str(declared).partition("(")[0]
@@ -23,7 +22,6 @@ def kind_of(dimension: Mapping[str, Any], column: Column) -> str:
 
 
 def scale_of(dimension: Mapping[str, Any], column: Column) -> int:
-    """Return the digits after the point of a decimal dimension."""
     declared = re.fullmatch(r"decimal\(\d+, *(\d+)\)", str(dimension.get("type")))
     return int(declared[1]) if declared else column.scale
 
@@ -43,7 +41,6 @@ def meant(dimension: Mapping[str, Any], value: Any, column: Column) -> Any:
 
 
 def as_text(value: Any, column: Column) -> str:
-    """Return a value as a database prints it."""
     match value:
         case bool():
             return "true" if value else "false"

@@ -40,7 +40,6 @@ comparison: {default_align_on: ["k|<i>"]}
 
 
 def comparison_of(**options: Any) -> SavedComparison:
-    """A comparison of the demo's amounts, unless the options say otherwise."""
     defaults = {"name": "close", "a": "fi_reporting", "b": "bpc_reporting", "measures": ["amount"]}
     return SavedComparison.model_validate({**defaults, **options})
 

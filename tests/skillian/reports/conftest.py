@@ -85,11 +85,9 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, ...]:
 
 @pytest.fixture
 def explained(orders: tuple[Outcome, ...]) -> Outcome:
-    """Whole rows with proved rules."""
     return orders[0]
 
 
 @pytest.fixture
 def unexplained(orders: tuple[Outcome, ...]) -> Outcome:
-    """A row that differs without a rule."""
     return orders[1]

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from tests.skillian.reports.comparisons import comparison_of, outcomes_of
@@ -31,10 +33,8 @@ def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:
 def test_a_result_stands_when_its_explanation_fails(
     demo: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def failing(*_: Any, **__: Any) -> Any:
-        raise QueryError("there is no room left to compare in")
-
-    monkeypatch.setattr(MeasureEngine, "explain", failing)
+    failure = QueryError("there is no room left to compare in")
+    monkeypatch.setattr(MeasureEngine, "explain", AsyncMock(side_effect=failure))
     [outcome] = outcomes_of(demo, comparison_of())
     assert isinstance(outcome, Compared)
     assert outcome.verdict == "findings"
@@ -110,3 +110,10 @@ async def test_a_report_is_complete_without_a_cache(tmp_path: Path) -> None:
         [outcome] = await run_all(engine, [comparison_of()], Depth(5, 2), lambda *_: None)
     assert isinstance(outcome, Compared)
     assert len(outcome.drilled) == 2
+
+
+def test_findings_are_the_groups_of_the_classes_in_fail_on(close: Outcome) -> None:
+    assert isinstance(close, Compared)
+    major_only = replace(close, comparison=close.comparison.model_copy(update={"fail_on": "major"}))
+    assert (close.findings, major_only.findings) == (6, 5)
+    assert close.verdict == "findings"

@@ -1,12 +1,20 @@
+"""Files of rows: CSV, workbooks, JSON lines and Parquet; complete, or not there."""
+
 from __future__ import annotations
 
+import asyncio
 import csv
 import io
+import json
 import re
 import zipfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
+from typing import Any
 
+import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
+import pytest
 from python_calamine import CalamineWorkbook
 from tests.skillian.reports.comparisons import HOSTILE
 
@@ -15,8 +23,9 @@ from skillian.data.comparison.group_files import Columns, GroupTypes, group_batc
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
-from skillian.reports.every_row import write_all
-from skillian.reports.formats import Format
+from skillian.errors import QueryError
+from skillian.reports.every_row import write_all, write_rows
+from skillian.reports.formats import ROWS, Format
 from skillian.reports.outcome import Compared, Outcome
 from skillian.reports.spreadsheets import RowSheets, summary_of
 
@@ -127,3 +136,35 @@ async def test_no_workbook_text_is_a_formula_or_a_link_and_no_digit_is_lost(
     assert "123456789012345678.12" in cells
     # One of them has a character that XML cannot hold.
     assert len([key for key in HOSTILE if key in cells]) >= len(HOSTILE) - 1
+
+
+_arrow: Any = pa
+
+
+async def _interrupted() -> AsyncIterator[Any]:
+    yield _arrow.RecordBatch.from_pydict({"id": [1]})
+    raise QueryError("the disk is full")
+
+
+@pytest.mark.parametrize("form", sorted(ROWS))
+def test_a_file_that_fails_leaves_what_was_there(tmp_path: Path, form: Format) -> None:
+    path = tmp_path / f"diff.{form}"
+    path.write_text("before")
+    with pytest.raises(QueryError):
+        asyncio.run(write_rows(path, form, _interrupted()))
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert path.read_text() == "before"
+
+
+def test_json_lines_hold_json(tmp_path: Path) -> None:
+    async def batches() -> AsyncIterator[Any]:
+        yield _arrow.RecordBatch.from_pydict({"v": [float("nan"), float("-inf"), 0.5, None]})
+
+    path = tmp_path / "diff.jsonl"
+    asyncio.run(write_rows(path, Format.JSONL, batches()))
+
+    def refused(name: str) -> None:
+        raise AssertionError(name)
+
+    rows = [json.loads(line, parse_constant=refused) for line in path.read_text().splitlines()]
+    assert [row["v"] for row in rows] == ["nan", "-inf", 0.5, None]

@@ -1,29 +1,85 @@
-import time
+from collections.abc import AsyncIterator, Iterator, Mapping
 from contextlib import aclosing
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime
 from decimal import Decimal
+from io import BytesIO
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import pyarrow as pa
 import pytest
 import sqlglot
 from sqlglot import exp
-from tests.skillian.connectors.clickhouse.reading import rows
-from tests.support.clickhouse import Server, needs_clickhouse
+from tests.support.clickhouse import Server, clickhouse_server, needs_clickhouse
+from tests.support.clickhouse_server import PASSWORD, USER
 
 from skillian.connectors import connect
-from skillian.connectors.base import ColumnType
+from skillian.connectors.clickhouse.connector import login_of
+from skillian.connectors.clickhouse.errors import LOST, StatementError, explained
+from skillian.connectors.clickhouse.session import Answer
+from skillian.connectors.clickhouse.statement import without_materialized
 from skillian.connectors.dialects import compile_sql
 from skillian.errors import QueryError
 
 pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
-ENDLESS = 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"'
+
+TABLE = """
+CREATE TABLE "a ""b"" table" (
+    "select" Nullable(Decimal(17, 2)), "Größe" UInt64, code LowCardinality(Nullable(String)),
+    fixed FixedString(4), side Enum8('debit' = 1, 'credit' = 2), flag Bool, small Nullable(Int16),
+    huge Int128, ratio Nullable(Float64), day Date32, first Date, moment DateTime64(6),
+    second DateTime, instant DateTime64(3, 'Europe/Berlin'), id UUID, list Array(UInt8),
+    wide Decimal(60, 2)
+) ENGINE = MergeTree ORDER BY tuple()
+"""
+ROW = """
+INSERT INTO "a ""b"" table" VALUES (
+    -0.10, 18446744073709551615, 'Größe ', 'ab', 'credit', true, -7,
+    -12345678901234567890123456789012345678, 0.1, '1950-01-31', '2024-01-31',
+    '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00', '2024-01-31 10:00:00.25',
+    '61f0c404-5cb3-11e7-907b-a6006ad3dba0', [1, 2], 1.50
+), (
+    NULL, 0, NULL, 'abcd', 'debit', false, NULL, 0, nan, '2024-01-31', '1970-01-01',
+    '1900-01-01 00:00:00', '1970-01-01 00:00:00', '2024-07-31 10:00:00',
+    '00000000-0000-0000-0000-000000000000', [], -1.50
+)
+"""
+OTHERS = (
+    "CREATE VIEW v AS SELECT toDate32('2024-01-31') AS d",
+    "CREATE DATABASE other",
+    "CREATE TABLE other.t (x Nullable(String)) ENGINE = MergeTree ORDER BY tuple()",
+    "INSERT INTO other.t VALUES (NULL), ('7'), ('-8')",
+    "CREATE TABLE bytes (x String) ENGINE = MergeTree ORDER BY tuple()",
+    "INSERT INTO bytes SELECT unhex('ff41')",
+)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with clickhouse_server(tmp_path_factory.mktemp("clickhouse") / "data") as running:
+        for statement in (TABLE, ROW, *OTHERS):
+            running.run(statement)
+        yield running
+
+
+@pytest.fixture
+async def connector(server: Server) -> AsyncIterator[Any]:
+    opened: Any = connect("books", f"clickhouse://{server.address}", Path())
+    yield opened
+    await opened.aclose()
+
+
+async def rows(
+    connector: Any, statement: str, parameters: Mapping[str, object] | None = None
+) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = (await connector.run(statement, parameters or {})).to_pylist()
+    return listed
 
 
 def parsed(text: str) -> exp.Expr:
-    """Return the neutral tree of a statement or an expression."""
     tree = sqlglot.parse_one(text, dialect="duckdb")
     for kind in tree.find_all(exp.DataType):
         kind.replace(exp.DataType.build(kind.sql("duckdb")))
@@ -31,7 +87,6 @@ def parsed(text: str) -> exp.Expr:
 
 
 async def value(connector: Any, tree: exp.Expr) -> Any:
-    """Return the value of an expression of the neutral tree."""
     select = compile_sql(exp.select(exp.alias_(tree, "v", quoted=True)), connector.dialect)
     [row] = await rows(connector, select)
     return row["v"]
@@ -72,23 +127,6 @@ async def test_values_are_exact_and_typed(connector: Any) -> None:
     assert types["Größe"] == pa.decimal128(38, 0)
     assert types["small"] == pa.int64()
     assert types["instant"] == pa.timestamp("us", tz="UTC")
-
-
-async def test_parameters_are_values_whatever_they_hold(connector: Any) -> None:
-    given: dict[str, object] = {
-        "p0": "O'Hara \\ \" %s {p1: } -- ; \n\0\t\r ß😀",
-        "p1": Decimal("-99999999999999999999.99"),
-        "p2": 2**63,
-        "p3": date(1950, 1, 31),
-        "p4": datetime(2024, 1, 31, 10, 0, 0, 1),  # noqa: DTZ001
-        "p5": datetime(2024, 1, 31, 12, tzinfo=timezone(timedelta(hours=2))),
-        "p6": True,
-        "p7": None,
-        "p8": "",
-    }
-    columns = ", ".join(f'{{{name}: }} AS "{name}"' for name in given)
-    [row] = await rows(connector, f"SELECT {columns}, '{{p0: }} \\'' AS \"x\"", given)
-    assert row == given | {"x": "{p0: } '"}
 
 
 async def test_text_that_is_not_utf_8_is_an_error_that_names_the_column(connector: Any) -> None:
@@ -194,8 +232,88 @@ async def test_a_date_and_time_is_read_in_the_zone_of_the_url(server: Server) ->
     }
 
 
-async def test_describe_returns_types_without_running(connector: Any) -> None:
-    start = time.monotonic()
-    described = await connector.describe(ENDLESS)
-    assert time.monotonic() - start < 30
-    assert described == {"n": ColumnType("integer", "UInt64")}
+async def test_a_login_is_that_of_the_url(server: Server) -> None:
+    login = f"{USER}:{quote(PASSWORD, safe='')}"
+    opened: Any = connect("books", f"clickhouse://{login}@{server.address}/other", Path())
+    assert await rows(opened, "SELECT currentUser() <> '' AS x, count() AS n FROM t") == [
+        {"x": True, "n": 3}
+    ]
+    assert (await opened.catalog())[0].schema == "other"
+    await opened.aclose()
+    refused: Any = connect("books", f"clickhouse://{USER}:wrong@{server.address}", Path())
+    with pytest.raises(QueryError) as error:
+        await refused.catalog()
+    assert str(error.value) == "connection 'books': check user and password of its URL"
+
+
+async def test_what_cannot_be_reached_is_an_error_without_an_address(
+    server: Server, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert server.address
+    absent: Any = connect("books", "clickhouse://u:p4ss@127.0.0.1:9/db", Path())
+    with pytest.raises(QueryError, match="'books': the server cannot be reached") as error:
+        await absent.catalog()
+    assert "127.0.0.1" not in str(error.value)
+    assert "p4ss" not in caplog.text
+    assert capfd.readouterr().err == ""
+    other: Any = connect("books", f"clickhouse://{server.address}/nothing", Path())
+    with pytest.raises(QueryError, match="there is no such database"):
+        await other.catalog()
+
+
+def test_an_error_of_a_file_holds_no_path() -> None:
+    file = "Code: 76. DB::Exception: Cannot lock /a/b/c (CANNOT_OPEN_FILE) (version 26.1.1.1)"
+    assert str(explained("b", StatementError(file), 1)) == "connection 'b': Cannot lock …"
+
+
+def test_tls_and_its_certificate_are_options_of_the_url(tmp_path: Path) -> None:
+    login, zone = login_of("clickhouse://u:p%40@h/d%20b?secure=true&ca_cert=ca.pem", tmp_path)
+    assert zone == "UTC"
+    assert login == {
+        "host": "h", "port": 8443, "username": "u", "password": "p@", "database": "d b",
+        "secure": True, "ca_cert": str(tmp_path / "ca.pem"),
+    }  # fmt: skip
+    assert login_of("clickhouse://h", tmp_path)[0] == {
+        "host": "h", "port": 8123, "username": "default", "password": "", "database": None,
+        "secure": False,
+    }  # fmt: skip
+
+
+async def test_a_user_without_the_right_to_settings_is_refused(connector: Any) -> None:
+    await rows(connector, "SELECT 1 AS x")
+    known = connector._server.client.server_settings
+    known["join_use_nulls"] = known["join_use_nulls"]._replace(value="0", readonly=1)
+    with pytest.raises(QueryError, match=r"'books': the user may not .* join_use_nulls; .* = 2"):
+        await connector.run("SELECT 1 AS x", {})
+
+
+async def test_a_user_that_may_only_read_keeps_that(connector: Any) -> None:
+    await rows(connector, "SELECT 1 AS x")
+    known = connector._server.client.server_settings
+    known["readonly"] = known["readonly"]._replace(value="2", readonly=1)
+    assert "readonly" not in connector._server.settings(1)
+    [row] = await rows(connector, "SELECT getSetting('readonly') AS x")
+    assert row == {"x": 0}
+
+
+async def test_an_older_server_computes_a_relation_for_each_use(connector: Any) -> None:
+    text = "WITH a AS MATERIALIZED (SELECT 'AS MATERIALIZED (' AS x) SELECT x FROM a"
+    assert await rows(connector, text) == [{"x": "AS MATERIALIZED ("}]
+    connector._server.client.server_settings.pop("enable_materialized_cte")
+    assert await rows(connector, text) == [{"x": "AS MATERIALIZED ("}]
+    assert without_materialized(text) == text.replace("MATERIALIZED ", "", 1)
+
+
+@pytest.mark.parametrize("lost", [1, 8, 20, 200])
+def test_an_answer_without_its_end_is_an_error(lost: int) -> None:
+    sink = BytesIO()
+    batch = pa.record_batch({"x": [1, 2, 3]})
+    with pa.ipc.new_stream(sink, batch.schema) as writer:
+        writer.write_batch(batch)
+    content = sink.getvalue()
+    complete = Answer(SimpleNamespace(stream=lambda _: iter([content]), close=lambda: None))
+    assert [complete.batch().num_rows, complete.batch()] == [3, None]
+    cut = Answer(SimpleNamespace(stream=lambda _: iter([content[:-lost]]), close=lambda: None))
+    with pytest.raises(StatementError):
+        list(iter(cut.batch, None))
+    assert "the server ended the connection" in str(explained("b", StatementError(LOST), 1))

@@ -1,11 +1,15 @@
 import os
+import re
+import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import duckdb
 import pytest
+from tests.skillian.connectors.test_contract import ENDLESS
 from tests.support.waits import SECONDS
 
 from skillian.connectors.duckdb import engine
@@ -14,12 +18,46 @@ from skillian.connectors.duckdb.types import column_type
 from skillian.errors import QueryError
 
 
+@pytest.fixture
+async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
+    path = tmp_path / "secret-folder" / "ledger.duckdb"
+    path.parent.mkdir()
+    with duckdb.connect(path) as connection:
+        connection.execute(
+            'CREATE TABLE "a ""b"" table" ("select" DECIMAL(17, 2), "Größe" HUGEINT)'
+        )
+        connection.execute("""INSERT INTO "a ""b"" table" VALUES (0.10, 170141183460469231)""")
+        connection.execute("CREATE SCHEMA other; CREATE VIEW other.v AS SELECT DATE '2024-01-31' d")
+    opened = DuckDBConnector(path, "books", timeout=60)
+    yield opened
+    await opened.aclose()
+
+
 def test_types_have_kinds() -> None:
     kinds = {
         "VARCHAR": "text", "ENUM('a', '(b')": "text", "HUGEINT": "integer", "DOUBLE": "float",
         "TIMESTAMP WITH TIME ZONE": "timestamptz", "INTEGER[]": "other", "STRUCT(a INT)": "other",
     }  # fmt: skip
     assert {name: column_type(name).kind for name in kinds} == kinds
+
+
+async def test_the_catalogue_has_keys_and_what_may_be_null(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "x.duckdb") as connection:
+        connection.execute(
+            "CREATE TABLE t (a INTEGER, b VARCHAR NOT NULL, c DATE, PRIMARY KEY (c, a));"
+            "CREATE VIEW v AS SELECT * FROM t; CREATE TABLE plain (x INTEGER)"
+        )
+    connector = DuckDBConnector(tmp_path / "x.duckdb", "books")
+    tables = {table.name: table for table in await connector.catalog()}
+    await connector.aclose()
+    assert {table.engine for table in tables.values()} == {"duckdb"}
+    assert {name: table.primary_key for name, table in tables.items()} == {
+        "t": ("c", "a"), "v": (), "plain": ()
+    }  # fmt: skip
+    nullable = {
+        name: [each.nullable for each in table.declared.values()] for name, table in tables.items()
+    }
+    assert nullable == {"t": [False] * 3, "v": [None] * 3, "plain": [True]}
 
 
 UNREADABLE = ("read_csv('/etc/passwd')", "'/etc/passwd'", "read_text('/etc/passwd')", "connector")
@@ -63,20 +101,6 @@ async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
         "lock_configuration": "true",
         "autoload_known_extensions": "false",
     }
-
-
-async def test_errors_name_the_connection_and_never_the_path(
-    connector: DuckDBConnector, tmp_path: Path
-) -> None:
-    gone, broken = (DuckDBConnector(tmp_path / name, "books") for name in ("gone", "broken"))
-    (tmp_path / "broken").write_text("this is not a database, whatever its name says " * 100)
-    for each in (connector, gone, broken):
-        with pytest.raises(QueryError) as error:
-            await each.run("SELECT nothing FROM missing", {})
-        assert "'books'" in str(error.value)
-        assert str(tmp_path) not in str(error.value)
-        assert error.value.__cause__ is None
-        assert "\n" not in str(error.value)
 
 
 def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
@@ -155,3 +179,44 @@ async def test_plain_rows_are_those_of_arrow_or_none(
         assert [[(value, type(value)) for value in row.values()] for row in rows] == [
             [(value, type(value)) for value in row.values()] for row in arrow
         ]
+
+
+async def test_a_stream_gives_all_rows_in_batches_and_memory_stays(
+    connector: DuckDBConnector,
+) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    rows = largest = 0
+    statement = "SELECT range AS n, repeat('x', 100) AS t FROM range($p0)"
+    async for batch in connector.stream(statement, {"p0": 5_000_000}):
+        rows += batch.num_rows
+        largest = max(largest, batch.num_rows)
+    assert (rows, largest <= 65_536) == (5_000_000, True)
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    assert grown < 200_000  # kB; the rows are 540 MB
+
+
+async def test_a_statement_about_hundreds_of_columns_is_planned_without_statistics(
+    connector: DuckDBConnector,
+) -> None:
+    statement = "SELECT current_setting('disabled_optimizers') AS without"
+    columns = [f"i AS a_column_with_a_long_name_{number:06}" for number in range(6000)]
+    wide = f"{statement}, {', '.join(columns)} FROM range(1) t (i)"
+    found: list[str] = []
+    for text in (statement, wide, statement):
+        async for batch in connector.stream(text, {}):
+            found += [row["without"] for row in batch.to_pylist()]
+    assert found == ["", "statistics_propagation", ""]
+
+
+async def test_a_stream_has_more_time_than_a_statement_but_not_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "x.duckdb"
+    duckdb.connect(path).close()
+    connector = DuckDBConnector(path, "x", timeout=0.01)
+    slow = "SELECT SUM(a.range * b.range) AS s FROM range(20000) AS a, range(20000) AS b"
+    assert [batch.num_rows async for batch in connector.stream(slow, {})] == [1]
+    monkeypatch.setattr(engine, "STREAM_TIMEOUT_SECONDS", 0.2)
+    with pytest.raises(QueryError, match=re.escape("longer than 0.2 s")):
+        await anext(connector.stream(ENDLESS, {}))
+    await connector.aclose()

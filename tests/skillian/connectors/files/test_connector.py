@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import duckdb
 import pyarrow as pa
@@ -13,11 +14,9 @@ import pytest
 import xlsxwriter
 from tests.support.waits import cancelled, executing
 
-from skillian.connectors.base import ColumnType
 from skillian.connectors.files import delimited
 from skillian.connectors.files.connector import FilesConnector
 from skillian.connectors.files.delimited import csv_types
-from skillian.connectors.files.lines import CsvFormat
 from skillian.connectors.files.options import FileOptions
 from skillian.connectors.files.parquet import INFERRED
 from skillian.errors import QueryError
@@ -166,13 +165,8 @@ async def test_changes_are_seen_by_the_next_statement(files: FilesConnector, fol
 async def test_types_are_found_once_until_a_file_changes(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[Path] = []
-
-    def noted(cursor: Any, path: Path, form: CsvFormat) -> dict[str, ColumnType]:
-        seen.append(path)
-        return csv_types(cursor, path, form)
-
-    monkeypatch.setattr(delimited, "csv_types", noted)
+    seen = Mock(wraps=csv_types)
+    monkeypatch.setattr(delimited, "csv_types", seen)
     path = folder / "a.csv"
     for content in ("n\n1\n", "n\ntwo\n"):
         path.write_text(content)
@@ -182,7 +176,7 @@ async def test_types_are_found_once_until_a_file_changes(
                 kind = (await types(own, "a.csv"))["n"]
                 await own.aclose()
                 assert kind == ("BIGINT" if "1" in content and not options.null else "VARCHAR")
-    assert len(seen) == 4
+    assert seen.call_count == 4
 
 
 async def test_a_file_swapped_for_one_of_the_same_size_and_time_is_seen(
@@ -263,8 +257,12 @@ async def test_a_parquet_file_can_say_that_its_types_were_guessed(
     rows = pa.table({"id": [1]})
     pq.write_table(rows, folder / "stated.parquet")
     pq.write_table(rows.replace_schema_metadata(INFERRED), folder / "guessed.parquet")
-    inferred = {table.name: table.inferred for table in await files.catalog()}
-    assert inferred == {"guessed.parquet": True, "stated.parquet": False}
+    (folder / "a.csv").write_text("x\n1\n")
+    tables = await files.catalog()
+    assert [(table.name, table.inferred, table.engine) for table in tables] == [
+        *(("a.csv", True, "files"), ("guessed.parquet", True, "files")),
+        ("stated.parquet", False, "files"),
+    ]
 
 
 async def test_one_connector_reads_several_files(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from skillian.errors import QueryError
 
 
 def written(path: Path, columns: dict[str, list[Any]]) -> Any:
-    """Write one sheet and return it as it is read."""
     with xlsxwriter.Workbook(path) as book:
         sheet = book.add_worksheet()
         formats = {

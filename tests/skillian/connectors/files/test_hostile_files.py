@@ -17,7 +17,6 @@ MEGABYTE = 10**6
 
 
 async def message(path: Path) -> str:
-    """Return why a file is refused."""
     connector: Any = connect("c", f"files:///{path}", path.parent)
     try:
         with pytest.raises(QueryError) as caught:

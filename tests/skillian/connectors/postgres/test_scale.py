@@ -29,65 +29,50 @@ def select(expression: str) -> str:
 OTHER = Table("other", "Ledger", {"hsl": ColumnType("decimal", "numeric(17,4)", 4)})
 
 
-@pytest.mark.parametrize(
-    ("expression", "scale"),
-    [
-        ("hsl", 2),
-        ("hsl * -1", 2),
-        ("-hsl + quantity", 2),
-        ("hsl * rate", 7),
-        ("hsl - 0.125", 3),
-        ("hsl * 1e-3", None),
-        ("SUM(hsl)", 2),
-        ("MIN(rate)", 5),
-        ("AVG(hsl)", None),
-        ("hsl / 3", None),
-        ("COUNT(*)", 0),
-        ("COALESCE(hsl, 0)", 2),
-        ("COALESCE(hsl, '0.001')", None),
-        ("GREATEST(hsl, rate)", 5),
-        ("CASE WHEN quantity > 0 THEN hsl ELSE -rate END", 5),
-        ("CASE WHEN quantity > 0 THEN hsl END", 2),
-        ("CASE WHEN quantity > 0 THEN hsl ELSE free END", None),
-        ("NULLIF(hsl, 0)", 2),
-        ("ROUND(rate, 3)", 3),
-        ("ROUND(rate)", 0),
-        ("ROUND(rate, quantity)", None),
-        ("DIV(hsl, rate)", 0),
-        ("hsl % rate", 5),
-        ("ABS(hsl)", 2),
-        ("CAST(note AS numeric(9, 4))", 4),
-        ("CAST(note AS numeric)", None),
-        ("CAST(hsl AS numeric)", 2),
-        ("CAST(hsl AS integer)", 0),
-        ("CAST(hsl AS double precision)", None),
-        ("free * 2", None),
-        ("ratio + hsl", None),
-        ('(SELECT MAX(hsl) FROM "Ledger")', None),
-        ("missing", None),
-    ],
-)
-def test_the_scale_follows_from_exact_arithmetic(expression: str, scale: int | None) -> None:
-    assert output_scales(select(expression), [LEDGER, OTHER]) == [scale]
+# Expressions by the scale that follows from exact arithmetic.
+SCALES: dict[int | None, tuple[str, ...]] = {
+    0: ("COUNT(*)", "ROUND(rate)", "DIV(hsl, rate)", "CAST(hsl AS integer)"),
+    2: (
+        *("hsl", "hsl * -1", "-hsl + quantity", "SUM(hsl)", "COALESCE(hsl, 0)"),
+        *("CASE WHEN quantity > 0 THEN hsl END", "NULLIF(hsl, 0)", "ABS(hsl)"),
+        "CAST(hsl AS numeric)",
+    ),
+    3: ("hsl - 0.125", "ROUND(rate, 3)"),
+    4: ("CAST(note AS numeric(9, 4))",),
+    5: (
+        *("MIN(rate)", "GREATEST(hsl, rate)", "CASE WHEN quantity > 0 THEN hsl ELSE -rate END"),
+        "hsl % rate",
+    ),
+    7: ("hsl * rate",),
+    None: (
+        *("hsl * 1e-3", "AVG(hsl)", "hsl / 3", "COALESCE(hsl, '0.001')"),
+        *("CASE WHEN quantity > 0 THEN hsl ELSE free END", "ROUND(rate, quantity)"),
+        *("CAST(note AS numeric)", "CAST(hsl AS double precision)", "free * 2", "ratio + hsl"),
+        *('(SELECT MAX(hsl) FROM "Ledger")', "missing"),
+    ),
+}
+# Columns are followed to where they come from.
+STATEMENTS: dict[str, list[int | None]] = {
+    'SELECT source.hsl, x.hsl FROM "Ledger" source JOIN other."Ledger" x ON true': [2, 4],
+    'SELECT * FROM other."Ledger"': [4],
+    'SELECT s FROM (SELECT SUM(hsl * 2) AS s FROM "Ledger") AS inside': [2],
+    'WITH c AS (SELECT -rate AS r FROM "Ledger") SELECT r, r * r FROM c': [5, 10],
+    'WITH "Ledger" AS (SELECT 1.5 AS hsl) SELECT hsl FROM "Ledger"': [1],
+    'SELECT hsl, 1 FROM "Ledger" UNION ALL SELECT rate, NULL FROM "Ledger"': [5, 0],
+    'SELECT hsl FROM "Ledger" UNION ALL SELECT free FROM "Ledger"': [None],
+    "SELECT n FROM generate_series(1, 2) AS n": [None],
+    "SELECT nothing that parses (": [],
+}
 
 
 @pytest.mark.parametrize(
     ("statement", "scales"),
     [
-        ('SELECT source.hsl, x.hsl FROM "Ledger" source JOIN other."Ledger" x ON true', [2, 4]),
-        ('SELECT * FROM other."Ledger"', [4]),
-        ('SELECT s FROM (SELECT SUM(hsl * 2) AS s FROM "Ledger") AS inside', [2]),
-        ('WITH c AS (SELECT -rate AS r FROM "Ledger") SELECT r, r * r FROM c', [5, 10]),
-        ('WITH "Ledger" AS (SELECT 1.5 AS hsl) SELECT hsl FROM "Ledger"', [1]),
-        ('SELECT hsl, 1 FROM "Ledger" UNION ALL SELECT rate, NULL FROM "Ledger"', [5, 0]),
-        ('SELECT hsl FROM "Ledger" UNION ALL SELECT free FROM "Ledger"', [None]),
-        ("SELECT n FROM generate_series(1, 2) AS n", [None]),
-        ("SELECT nothing that parses (", []),
+        *((select(each), [scale]) for scale, some in SCALES.items() for each in some),
+        *STATEMENTS.items(),
     ],
 )
-def test_columns_are_followed_to_where_they_come_from(
-    statement: str, scales: list[int | None]
-) -> None:
+def test_the_scale_follows_from_exact_arithmetic(statement: str, scales: list[int | None]) -> None:
     assert output_scales(statement, [LEDGER, OTHER]) == scales
 
 

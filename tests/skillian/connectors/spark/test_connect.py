@@ -16,6 +16,7 @@ from skillian.errors import QueryError, UnavailableError
 
 pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
+from tests.skillian.connectors.test_contract import GIVEN
 from tests.support.spark_connect import spark_tables
 
 from skillian.connectors import limits
@@ -48,7 +49,6 @@ SELECT * FROM (VALUES
 
 
 def write_tables(path: Path) -> None:
-    """Make a folder with the tables of these tests."""
     path.mkdir()
     with duckdb.connect() as connection:
         connection.execute("SET TimeZone = 'UTC'")
@@ -88,18 +88,8 @@ async def values_come_out_exact(connector: Connector) -> None:
 
 
 async def parameters_are_values(connector: Connector) -> None:
-    given: dict[str, object] = {
-        "p0": "O'Hara \\ \" :p1 ß😀",
-        "p1": Decimal("-99999999999999999999.99"),
-        "p2": 2**63,
-        "p3": date(2024, 1, 31),
-        "p4": datetime(2024, 1, 31, 10, 0, 0, 1),  # noqa: DTZ001
-        "p5": datetime(2024, 7, 31, 12, tzinfo=UTC),
-        "p6": True,
-        "p7": None,
-    }
-    columns = ", ".join(f":{name} AS {name}" for name in given)
-    assert (await connector.run(f"SELECT {columns}", given)).to_pylist() == [given]
+    columns = ", ".join(f":{name} AS {name}" for name in GIVEN)
+    assert (await connector.run(f"SELECT {columns}", GIVEN)).to_pylist() == [GIVEN]
 
 
 async def errors_name_values_and_no_path(connector: Connector, folder: Path) -> None:

@@ -2,9 +2,11 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
+from tests.skillian.data.conftest import two_sources
 from tests.support.asking import comparing, measures_asked
 from tests.support.spark_connect import spark_tables
 
@@ -36,38 +38,31 @@ ALTER TABLE a ALTER amount TYPE DECIMAL(18, 2);
 CREATE TABLE b AS SELECT * REPLACE (CAST(amount + n / 100 AS DECIMAL(18, 2)) AS amount)
 FROM a WHERE company IS DISTINCT FROM 'a' UNION ALL SELECT * FROM a WHERE n = 8;
 """
-_SOURCE = """
-    connection: db
-    table: {table}
-    dimensions:
-      company: {{column: company}}
-      period: {{column: period}}
-      day: {{column: day}}
-      written: {{column: moment, type: text}}
-      tidy: {{column: company, normalise: [trim, upper, "lpad(6,'0')"]}}
-      number: {{column: number, type: integer}}
-      month: {{column: day, type: text, format: "%Y-M%m"}}
-    measures:
-      amount: {{column: amount, aggregation: sum}}
-      mean: {{column: amount, aggregation: avg}}
-      low: {{column: amount, aggregation: min}}
-      documents: {{column: document, aggregation: count_distinct}}
-      mean_n: {{expression: "n * 1", aggregation: avg}}
-"""
-_SOURCES = """
-connections: {{db: "{url}"}}
-sources:
-  a:{a}
-  b:{b}
-comparison:
-  thresholds: {{match: {{absolute: 0.01}}, minor_diff: {{absolute: 5, percentage: 10}}}}
-"""
+_DECLARED = (
+    (
+        "company: {column: company}, period: {column: period}, day: {column: day},"
+        " written: {column: moment, type: text}, number: {column: number, type: integer},"
+        """ tidy: {column: company, normalise: [trim, upper, "lpad(6,'0')"]},"""
+        ' month: {column: day, type: text, format: "%Y-M%m"}'
+    ),
+    (
+        "amount: {column: amount, aggregation: sum}, mean: {column: amount, aggregation: avg},"
+        " low: {column: amount, aggregation: min}, mean_n: {expression: n * 1, aggregation: avg},"
+        " documents: {column: document, aggregation: count_distinct}"
+    ),
+)
+_LIMITS = {"match": {"absolute": 0.01}, "minor_diff": {"absolute": 5, "percentage": 10}}
 
 
-def _services(folder: Path, url: str) -> DataServices:
-    path = folder / f"{url.partition(':')[0]}.yaml"
-    a, b = (_SOURCE.format(table=table) for table in "ab")
-    path.write_text(_SOURCES.format(url=url, a=a, b=b), encoding="utf-8")
+def _services(folder: Path, declared: tuple[str, str], *urls: str, b: str = "b") -> DataServices:
+    """Sources over table a of the first database, and b of the last."""
+    text = two_sources(
+        *declared,
+        tables=("connection: c0, table: a", f"connection: c{len(urls) - 1}, table: {b}"),
+        connections=", ".join(f"c{index}: '{url}'" for index, url in enumerate(urls)),
+    )
+    path = folder / "sources.yaml"
+    path.write_text(text, encoding="utf-8")
     return DataServices(SourceRegistry.load(path))
 
 
@@ -79,7 +74,8 @@ async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path
             target = tmp_path / "tables" / f"{table}.parquet"
             connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
     urls = "duckdb:///ledger.duckdb", spark_tables(spark_server, "ledger", tmp_path / "tables")
-    async with _services(tmp_path, urls[0]) as one, _services(tmp_path, urls[1]) as other:
+    one, other = (_services(tmp_path, _DECLARED, url) for url in urls)
+    async with one, other:
         for measures, align_on, filters in (
             (["amount", "mean", "documents"], ["company", "period"], None),
             (
@@ -88,13 +84,9 @@ async def test_comparisons_are_those_of_duckdb(spark_server: str, tmp_path: Path
                 {"company": ['O\'Hara \\ "q"', None, "A"], "day": {"gte": "2024-01-31"}},
             ),
         ):
+            asked = measures_asked("a", "b", measures, align_on, filters, thresholds=_LIMITS)
             expected, found = [
-                (
-                    await services.comparison.compare(
-                        measures_asked("a", "b", measures, align_on, filters)
-                    )
-                ).to_dict()
-                for services in (one, other)
+                (await services.comparison.compare(asked)).to_dict() for services in (one, other)
             ]
             for result in (expected, found):
                 for own in ("cache_key", "proof", "schema"):
@@ -117,9 +109,8 @@ CREATE TABLE a AS SELECT * FROM (
         ('h', 'inf', '-inf'), ('both', 'inf', 1), ('both', '-inf', 1), ('none', NULL, NULL)));
 CREATE TABLE b AS FROM a WHERE k <> 'h' UNION ALL SELECT 'h', 1, '-inf'::FLOAT;
 """
-_FLOAT_SOURCE = (
-    "{{connection: {0}, table: {1}, dimensions: {{k: {{column: k}}}}, measures:"
-    " {{v: {{column: v, aggregation: sum}}, w: {{column: w, aggregation: sum}}}}}}"
+_FLOAT_SUMS = (
+    *("k: {column: k}", "v: {column: v, aggregation: sum}, w: {column: w, aggregation: sum}"),
 )
 
 
@@ -131,16 +122,15 @@ async def test_floats_are_those_of_duckdb(spark_server: str, tmp_path: Path) -> 
             target = tmp_path / "tables" / f"{table}.parquet"
             connection.execute(f"COPY {table} TO '{target}' (FORMAT parquet)")
     url = spark_tables(spark_server, "floats", tmp_path / "tables")
-    text = f"connections: {{d: 'duckdb:///floats.duckdb', s: '{url}'}}\nsources:\n"
-    for place in "ds":
-        for table in "ab":
-            text += f"  {place}{table}: {_FLOAT_SOURCE.format(place, table)}\n"
-    (tmp_path / "sources.yaml").write_text(text, encoding="utf-8")
-    async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as services:
-        compare = comparing(services.comparison)
-        result = await compare("da", "sa", ["v", "w"], ["k"])
-        assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()
-        own = [await compare(f"{place}a", f"{place}b", ["v", "w"], ["k"]) for place in "ds"]
-    content, other = ([each.to_dict() for each in one.top_differences] for one in own)
+    urls = "duckdb:///floats.duckdb", url
+    async with _services(tmp_path, _FLOAT_SUMS, *urls, b="a") as services:
+        result = await comparing(services.comparison)("a", "b", ["v", "w"], ["k"])
+    assert result.summary.classes.match == result.summary.classes.groups, result.to_dict()
+    differences: list[Any] = []
+    for each in urls:
+        async with _services(tmp_path, _FLOAT_SUMS, each) as services:
+            result = await comparing(services.comparison)("a", "b", ["v", "w"], ["k"])
+        differences.append([difference.to_dict() for difference in result.top_differences])
+    content, other = differences
     assert content == other
     assert [each["reason"] for each in content] == ["infinite_in_a"]

@@ -1,7 +1,7 @@
-"""What SQLite may hold in a column of each type, against Python's own exact reading of it."""
+"""Values of SQLite, against Python's own exact reading of them; columns that a statement reads."""
 
 from collections.abc import Callable
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from skillian.connectors.base import ColumnType, Table
+from skillian.connectors.sqlite.reader import used_columns
 from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
 
 stored = (
@@ -75,7 +77,12 @@ def test_a_value_is_read_exactly_or_named(declared: str, values: list[Any]) -> N
         assert array_of(values, declared_type(declared)).to_pylist() == expected
 
 
-@given(st.lists(st.datetimes(timezones=st.none() | st.just(UTC)), min_size=1))
+# None is a time without a zone.
+ZONES = (None, UTC, timezone(timedelta(hours=2)))
+WITHIN = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - in each zone
+
+
+@given(st.lists(st.datetimes(*WITHIN, timezones=st.sampled_from(ZONES)), min_size=1))
 def test_times_are_read_with_or_without_their_zone(moments: list[datetime]) -> None:
     zoned = [moment for moment in moments if moment.tzinfo]
     local = [moment for moment in moments if not moment.tzinfo]
@@ -94,3 +101,32 @@ def test_a_number_with_too_many_digits_is_not_changed_into_another(value: object
     with pytest.raises(UnfitError):
         array_of([1.5, value], declared_type("DECIMAL(17,2)"))
     assert array_of([1.25e20], declared_type("DECIMAL(17,2)")).to_pylist() == [Decimal("1.25e20")]
+
+
+TEXT = ColumnType("text", "VARCHAR")
+TABLES = (
+    Table("main", "t", {"a": TEXT, "b": TEXT, "C": TEXT}),
+    Table("main", "other", {"a": TEXT, "x y": TEXT}),
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "used"),
+    [
+        ("SELECT a FROM t", {"t": ("a",)}),
+        ('SELECT "T"."c", SUM(B) FROM "main"."T" GROUP BY 1', {"t": ("b", "C")}),
+        ("SELECT COUNT(*) FROM t", {"t": ("a",)}),
+        ("SELECT * FROM t", {"t": ("a", "b", "C")}),
+        ("SELECT u.* FROM t AS u", {"t": ("a", "b", "C")}),
+        ("SELECT u FROM t AS u", {"t": ("a", "b", "C")}),
+        ("WITH q AS (SELECT b FROM t) SELECT * FROM q", {"t": ("b",)}),
+        ("SELECT b FROM t JOIN other USING (a)", {"t": ("a", "b"), "other": ("a",)}),
+        ("SELECT b FROM t NATURAL JOIN other", {"t": ("a", "b", "C"), "other": ("a", "x y")}),
+        ('SELECT b FROM t WHERE EXISTS (SELECT 1 FROM other WHERE "x y" = t.a)',
+         {"t": ("a", "b"), "other": ("a", "x y")}),
+        ("SELECT 1", {}),
+        ("SELECT (", {}),
+    ],
+)  # fmt: skip
+def test_used_columns(statement: str, used: dict[str, tuple[str, ...]]) -> None:
+    assert used_columns(statement, TABLES) == used

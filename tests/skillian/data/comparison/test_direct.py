@@ -4,6 +4,7 @@ import json
 import random
 from collections.abc import Callable, Mapping
 from typing import Any
+from unittest.mock import AsyncMock
 
 import duckdb
 import pytest
@@ -102,18 +103,8 @@ def is_unique(rows: Rows) -> bool:
     return len({row[:2] for row in rows}) == len(rows)
 
 
-async def no_engine(*_: object) -> None:
-    """Replaces `shared_engine`: both sides are staged."""
-
-
-async def unique(*_: object) -> bool:
-    """Replaces the look at some keys: only the proof decides."""
-    return False
-
-
-async def repeated(*_: object) -> bool:
-    """Replaces the look at some keys: both sides are aggregated."""
-    return True
+# Replace the look at some keys: only the proof decides; or both sides are aggregated.
+unique, repeated = AsyncMock(return_value=False), AsyncMock(return_value=True)
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -123,7 +114,7 @@ async def test_any_pattern_of_repeated_keys_gives_what_staged_sides_give(
     chance = random.Random(pattern)  # noqa: S311 - the same rows in every run
     a, b = (drawn(chance, counts) for counts in PATTERNS[pattern])
     with monkeypatch.context() as staged:
-        staged.setattr(place, "shared_engine", no_engine)
+        staged.setattr(place, "shared_engine", AsyncMock(return_value=None))
         was_direct, expected = await everything(opened(a, b))
         assert not was_direct
     monkeypatch.setattr(differences, "_repeats", unique)

@@ -42,12 +42,31 @@ def compared(make_services: MakeServices) -> Compared:
     return compare
 
 
-async def test_numbers_of_different_widths_meet(compared: Compared) -> None:
-    kinds = "k TINYINT, v DECIMAL(5, 1)", "k HUGEINT, v DECIMAL(30, 4)"
-    result = await compared("(7, 1.5), (8, 2)", "(7, 1.5), (8, 2.0001)", kinds)
-    [difference] = result.top_differences
-    assert (difference.key, difference.gap) == ({"key": 8}, Decimal("0.0001"))
-    assert type(difference.key["key"]) is int
+@pytest.mark.parametrize(
+    ("kinds", "both", "lone"),
+    [
+        (("DATE", "TIMESTAMP"), "2024-01-31", "2024-01-31 00:00:01"),
+        (("DATE", "TIMESTAMP_NS"), "2024-01-31", "2024-01-31 00:00:01"),
+        (("BIGINT", "DECIMAL(9, 2)"), "12", "12.01"),
+        (("TINYINT", "HUGEINT"), "7", "8"),
+    ],
+)
+async def test_a_key_that_only_one_side_has_is_alone(
+    make_services: MakeServices, kinds: tuple[str, str], both: str, lone: str
+) -> None:
+    script = (
+        f"CREATE TABLE a AS SELECT '{both}'::{kinds[0]} AS k, 1.5::DECIMAL(5, 1) AS v;"
+        f"CREATE TABLE b AS SELECT UNNEST(['{both}', '{lone}'])::{kinds[1]} AS k,"
+        " 1.5001::DECIMAL(30, 4) AS v"
+    )
+    engine = make_services(script, SOURCES).comparison
+    result = await engine.compare(measures_asked("a", "b", ["amount"]))
+    classes = result.summary.classes
+    assert (classes.major_diff, classes.missing_in_a, classes.missing_in_b) == (1, 1, 0)
+    [alone, near] = result.top_differences
+    assert (near.gap, type(near.key["key"]) is int) == (Decimal("0.0001"), kinds[0] == "TINYINT")
+    rows = await engine.drill_down(result.cache_key, alone.key)
+    assert (len(rows.a.rows), len(rows.b.rows)) == (0, 1)
 
 
 @pytest.mark.parametrize(

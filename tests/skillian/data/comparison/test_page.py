@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -95,20 +93,6 @@ async def test_tests_and_classes_hold_together(engine: MeasureEngine, key: str) 
     tests = [where("key", "name", {"contains": "only"}), where("gap", "amount", {"lt": 0})]
     assert names(await engine.rows(key, page_of(where=tests))) == [A]
     assert names(await engine.rows(key, page_of(["missing_in_a"], where=tests))) == []
-
-
-@PLACES
-async def test_all_groups_come_as_they_are_by_pages(
-    engine: MeasureEngine, key: str, statuses: Any
-) -> None:
-    order = Order(column="gap", of="n")
-    rows = (await engine.rows(key, replace(page_of(statuses, order=order), limit=None))).rows
-    paged = [
-        (await engine.rows(key, page_of(statuses, at, 1, order=order))).rows[0]
-        for at in range(len(rows))
-    ]
-    assert [*rows] == paged
-    assert sum(row.measures[0].gap for row in rows) == Decimal("-35.50")
 
 
 WRONG: tuple[tuple[dict[str, Any], str], ...] = (

@@ -1,10 +1,11 @@
-"""Comparisons that are answered without planning them again, or by one that is being made."""
+"""Comparisons that are answered from memory, or by one that is being made."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
 from typing import Any
+from unittest.mock import Mock, create_autospec
 
 import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
@@ -12,9 +13,11 @@ from tests.support.asking import comparing, measures_asked
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.data.comparison import cache as remembered
+from skillian.data.comparison.cache import ComparisonCache, Kept
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
-from skillian.errors import QueryError
+from skillian.errors import InvalidInputError, QueryError
 
 TABLES = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a;"
 AMOUNT = "amount: {column: v, aggregation: sum}"
@@ -25,27 +28,23 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     make_services: MakeServices, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     compare = comparing(make_services(TABLES, SOURCES).comparison)
-    planned: list[SavedComparison] = []
-    plan, bind = Planner.plan, Planner.bind
-
-    async def noted(planner: Planner, question: SavedComparison, sources: Any) -> Any:
-        planned.append(question)
-        return await plan(planner, question, sources)
+    planned = create_autospec(Planner.plan, side_effect=Planner.plan)
+    bind = Planner.bind
 
     async def widened(planner: Planner, question: SavedComparison) -> Any:
         a, b = await bind(planner, question)
         return replace(a, columns={**a.columns, "more": ColumnType("text", "VARCHAR")}), b
 
-    monkeypatch.setattr(Planner, "plan", noted)
+    monkeypatch.setattr(Planner, "plan", planned)
     first = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert await compare("a", "b", ["amount"], filters={"key": "x"}) is first
-    assert len(planned) == 1
+    assert planned.call_count == 1
     assert await compare("a", "b", ["amount"], filters={"key": "y"}) is not first
-    assert len(planned) == 2
+    assert planned.call_count == 2
     monkeypatch.setattr(Planner, "bind", widened)
     changed = await compare("a", "b", ["amount"], filters={"key": "x"})
     assert changed.cache_key != first.cache_key
-    assert len(planned) == 3
+    assert planned.call_count == 3
 
 
 async def test_definitions_are_part_of_the_question(make_services: MakeServices) -> None:
@@ -69,16 +68,11 @@ async def test_fifty_at_once_ask_the_database_once(
     engine = make_services(TABLES, SOURCES).comparison
     connector = (await engine._planner._binder.bind("a")).connector
     assert isinstance(connector, DuckDBConnector)
-    asked: list[str] = []
-    plain_rows = connector.plain_rows
-
-    def counted(statement: str, parameters: dict[str, object]) -> object:
-        asked.append(statement)
-        return plain_rows(statement, parameters)
-
-    monkeypatch.setattr(connector, "plain_rows", counted)
+    spied = Mock(wraps=connector.plain_rows)
+    monkeypatch.setattr(connector, "plain_rows", spied)
     question = measures_asked("a", "b", ["amount"])
     results = await asyncio.gather(*(engine.compare(question) for _ in range(50)))
+    asked = [call.args[0] for call in spied.call_args_list]
     assert 0 < len(asked) == len({*asked})
     assert len({id(result) for result in results}) == 1
 
@@ -92,3 +86,54 @@ async def test_a_side_that_fails_stops_the_other(make_services: MakeServices) ->
     with pytest.raises(QueryError, match="connection 'other'"):
         await services.comparison.compare(measures_asked("a", "b", ["amount"], ["key"]))
     assert not [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
+
+
+class Sized(Kept):
+    """What the cache looks at of a comparison."""
+
+    def __init__(self, name: str, size: int) -> None:
+        self.tables = [name]
+        self.size = size
+
+
+def test_the_least_recently_used_and_what_is_too_large_are_evicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(remembered, "MAX_BYTES", 100)
+    cache = ComparisonCache(3600)
+    for name in "abc":
+        cache.store(name, Sized(name, 30))
+    assert cache.find("a") is not None
+    cache.store("d", Sized("d", 30))
+    assert cache.find("b") is None
+    assert cache.evicted() == ("b",)
+    assert cache.evicted() == ()
+    cache.store("large", Sized("large", 101))
+    assert cache.find("large") is None
+    assert cache.find("a") is not None
+    assert cache.evicted() == ("large",)
+
+
+def test_what_is_too_old_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(remembered, "monotonic", lambda: now[0])
+    cache = ComparisonCache(3600)
+    cache.store("a", Sized("a", 1))
+    now[0] = 3599
+    assert cache.get("a").size == 1
+    now[0] = 3601
+    with pytest.raises(InvalidInputError, match=r"'a' is unknown .*compare the sources again"):
+        cache.get("a")
+    assert cache.evicted() == ("a",)
+
+
+def test_one_that_is_made_again_replaces_the_first() -> None:
+    cache = ComparisonCache(3600)
+    first, second = Sized("first", 1), Sized("second", 1)
+    cache.store("a", first)
+    with cache.holding("a"):
+        cache.store("a", second)
+        assert cache.get("a") is second
+        assert cache.evicted() == ()  # someone may read the first
+    assert cache.evicted() == ("first",)
+    assert cache.get("a") is second

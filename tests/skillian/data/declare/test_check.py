@@ -3,6 +3,7 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import duckdb
 import pytest
@@ -126,30 +127,18 @@ WIDE = (
 )
 
 
-@pytest.fixture
-def statements(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """What is asked for while sources are checked."""
-    statements_run: list[str] = []
-    plain_rows = DuckDBConnector.plain_rows
-
-    def noted(self: DuckDBConnector, statement: str, parameters: Any) -> Any:
-        statements_run.append(statement)
-        return plain_rows(self, statement, parameters)
-
-    monkeypatch.setattr(DuckDBConnector, "plain_rows", noted)
-    return statements_run
-
-
 async def test_one_statement_checks_all_columns_of_the_first_rows(
-    folder: Path, statements: list[str], monkeypatch: pytest.MonkeyPatch
+    folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    spied = create_autospec(DuckDBConnector.plain_rows, side_effect=DuckDBConnector.plain_rows)
+    monkeypatch.setattr(DuckDBConnector, "plain_rows", spied)
     monkeypatch.setattr(check, "MAX_ROWS", 3)
     found = {part: text for part, text, _ in await findings(folder, WIDE, "[n]")}
     assert found["source"] == "4 rows, of which 3 are checked below"
     assert found["measure lines"] == "count 3"
     assert found["by n"] == "3 groups, one row each"
     # The rows, the columns, the keys.
-    assert ["LIMIT 3" in statement for statement in statements] == [False, True, True]
+    assert ["LIMIT 3" in call.args[1] for call in spied.call_args_list] == [False, True, True]
 
 
 async def test_a_source_that_takes_too_long_is_given_up_with_what_was_not_checked(

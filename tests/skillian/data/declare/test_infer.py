@@ -1,19 +1,22 @@
 import sqlite3
 from contextlib import closing
+from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
-from tests.support.asking import measures_asked
+from tests.support.asking import comparing
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
-from skillian.data.declare.infer import ColumnSample, infer_sources, role_of
+from skillian.data.declare.infer import ColumnSample, Inferred, infer_sources, role_of
 from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
-from skillian.data.declare.sources_yaml import written
+from skillian.data.declare.sources_yaml import secret_variable, written
+from skillian.data.named import measured_source
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
-from skillian.errors import QueryError, UnavailableError
+from skillian.errors import InvalidInputError, QueryError, UnavailableError
 
 
 @pytest.fixture
@@ -168,21 +171,59 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
     assert inferred.align_on == ()
 
 
-async def test_several_databases_share_a_file_and_their_columns(tmp_path: Path) -> None:
-    text = "company,day,amount\n001,2024-01-31,1.5\n"
-    urls = []
-    for name in ("a", "b"):
-        (tmp_path / name).mkdir()
-        (tmp_path / name / "t.csv").write_text(text)
-        urls.append(f"files:///{name}/t.csv")
-    databases: list[Any] = []
-    for url in urls:
-        databases.append(await infer_sources(url, tmp_path, databases))
-    written_text = written(list(zip(databases, urls, strict=True)))
-    assert written_text.count("{column: company}") == 1
-    assert "dimensions: *dimensions_1" in written_text
-    path = tmp_path / "sources.yaml"
-    path.write_text(written_text, encoding="utf-8")
-    async with DataServices(SourceRegistry.load(path)) as services:
-        result = await services.comparison.compare(measures_asked("t.csv", "t.csv_2", ["amount"]))
-    assert result.summary.classes.to_dict()["match"] == 1
+@pytest.mark.parametrize(
+    ("url", "variable"),
+    [
+        ("duckdb:////srv/a?b:c@d.duckdb", None),
+        ("files:///data", None),
+        ("postgresql://reader@host/dwh", None),
+        ("postgresql://reader:${PASSWORD}@host/dwh", None),
+        ("postgresql://reader:secret@host/dwh", "DWH_URL"),
+        ("postgresql://host/dwh?password=secret", "DWH_URL"),
+        ("postgresql://a:secret@${HOST}/dwh", "DWH_URL"),
+        ("postgresql://[broken:secret", "DWH_URL"),
+    ],
+)
+def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) -> None:
+    assert secret_variable("dwh", url) == variable
+    text = written([(Inferred("dwh", (), {}, ()), url)])
+    assert ("secret" in text) is False
+    assert (url if variable is None else f"dwh: ${{{variable}}}") in text
+
+
+def test_the_variable_has_a_name_that_a_shell_takes() -> None:
+    assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
+
+
+async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
+    old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
+    new.parent.mkdir()
+    old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
+    new.write_text("Company;ITEMS;amount\n001;3;1.5\n002;5;2.25\n")
+    a, b = str(old), str(new)
+    as_source = partial(measured_source, measures=["items"], dimensions=["company"])
+    registry, _ = await bare_tables([a, b], None, as_source)
+    assert registry.names == (a, b)
+    assert list(registry.get(a).dimensions) == ["company"]
+    async with DataServices(registry) as services:
+        compare = comparing(services.comparison)
+        result = await compare(a, b, ["amount", "items"], ["company"])
+        assert (await compare(a, a, "amount", ["company"])).summary.classes.match == 2
+    amount, items = result.summary.measures
+    assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
+    assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
+
+
+async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
+    as_source = partial(measured_source, measures=(), dimensions=["company"])
+    path = tmp_path / "a.csv"
+    for content, message in (
+        ("company,name\n001,x\n", r"no column to sum; its columns: company, name"),
+        ("amount\n1.5\n", "no column to align on"),
+    ):
+        path.write_text(content)
+        with pytest.raises(InvalidInputError, match=message):
+            await bare_tables([str(path)], None, as_source)
+    path.unlink()
+    with pytest.raises(QueryError, match="check that they exist"):
+        await bare_tables([str(path)], None, as_source)

@@ -2,8 +2,14 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from sqlglot import exp
 from tests.skillian.data.conftest import MakeServices
 
+from skillian.connectors.base import ColumnType
+from skillian.data import sql
+from skillian.data.declare.definitions import Dimension
+from skillian.data.query.dimensions import DimensionBuilder
+from skillian.data.query.unfit import unfit_test
 from skillian.errors import QueryError
 
 UUID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
@@ -62,3 +68,18 @@ async def test_what_would_change_a_value_is_refused(
 ) -> None:
     with pytest.raises(QueryError, match=message):
         await read(make_services, cell, declared)
+
+
+def unfit(kind: str | None = None, pattern: str | None = None) -> exp.Expr | None:
+    definition = Dimension(column="a", type=kind, format=pattern)
+    builder = DimensionBuilder(definition, sql.BoundValues())
+    text = ColumnType("text", "VARCHAR")
+    return unfit_test(builder.build(sql.column("a", "source"), text)[0], "postgres")
+
+
+def test_databases_that_cannot_try_a_conversion_test_the_pattern() -> None:
+    test = unfit("integer")
+    assert test is not None
+    assert test.sql("postgres") == """NOT "source"."a" ~ '^[+-]?[0-9]+$'"""
+    assert unfit("date", "%Y%m") is None
+    assert unfit() is None

@@ -1,4 +1,3 @@
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -14,39 +13,6 @@ from skillian.errors import InvalidInputError
 TEXT = ColumnType("text", "VARCHAR")
 MONEY = ColumnType("decimal", "DECIMAL(17,2)", 2)
 FLAG = ColumnType("boolean", "BOOLEAN")
-
-
-def written(given: Any, kind: ColumnType) -> tuple[str, list[object]]:
-    parameters = BoundValues()
-    tests: list[exp.Expr] = [
-        condition_sql(condition, bare("x"), kind, parameters)
-        for condition in parse_filter("x", given, kind)
-    ]
-    return " AND ".join(test.sql("duckdb") for test in tests), list(parameters.values.values())
-
-
-@pytest.mark.parametrize(
-    ("given", "sql", "bound"),
-    [
-        (5, '("x" IN ($p0))', [Decimal(5)]),
-        ([1, None, 1], '("x" IN ($p0) OR "x" IS NULL)', [Decimal(1)]),
-        (None, '("x" IS NULL)', []),
-        ({"ne": 5}, '(NOT "x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
-        ({"ne": None}, 'NOT ("x" IS NULL)', []),
-        ({"ne": [5, None]}, 'NOT ("x" IN ($p0) OR "x" IS NULL)', [Decimal(5)]),
-        ({"gte": "1.5", "lt": 2}, '"x" >= $p0 AND "x" < $p1', [Decimal("1.5"), Decimal(2)]),
-        ({"gt": 1}, '"x" > $p0', [Decimal(1)]),
-        ({"lte": 1}, '"x" <= $p0', [Decimal(1)]),
-        ({"between": [1, 2]}, '"x" >= $p0 AND "x" <= $p1', [Decimal(1), Decimal(2)]),
-    ],
-)
-def test_every_form_is_sql_with_bound_values(given: Any, sql: str, bound: list[object]) -> None:
-    assert written(given, MONEY) == (sql, bound)
-
-
-def test_an_injection_is_just_a_text() -> None:
-    hostile = "1001' OR '1'='1"
-    assert written(hostile, TEXT) == ('("x" IN (CAST($p0 AS TEXT)))', [hostile])
 
 
 @pytest.mark.parametrize(

@@ -45,36 +45,25 @@ def test_values_take_the_type_of_the_column(kind: str, given: object, typed: Val
     assert (value, type(value)) == (typed, type(typed))
 
 
-@pytest.mark.parametrize(
-    ("kind", "given"),
-    [
-        ("decimal", "abc"),
-        ("decimal", "NaN"),
-        ("decimal", "1e999999"),
-        ("decimal", "1e-40"),
-        ("decimal", "1e-30000000000"),
-        ("decimal", "0e30000000000"),
-        ("decimal", True),
-        ("integer", "1.5"),
-        ("integer", "9" * 39),
-        ("text", 1.5),
-        ("text", True),
-        ("text", "\ud800"),
-        ("text", ["x"]),
-        ("boolean", 1),
-        ("date", "31.01.2024"),
-        ("date", 20240131),
-        ("timestamp", "2024-01-31T10:00+02:00"),
-        ("timestamptz", "2024-01-31T10:00"),
-        ("timestamptz", "0001-01-01T00:00:00+05:00"),
-        ("other", b"x"),
-    ],
-)
-def test_a_value_of_another_type_is_refused_by_name(kind: str, given: object) -> None:
-    with pytest.raises(InvalidInputError) as refused:
-        coerce("company", given, TYPES[kind])
-    assert str(refused.value).startswith(f"'company' ({TYPES[kind].sql}) takes ")
-    assert repr(given) in str(refused.value)
+REFUSED: dict[str, tuple[object, ...]] = {
+    "decimal": ("abc", "NaN", "1e999999", "1e-40", "1e-30000000000", "0e30000000000", True),
+    "integer": ("1.5", "9" * 39),
+    "text": (1.5, True, "\ud800", ["x"]),
+    "boolean": (1,),
+    "date": ("31.01.2024", 20240131),
+    "timestamp": ("2024-01-31T10:00+02:00",),
+    "timestamptz": ("2024-01-31T10:00", "0001-01-01T00:00:00+05:00"),
+    "other": (b"x",),
+}
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_value_of_another_type_is_refused_by_name(kind: str) -> None:
+    for given in REFUSED[kind]:
+        with pytest.raises(InvalidInputError) as refused:
+            coerce("company", given, TYPES[kind])
+        assert str(refused.value).startswith(f"'company' ({TYPES[kind].sql}) takes ")
+        assert repr(given) in str(refused.value)
 
 
 @pytest.mark.parametrize(

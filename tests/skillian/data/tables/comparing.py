@@ -16,7 +16,6 @@ from skillian.data.tables.engine import TableEngine
 
 
 def compared(a: str, b: str, **question: Any) -> ComparisonResult:
-    """Compare two tables with these fields of a `SavedComparison`."""
     return asyncio.run(compare(a, b, **question))
 
 

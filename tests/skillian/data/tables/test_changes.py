@@ -6,7 +6,7 @@ Before each of the statements in turn, another connection, or a new file, change
 from __future__ import annotations
 
 import re
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,7 +21,6 @@ from tests.support.asking import measures_asked
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
-from skillian.connectors.postgres import copy_rows
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
@@ -38,6 +37,10 @@ CHANGES = (
 BEFORE = {"b": ROWS, "matched": ROWS - 1, "differing": 1, "only_in_a": 0, "only_in_b": 0}
 AFTER = {"b": ROWS + 1, "matched": ROWS - 3, "differing": 2, "only_in_a": 1, "only_in_b": 2}
 
+BOUNDARIES: dict[str, tuple[Any, str]] = {
+    "postgres": (postgres, "batches"),
+    "mysql": (MySQLSession, "rows"),
+}
 READS_STAGED = re.compile('FROM "(staged|kept)_')
 
 Write = Callable[[], object]
@@ -58,32 +61,16 @@ class Interruption:
 
     def hook(self, monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
         """Count at the boundary to the driver of b's database."""
-        if kind == "postgres":
-            batches = copy_rows.batches
+        owner, name = BOUNDARIES.get(kind, (DuckDBEngine, "_cursor"))
+        original = getattr(owner, name)
 
-            async def counted(*args: Any) -> AsyncGenerator[Any]:
+        def counted(*given: Any) -> Any:
+            statement = given[1:2] if owner is DuckDBEngine else ("any",)
+            if any(each and not READS_STAGED.search(each) for each in statement):
                 self.statement()
-                async for batch in batches(*args):
-                    yield batch
+            return original(*given)
 
-            monkeypatch.setattr(postgres, "batches", counted)
-        elif kind == "mysql":
-            rows = MySQLSession.rows
-
-            def counted_rows(session: MySQLSession, *args: Any) -> Any:
-                self.statement()
-                return rows(session, *args)
-
-            monkeypatch.setattr(MySQLSession, "rows", counted_rows)
-        else:
-            cursor = DuckDBEngine._cursor
-
-            def counted_cursor(engine: DuckDBEngine, statement: str = "") -> Any:
-                if statement and not READS_STAGED.search(statement):
-                    self.statement()
-                return cursor(engine, statement)
-
-            monkeypatch.setattr(DuckDBEngine, "_cursor", counted_cursor)
+        monkeypatch.setattr(owner, name, counted)
 
 
 def rows_of(side: str) -> dict[int, int]:

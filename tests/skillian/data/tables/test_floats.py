@@ -26,45 +26,37 @@ def table(store: Store, database: str, kind: str, numbers: tuple[str, ...]) -> s
     return f"{store(database, *script, f'INSERT INTO t VALUES {listed}')}#t"  # noqa: S608 - ours
 
 
-@pytest.mark.parametrize(
-    ("kind", "numbers"),
-    [("FLOAT", (*NUMBERS, *SPECIAL)), ("DOUBLE", (*NUMBERS, *WIDE_NUMBERS, *SPECIAL))],
+FEW, TENTHS = ("0.5", "-0.25", "0"), ("2.5", "-0.1", "0", "16777216", "429870.12")
+# A type of DuckDB, one of another database, and numbers of both.
+MEET = (
+    ("FLOAT", "postgres", "numeric", (*NUMBERS, *SPECIAL)),
+    ("DOUBLE", "postgres", "numeric", (*NUMBERS, *WIDE_NUMBERS, *SPECIAL)),
+    # Decimals without whole digits.
+    ("DECIMAL(2, 2)", "postgres", "numeric", FEW),
+    ("DECIMAL(38, 38)", "postgres", "numeric", FEW),
+    ("DOUBLE", "duckdb other", "DECIMAL(2, 2)", FEW),
+    ("DOUBLE", "duckdb other", "DECIMAL(38, 38)", FEW),
+    ("FLOAT", "duckdb other", "DECIMAL(38, 10)", TENTHS),
+    ("DOUBLE", "duckdb other", "DECIMAL(20, 2)", TENTHS),
+    ("DOUBLE", "duckdb other", "BIGINT", ("-2", "100")),
 )
-def test_a_float_meets_a_number_without_a_limit(
-    store: Store, kind: str, numbers: tuple[str, ...]
+
+
+@pytest.mark.parametrize(("kind", "place", "other", "numbers"), MEET)
+def test_numbers_of_two_types_meet(
+    store: Store, kind: str, place: str, other: str, numbers: tuple[str, ...]
 ) -> None:
-    a, b = table(store, "duckdb", kind, numbers), table(store, "postgres", "numeric", numbers)
+    a, b = table(store, "duckdb", kind, numbers), table(store, place, other, numbers)
     for question in QUESTIONS:
         for result in (compared(a, b, **question), compared(b, a, **question)):
             assert result.rows.matched == len(numbers), result.samples
 
 
-@pytest.mark.parametrize(
-    ("kind", "other", "numbers"),
-    [
-        # Decimals without whole digits.
-        ("DOUBLE", "DECIMAL(2, 2)", ("0.5", "-0.25", "0")),
-        ("DOUBLE", "DECIMAL(38, 38)", ("0.5", "-0.25", "0")),
-        ("FLOAT", "DECIMAL(38, 10)", ("2.5", "-0.1", "0", "16777216", "429870.12")),
-        ("DOUBLE", "DECIMAL(20, 2)", ("2.5", "-0.1", "0", "16777216", "429870.12")),
-        ("DOUBLE", "BIGINT", ("-2", "100")),
-    ],
-)
-def test_a_float_meets_a_number_of_duckdb(
-    store: Store, kind: str, other: str, numbers: tuple[str, ...]
-) -> None:
-    a, b = table(store, "duckdb", kind, numbers), table(store, "duckdb other", other, numbers)
-    for question in QUESTIONS:
-        assert compared(a, b, **question).rows.matched == len(numbers)
-
-
 @pytest.mark.parametrize("places", [2, 38])
-def test_a_decimal_without_whole_digits_meets_every_number(store: Store, places: int) -> None:
-    kind, numbers = f"DECIMAL({places}, {places})", ("0.5", "-0.25", "0")
-    a, b = table(store, "duckdb", kind, numbers), table(store, "postgres", "numeric", numbers)
-    for question in QUESTIONS:
-        assert compared(a, b, **question).rows.matched == len(numbers)
-    shown = compared(a, table(store, "duckdb other", kind, ("0.5",)), key=("v",)).samples.only_in_a
+def test_a_decimal_without_whole_digits_is_shown_with_its_places(store: Store, places: int) -> None:
+    kind = f"DECIMAL({places}, {places})"
+    a, b = table(store, "duckdb", kind, FEW), table(store, "duckdb other", kind, FEW[:1])
+    shown = compared(a, b, key=("v",)).samples.only_in_a
     assert {row.key["v"] for row in shown} == {f"-0.25{'0' * (places - 2)}", f"0.{'0' * places}"}
 
 

@@ -87,7 +87,6 @@ def canonical(text: str | None, kind: str, rule: Rule, *, zoned: bool) -> int | 
 
 
 def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) -> bool:
-    """Whether two cells of these types are equal."""
     zoned = any(kind.startswith("TIMESTAMPTZ") for kind in kinds)
     one, other = (
         canonical(text, kind, rule if kinds != ("DATE", "DATE") else Rule(), zoned=zoned)
@@ -165,7 +164,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
 
 
 def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:
-    """A name for each pair of types."""
     pairs = combinations_with_replacement(kinds, 2)
     return {f"{a}_and_{b}".lower(): (a, b) for a, b in pairs}
 

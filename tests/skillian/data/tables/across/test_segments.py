@@ -24,7 +24,6 @@ Rows = dict[int, tuple[str, ...]]
 
 
 def row(number: int) -> tuple[str, ...]:
-    """The literals of a row, with NULLs in some."""
     return (
         str(number),
         "NULL" if number % 11 == 0 else f"'code {number}'",
@@ -40,7 +39,6 @@ def rows_of(count: int = ROWS) -> Rows:
 
 
 def changed(rows: Rows, numbers: Iterable[int]) -> Rows:
-    """The same rows, with another amount in some."""
     return rows | {number: (*rows[number][:2], "0.01", *rows[number][3:]) for number in numbers}
 
 
@@ -50,7 +48,6 @@ def filled(
     b: Iterable[tuple[str, ...]],
     databases: Sequence[str] = ("postgres", "duckdb"),
 ) -> list[str]:
-    """The names of two tables with these rows."""
     names: list[str] = []
     for database, rows in zip(databases, ([*a], [*b]), strict=True):
         kinds = COLUMNS.replace("TIMESTAMP", "DATETIME(6)") if database == "mysql" else COLUMNS

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import duckdb
+from tests.support.asking import rows_asked
+
+from skillian.data.comparison.cache import Memory
+from skillian.data.declare.saved import SavedComparison
+from skillian.data.declare.sources import Connections
+from skillian.data.engine import ComparisonEngine
+from skillian.data.query.binding import Binder
+from skillian.data.query.relation import bare_tables
 
 _ORDERS = """
 CREATE TABLE a AS
@@ -17,8 +27,16 @@ SELECT i AS id,
     TIMESTAMP '2024-01-01' + to_seconds(i * 2749177 % 30000000) AS placed,
     CAST(placed AS DATE) + CAST(i * 31 % 11 AS INTEGER) AS booked,
     'Q' || QUARTER(placed) AS quarter,
+    CAST((i * 3571 % 9973 + 11) / 100 AS DECIMAL(12, 2)) AS tax,
+    [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.1, 1.1, 1.1, 2.0][1 + i * 7 % 10] AS version,
     CASE WHEN i % 7 = 0 THEN NULL ELSE 'x' END AS ended
 FROM RANGE(1, 601) AS numbers (i)
+"""
+# In some rows another cell, no counterpart, or the same row again.
+_NOISE = """
+UPDATE b SET net = net + id WHERE id % 97 = 3; UPDATE b SET ended = NULL WHERE id % 89 = 8;
+DELETE FROM a WHERE id = 200; INSERT INTO a SELECT * FROM a WHERE id < 3;
+DELETE FROM b WHERE id = 300; INSERT INTO b SELECT * FROM b WHERE id < 3
 """
 
 
@@ -32,6 +50,8 @@ class Small:
         options: Those that are named.
         facts: What is said to go together with the differences: subject, column, value.
         again: Which rows b has once more.
+        noisy: Whether some rows differ in other ways, too.
+        turned: Whether b is compared with a.
     """
 
     changed: str = ""
@@ -39,6 +59,8 @@ class Small:
     options: tuple[str, ...] = ()
     facts: tuple[tuple[str, str, str], ...] = ()
     again: str = "FALSE"
+    noisy: bool = False
+    turned: bool = False
 
 
 def within(test: str, value: str) -> str:
@@ -52,6 +74,9 @@ def money(expression: str) -> str:
 
 
 _TYPO = "CASE WHEN id % 3 = 0 THEN note || 'q' ELSE left(note, 15) || 'q' || substr(note, 16) END"
+_SWAPPED = "--map net=tax --map tax=net"
+_RATES = {"W2": "1.17", "W3": "1.05", "W1": "0.92"}
+_CONVERTED = " ".join(f"WHEN '{w}' THEN ROUND(net * {rate}, 2)" for w, rate in _RATES.items())
 _SINCE, _MARCH = "booked >= DATE '2024-09-01'", "booked BETWEEN '2024-03-01' AND '2024-03-31'"
 SMALL = {
     "typing errors": Small(within("id % 26 = 0", f"{_TYPO} AS note")),
@@ -101,15 +126,94 @@ SMALL = {
     ),
     "all loaded twice": Small(again="TRUE"),
     "loaded twice": Small(again="warehouse = 'W3'", options=("--where 'warehouse!=W3'",)),
+    "net of gross": Small(
+        money("ROUND(net / 1.19, 2)"),
+        options=("--rule net:factor=0.840336134454,round=2",),
+        noisy=True,
+    ),
+    "local time": Small(
+        "placed AT TIME ZONE 'UTC' AT TIME ZONE 'Europe/London' AS placed",
+        options=("--rule placed:zone-b=Europe/London",),
+        noisy=True,
+    ),
+    "blanks and case": Small(
+        "CASE WHEN id % 2 = 0 THEN UPPER(note) ELSE note END"
+        " || CASE WHEN id % 5 < 3 THEN ' ' ELSE '' END AS note",
+        options=("--rule note:trim,ignore-case",),
+        noisy=True,
+    ),
+    "one warehouse is missing": Small(
+        where="warehouse <> 'W5'",
+        options=("--where 'warehouse!=W5'",),
+        facts=(("only in a", "warehouse", "W5"),),
+        noisy=True,
+    ),
+    "a rate for each warehouse": Small(
+        f"CASE warehouse {_CONVERTED} ELSE net END AS net",
+        options=tuple(
+            f"--where warehouse={name} --rule net:factor={rate},round=2"
+            for name, rate in _RATES.items()
+        ),
+        noisy=True,
+    ),
+    "swapped in one warehouse": Small(
+        ", ".join(within("warehouse = 'W4'", each) for each in ("tax AS net", "net AS tax")),
+        options=(f"--where warehouse=W4 {_SWAPPED}",),
+        facts=(("net", "warehouse", "W4"),),
+        noisy=True,
+    ),
+    "Fahrenheit": Small(
+        "CAST(net * 1.8 + 32 AS DECIMAL(12, 3)) AS net",
+        options=("--rule net:factor=1.8,plus=32",),
+        noisy=True,
+    ),
+    "sign of integers and swapped amounts": Small(
+        "-seconds AS seconds, tax AS net, net AS tax",
+        options=(_SWAPPED, "--rule seconds:factor=-1"),
+        noisy=True,
+    ),
+    "rows without a value are missing in a": Small(
+        where="ended IS NOT NULL", options=("--where 'ended is not null'",), noisy=True, turned=True
+    ),
+    "noise": Small(
+        ", ".join(
+            within(f"HASH(id, {n}) % 40 = 0", cell)
+            for n, cell in enumerate(
+                (
+                    "'x' || HASH(id, 7) % 1000 AS note",
+                    "net + HASH(id, 8) % 900 AS net",
+                    "booked + (HASH(id, 9) % 90)::INT AS booked",
+                    "NULL AS quarter",
+                )
+            )
+        )
+    ),
+    "versions": Small(
+        within("HASH(id) % 50 = 0", "[1.0, 1.1, 2.0][(1 + HASH(id, 1) % 3)::INT] AS version")
+    ),
+    "rows are missing": Small(where="HASH(id) % 20 > 0"),
 }
 
 
 def write(small: Small, folder: Path) -> tuple[str, str]:
-    """Write both tables; returns their addresses."""
     file = folder / "small.duckdb"
     replaced = f"REPLACE ({small.changed})" if small.changed else ""
     with duckdb.connect(file) as database:
         database.execute(_ORDERS)
         database.execute(f"CREATE TABLE b AS SELECT * {replaced} FROM a WHERE {small.where}")  # noqa: S608
         database.execute(f"INSERT INTO b SELECT * FROM b WHERE {small.again}")  # noqa: S608
-    return f"duckdb:///{file}#a", f"duckdb:///{file}#b"
+        database.execute(_NOISE if small.noisy else "")
+    a, b = f"duckdb:///{file}#a", f"duckdb:///{file}#b"
+    return (b, a) if small.turned else (a, b)
+
+
+@asynccontextmanager
+async def engine_over(
+    a: str, b: str, most_rows: float = 1_000_000
+) -> AsyncGenerator[tuple[ComparisonEngine, SavedComparison]]:
+    """An engine over two tables, and the question that compares them by `id`."""
+    registry, names = await bare_tables([a, b])
+    memory = Memory(most_rows=most_rows)
+    async with Connections(registry) as connections, aclosing(memory):
+        engine = ComparisonEngine(registry, Binder(registry, connections), memory)
+        yield engine, rows_asked(*names, key=("id",))

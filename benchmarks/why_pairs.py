@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from tests.skillian.data.tables.why.planted import (
+from why_planted import (
     CENT,
     STATUSES,
     Change,
@@ -48,10 +48,12 @@ def cell(
 
 
 def midnight(time: datetime) -> datetime:
+    """The day of a time, at midnight."""
     return time.replace(hour=0, minute=0, second=0)
 
 
 def later(**by: float) -> Callable[[Any], Any]:
+    """A change of times."""
     return lambda value: value + timedelta(**by)
 
 
@@ -141,6 +143,7 @@ TWO = (
 
 
 def together(one: Pair, other: Pair) -> Pair:
+    """Two causes in one pair."""
     changes = [each.change for each in (one, other) if each.change is not None]
     return Pair(
         f"{one.name} and {other.name}",
@@ -164,10 +167,12 @@ def converted(places: int) -> Change:
 
 
 def of_currency(name: str, rest: str) -> frozenset[str]:
+    """The options that explain a converted currency."""
     return where(f"--where currency={name} --rule net:factor={RATES[name]}{rest}")
 
 
 def with_cause() -> list[Pair]:
+    """The pairs with causes."""
     by_name = {pair.name: pair for pair in ALONE}
     mixed = both(
         lambda row, chance: blanks(row, chance) if chance.random() < 0.6 else None,
@@ -184,38 +189,46 @@ def with_cause() -> list[Pair]:
 
 
 def one_cell(row: Row, _chance: random.Random) -> None:
+    """Change the cell of one row."""
     if row["id"] == 77:
         row["name"] = f"{row['name']} "
 
 
 def missing(row: Row) -> bool:
+    """Whether a row is left out."""
     return random.Random(row["id"]).random() < 0.05  # noqa: S311 - reproducible
 
 
 def flipped(row: Row, chance: random.Random) -> None:
+    """Change the status."""
     row["status"] = chance.choice(STATUSES)
 
 
 def emptied(row: Row, chance: random.Random) -> None:
+    """Remove a value."""
     row[chance.choice(("name", "net", "due", "country"))] = None
 
 
 def digit(row: Row, chance: random.Random) -> None:
+    """Change a number a little."""
     if row["qty"] is not None:
         row["qty"] += chance.choice((-2, -1, 1, 2))
 
 
 def cents(row: Row, chance: random.Random) -> None:
+    """Change an amount by some cents."""
     if row["net"] is not None:
         row["net"] += Decimal(chance.randrange(-9, 10)) * CENT
 
 
 def days(row: Row, chance: random.Random) -> None:
+    """Change a date by some days."""
     if row["due"] is not None:
         row["due"] += timedelta(days=chance.randrange(-30, 31))
 
 
 def without_cause() -> list[Pair]:
+    """The pairs without one."""
     changes: list[tuple[str, Change]] = [
         *(("noise", noise), ("statuses", flipped), ("NULLs", emptied), ("digits", digit)),
         *(("cents", cents), ("days", days), ("amounts", random_net)),

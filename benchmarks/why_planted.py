@@ -63,6 +63,7 @@ class Pair:
 
 
 def original(number: int, chance: random.Random) -> Row:
+    """A row of random values."""
     placed = datetime(2024, 1, 1) + timedelta(seconds=chance.randrange(366 * 86_400))  # noqa: DTZ001
     words = chance.sample(WORDS, 3)
     return {
@@ -105,6 +106,7 @@ def noise(row: Row, chance: random.Random) -> None:
 
 
 def tables(pair: Pair, seed: int) -> tuple[list[Row], list[Row]]:
+    """The rows of both tables."""
     chance = random.Random(f"{pair.name}{seed}")  # noqa: S311 - reproducible
     rows = [original(number, chance) for number in range(1, chance.randrange(2000, 5001))]
     if pair.changed_a is not None:
@@ -140,6 +142,8 @@ def on(name: str, change: Callable[[Any], Any]) -> Change:
 
 
 def both(*changes: Change) -> Change:
+    """Several changes, one after the other."""
+
     def changed(row: Row, chance: random.Random) -> None:
         for change in changes:
             change(row, chance)
@@ -148,22 +152,28 @@ def both(*changes: Change) -> Change:
 
 
 def rounded(places: int) -> Callable[[Decimal], Decimal]:
+    """A number with so many places."""
     return lambda value: value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP)
 
 
 def column(name: str, *rules: str) -> frozenset[str]:
+    """The options of a column, of which any will do."""
     return frozenset(f"--rule {name}:{rule}" for rule in rules)
 
 
 def local(zone: str) -> Callable[[datetime], datetime]:
+    """A UTC time by the clocks of a zone."""
     return lambda time: time.replace(tzinfo=UTC).astimezone(ZoneInfo(zone)).replace(tzinfo=None)
 
 
 def utc_of(zone: str) -> Callable[[datetime], datetime]:
+    """A time of a zone in UTC."""
     return lambda time: time.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC).replace(tzinfo=None)
 
 
 def swap(one: str, other: str) -> Change:
+    """An exchange of two columns."""
+
     def changed(row: Row, _chance: random.Random) -> None:
         row[one], row[other] = row[other], row[one]
 
@@ -171,21 +181,25 @@ def swap(one: str, other: str) -> Change:
 
 
 def blanks(row: Row, chance: random.Random) -> None:
+    """Put blanks around a name."""
     if row["name"] is not None:
         row["name"] = chance.choice([" {}", "{} ", "  {}", "{}\t"]).format(row["name"])
 
 
 def mapped(one: str, other: str) -> frozenset[str]:
+    """The options that pair two columns with each other."""
     return frozenset(
         [f"--map {one}={other} --map {other}={one}", f"--map {other}={one} --map {one}={other}"]
     )
 
 
 def where(*options: str) -> frozenset[str]:
+    """Options, of which any will do."""
     return frozenset(options)
 
 
 def decomposed(text: str) -> str:
+    """A text in another Unicode form."""
     return unicodedata.normalize("NFD", text)
 
 
@@ -200,29 +214,35 @@ def in_rows(name: str, value: str, change: Change) -> Change:
 
 
 def random_net(row: Row, chance: random.Random) -> None:
+    """Another amount."""
     row["net"] = Decimal(chance.randrange(100, 1_000_000)) * CENT
 
 
 def deleted(row: Row, chance: random.Random) -> None:
+    """Mark some rows as deleted."""
     if chance.random() < 0.05:
         row["status"] = "deleted"
 
 
 def archived(row: Row, chance: random.Random) -> None:
+    """Mark some rows as deleted or archived."""
     if chance.random() < 0.08:
         row["status"] = chance.choice(["deleted", "archived"])
 
 
 def empty(row: Row, _chance: random.Random) -> None:
+    """An empty text instead of none."""
     if row["note"] is None:
         row["note"] = ""
 
 
 def versions(row: Row, chance: random.Random) -> None:
+    """One of a few scores."""
     row["score"] = chance.choice((*(1.0,) * 6, *(1.1,) * 3, 2.0))
 
 
 def fine(row: Row, chance: random.Random) -> None:
+    """Amounts with four places."""
     for name in ("net", "tax"):
         if row[name] is not None:
             row[name] += Decimal(chance.randrange(10_000)) / 10_000

@@ -1,0 +1,182 @@
+"""What a server answers to the adapted tree, compared with what DuckDB answers to its own."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pytest
+from sqlglot import exp
+
+from skillian.connectors import connect
+from skillian.connectors.base import ColumnType, Connector
+from skillian.connectors.dialects import compile_sql
+from skillian.data import sql
+from skillian.data.declare.definitions import Dimension
+from skillian.data.query.dimensions import DimensionBuilder
+from skillian.errors import QueryError
+
+Build = Callable[[exp.Expr], exp.Expr]
+Cases = Sequence[tuple[Build, Sequence[str]]]
+
+
+def cast(goal: str) -> Build:
+    return lambda value: exp.cast(value, goal)
+
+
+def declared(column: str = "TEXT", **definition: Any) -> Build:
+    """A dimension that is declared so, over a column of this type."""
+    kind = ColumnType("timestamp" if column == "TIMESTAMP" else "text", column)
+    builder = DimensionBuilder(Dimension(column="v", **definition), sql.BoundValues())
+    return lambda value: builder.build(exp.cast(value, column), kind)[0]
+
+
+def read(form: str, goal: str = "timestamp") -> Build:
+    return declared(type=goal, format=form)
+
+
+def written(form: str) -> Build:
+    return declared("TIMESTAMP", type="text", format=form)
+
+
+MOMENTS = ("2024-02-05 03:04:05.000678", "2023-12-31 16:00:00", "1999-12-31 23:59:59")
+FORMS: Mapping[str, Sequence[str]] = {
+    "%Y%m%d": ("20240131", "00330102"),
+    "%d.%m.%Y": ("31.01.2024", "1.2.2024"),
+    "%d.%m.%y": ("31.01.68", "31.01.70"),
+    "%d %b %Y": ("31 Jan 2024", "1 feb 2024", "1 DEC 1999"),
+    "%B %d, %Y": ("January 31, 2024", "May 1, 2024"),
+    "%Y-%j": ("2024-366", "2024-001"),
+    "%Y-%m-%d %H:%M:%S.%f": ("2024-01-31 10:11:12.5", "2024-01-02 23:59:59.000001"),
+}
+SAME: Cases = (
+    (cast("BIGINT"), ("9223372036854775807", "-9223372036854775808", "+07")),
+    (cast("BOOLEAN"), ("true", "T", "1", "Yes", "FALSE", "f", "0", "no")),
+    (cast("TIMESTAMP"), ("2024-01-31", "2024-01-31T10:11", "2024-01-31 10:11:12.000001")),
+    (cast("DATE"), ("2024-02-29",)),
+    *((read(form, goal), FORMS[form]) for form in FORMS for goal in ("date", "timestamp")),
+    (declared(normalise=["upper"]), ("straße ñ \u0131 ǆ я ω",)),
+    (declared(normalise=["trim"]), ("  \ta \n ",)),
+    (declared(normalise=["nfc"]), ("Größe, naïve: Ёж й 日本 ド 한 😀 €", "")),
+    (lambda value: exp.Length(this=value), ("日本😀",)),
+)
+OWN: Mapping[str, Cases] = {
+    "mysql": (
+        (read("%Y%m"), ("202402",)),
+        (read("%Y"), ("1999",)),
+        (read("%b %Y"), ("Feb 2024", "DEC 1999")),
+        (
+            written("%a %A %b %B %d %f %G %H %I %j %m %M %p %S %T %U %w %W %y %Y %-d %-m %-H %-I"),
+            MOMENTS,
+        ),
+        (written("%%"), MOMENTS[:1]),
+    ),
+    "postgres": (
+        (
+            read("on %Y-%m-%d at %I:%M %p"),
+            ("on 2024-01-31 at 12:05 AM", "on 2024-01-31 at 1:05 pm"),
+        ),
+        (read("%H:%M:%S.%f on %Y/%m/%d"), ("23:59:59.000001 on 2024/1/2", "1:2:3.5 on 2024/1/2")),
+        (declared("CHAR(4)"), ("a", "ab")),
+        *(
+            (written(form), MOMENTS)
+            for form in (
+                *("%Y-%m-%d", "%d.%m.%y", "%Y%m", "%-d/%-m %H:%M:%S.%f", "%b %B %a %A"),
+                *("%I %p %-I %-H", "%j %G-W%V-%u", 'Q "MM" \\ 100%% %Y DD'),
+            )
+        ),
+    ),
+}
+REFUSED: Cases = (
+    (declared(type="integer"), ("12a", "1.5", "9223372036854775808")),
+    (declared(type="decimal(18,2)"), ("1.005", "1e3")),
+    (declared(type="date"), ("2024-1-5", "2024-02-30")),
+    (declared(type="timestamp"), ("today", "2024-01-31 10:00:00+02", "2024-02-31 10:00:00")),
+    (declared(type="boolean"), ("maybe", "2")),
+    (read("%Y%m%d", "date"), ("20240131 or so", "20241301")),
+)
+OWN_REFUSED: Mapping[str, Cases] = {
+    "mysql": (
+        (cast("BIGINT"), ("9223372036854775808", "12x")),
+        (cast("BOOLEAN"), (" true",)),
+        (cast("TIMESTAMP"), ("2024-02-31 10:00:00", "20240131", "2024-01-31 10:00:00Z")),
+        (read("%Y-%m-%d"), ("2024-02-31", "24-01-31")),
+        (read("%Y%m%d"), ("2024 131",)),
+        (read("%d.%m.%y"), ("01.01.69",)),
+        (read("%Y%m"), ("202401\n",)),
+        (declared(normalise=["nfc"]), ("e\u0301",)),
+    ),
+    "postgres": (
+        (read("%d.%m.%Y", "date"), ("31.02.2024",)),
+        (read("%d%m%Y", "date"), ("1012024",)),
+    ),
+}
+
+
+@pytest.fixture(params=OWN)
+async def server(request: pytest.FixtureRequest) -> AsyncIterator[Connector]:
+    database: Any = request.getfixturevalue(f"{request.param}_database")
+    connector = connect("x", database.url, Path())
+    yield connector
+    await connector.aclose()
+
+
+async def answers(connector: Connector, build: Build, values: Sequence[str]) -> list[Any]:
+    columns = [
+        exp.alias_(build(exp.cast(exp.Literal.string(value), "TEXT")), f"c{n}")
+        for n, value in enumerate(values)
+    ]
+    statement = compile_sql(exp.Select(expressions=columns), connector.dialect)
+    [row] = (await connector.run(statement, {})).to_pylist()
+    return [*row.values()]
+
+
+async def test_values_are_those_of_duckdb(server: Connector, tmp_path: Path) -> None:
+    duckdb.connect(tmp_path / "x.duckdb").close()
+    local = connect("x", f"duckdb:///{tmp_path / 'x.duckdb'}", tmp_path)
+    for build, values in (*SAME, *OWN[server.dialect]):
+        expected = await answers(local, build, values)
+        assert await answers(server, build, values) == expected, values
+    await local.aclose()
+
+
+async def test_a_text_that_does_not_fit_is_named(server: Connector) -> None:
+    for build, values in (*REFUSED, *OWN_REFUSED[server.dialect]):
+        for value in values:
+            with pytest.raises(QueryError) as refused:
+                await answers(server, build, [value])
+            assert value.strip() in str(refused.value)
+    with pytest.raises(QueryError, match=r"(?i)out of range|numeric field overflow"):
+        await answers(server, declared(type="decimal(18,2)"), ["12345678901234567.00"])
+
+
+@pytest.mark.parametrize(
+    ("dialect", "build", "code"),
+    [
+        ("mysql", read("%Y-W%V"), "%V"),
+        ("mysql", written("%Y %Z"), "%Z"),
+        ("mysql", written("%c"), "%c"),
+        ("postgres", read("%Y-%U"), "%U"),
+        ("postgres", written("%Y-%U"), "%U"),
+    ],
+)
+def test_a_code_that_means_something_else_there_is_refused(
+    dialect: str, build: Build, code: str
+) -> None:
+    said = {"mysql": f"`format: .*MySQL has no equivalent of {code}; known: "}
+    with pytest.raises(
+        QueryError,
+        match=said.get(dialect, f"PostgreSQL has no equivalent of format {code}; use %Y"),
+    ):
+        compile_sql(exp.Select(expressions=[build(exp.Literal.string("x"))]), dialect)
+
+
+async def test_a_quotient_is_exact_past_64_bits(server: Connector) -> None:
+    for number, divisor in ((int("9" * 37), 10), (-12345678901234567890123456789, 7)):
+        whole = exp.cast(exp.Literal.string(str(number)), "INT128")
+        quotient = exp.IntDiv(this=whole, expression=exp.Literal.number(divisor))
+        statement = compile_sql(exp.select(sql.decimal(quotient, 0).as_("q")), server.dialect)
+        [row] = (await server.run(statement, {})).to_pylist()
+        assert int(row["q"]) == (1 if number > 0 else -1) * (abs(number) // divisor)

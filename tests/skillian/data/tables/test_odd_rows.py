@@ -1,0 +1,153 @@
+"""Rows that are repeated, inherited, long or in part unreadable; and what a preview says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.skillian.data.tables.comparing import compare, compared
+from tests.skillian.data.tables.conftest import Store
+from tests.support.asking import rows_asked
+from tests.support.postgres import Database
+
+from skillian.data.query.relation import bare_tables
+from skillian.data.results.result import ComparisonResult
+from skillian.data.services import DataServices
+from skillian.data.tables.engine import TablePreview
+from skillian.data.tables.findings import MAX_SHOWN
+from skillian.errors import QueryError
+
+
+def good(store: Store, columns: str, rows: str) -> str:
+    return f"{store('duckdb', f'CREATE TABLE t ({columns})', f'INSERT INTO t VALUES {rows}')}#t"  # noqa: S608
+
+
+def check(result: ComparisonResult, reasons: dict[str, str]) -> None:
+    """Column w differs in one of two rows; the columns of `reasons` are not compared."""
+    assert {each.column: reasons[each.column] in each.reason for each in result.not_compared} == (
+        dict.fromkeys(reasons, True)
+    )
+    assert (result.rows.matched, result.rows.differing) == (1, 1)
+    assert {column.a: column.mismatches for column in result.columns} == {"w": 1}
+    assert not result.equal
+
+
+def test_a_column_without_counterpart_that_cannot_be_read(store: Store) -> None:
+    bad = store(
+        "sqlite",
+        "CREATE TABLE t (id INTEGER, amount_old INTEGER, w TEXT)",
+        "INSERT INTO t VALUES (1, 'abc', 'x'), (2, 1, 'y')",
+    )
+    other = good(store, "id INT, amount INT, w VARCHAR", "(1, 1, 'x'), (2, 1, 'z')")
+    result = compared(f"{bad}#t", other, key=("id",))
+    check(result, {})
+    assert not result.proposals
+
+
+def test_a_value_that_is_not_of_its_type_leaves_its_column_out(store: Store) -> None:
+    bad = store(
+        "postgres",
+        "CREATE TABLE t (id int, d date, m timestamp, n numeric(10, 2), w text)",
+        "INSERT INTO t VALUES (1, 'infinity', NULL, 'NaN', 'x'),"
+        " (2, NULL, '0044-03-15 BC', 1, 'y')",
+    )
+    columns = "id INT, d DATE, m TIMESTAMP, n DECIMAL(10, 2), w VARCHAR"
+    other = good(store, columns, "(1, NULL, NULL, 1, 'x'), (2, NULL, NULL, 1, 'z')")
+    years = "outside the years 1 to 9999"
+    check(compared(other, f"{bad}#t", key=("id",)), {"d": years, "m": years, "n": "NaN"})
+
+
+FINITE: tuple[dict[str, Any], ...]
+FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
+
+
+def test_an_infinite_date_in_the_key_can_be_left_out_with_a_filter(store: Store) -> None:
+    bad = store(
+        "postgres",
+        "CREATE TABLE t (day date, w text)",
+        "INSERT INTO t VALUES ('infinity', 'x'), ('2024-01-01', 'y'), ('-infinity', 'x')",
+    )
+    pair = good(store, "day DATE, w VARCHAR", "('2024-01-01', 'y')"), f"{bad}#t"
+    advice = r"'day' .*outside the years 1 to 9999; .*another key.*--where 'day<=9999-12-31'"
+    with pytest.raises(QueryError, match=advice):
+        compared(*pair, key=("day",))
+    for days in FINITE:
+        result = compared(*pair, key=("day",), filters={"day": days})
+        assert result.equal
+        assert result.rows.matched == 1
+
+
+def test_only_the_keys_are_read_to_find_those_that_are_repeated(store: Store) -> None:
+    made = "SELECT CAST(i AS INT) AS k, 'x' AS t, 5 AS v FROM range(50) r (i)"
+    a = store("duckdb", f"CREATE TABLE t AS {made}")
+    b = store("duckdb other", f"CREATE TABLE t AS {made} UNION ALL SELECT 7, 'x', 6")
+    result = compared(f"{a}#t", f"{b}#t", key=("k", "t"))
+    assert (result.rows.matched, result.rows.duplicate_keys_b) == (49, 1)
+    repeated = result.proof.sql.partition("repeated_keys")[2].partition("UNION ALL")[0]
+    assert "GROUP BY" in repeated
+    assert '"v"' not in repeated
+
+
+INHERITED = """
+CREATE TABLE a (id bigint PRIMARY KEY, v text);
+CREATE TABLE b (id bigint PRIMARY KEY, v text);
+CREATE TABLE more () INHERITS (a);
+INSERT INTO a VALUES (1, 'x'), (2, 'y'), (3, 'z');
+INSERT INTO b VALUES (1, 'x'), (2, 'y'), (3, 'z');
+INSERT INTO more VALUES (2, 'y');
+"""
+
+
+def test_a_key_that_is_repeated_in_an_inheriting_table_is_reported(
+    postgres_database: Database,
+) -> None:
+    postgres_database.execute(INHERITED)
+    url = postgres_database.url
+    rows = compared(f"{url}#a", f"{url}#b", key=("id",)).rows
+    assert (rows.rows_a, rows.rows_b, rows.matched, rows.differing) == (4, 3, 2, 0)
+    assert (rows.duplicate_keys_a, rows.duplicate_rows_a) == (1, 2)
+    assert (rows.only_in_a, rows.only_in_b, rows.duplicate_rows_b) == (0, 0, 1)
+
+
+LONG = "x" * 5000
+
+
+@pytest.mark.parametrize("multiset", [False, True])
+async def test_long_cells_are_compared_whole_and_shown_cut(
+    tmp_path: Path, *, multiset: bool
+) -> None:
+    for name, end in (("a", "1"), ("b", "2")):
+        (tmp_path / f"{name}.csv").write_text(f"id,note\n1,{LONG}{end}\n2,{'y' * MAX_SHOWN}\n")
+    files = [f"{tmp_path}/{name}.csv" for name in "ab"]
+    result = await compare(*files, key=() if multiset else ("id",), multiset=multiset)
+    shown = f"{LONG[:MAX_SHOWN]}… (4001 more characters)"
+    assert result.rows.matched == 1
+    if multiset:
+        assert result.samples.only_in_a[0].key["note"] == shown
+        return
+    assert result.samples.differing[0].cells["note"] == (shown, shown)
+    assert (result.columns[0].mismatches, result.columns[0].pairs[0].a) == (1, shown)
+
+
+async def preview(folder: Path, a: str, b: str) -> TablePreview:
+    for name, text in (("a", a), ("b", b)):
+        (folder / f"{name}.csv").write_text(text, encoding="utf-8")
+    registry, (one, other) = await bare_tables([f"{folder}/{name}.csv" for name in "ab"])
+    async with DataServices(registry) as data:
+        return await data.tables.preview(rows_asked(one, other))
+
+
+async def test_the_key_and_the_columns_are_those_of_the_comparison(tmp_path: Path) -> None:
+    seen = await preview(tmp_path, "id,v,w\n1,x,1.5\n2,y,2\n", "id,v,w\n1,x,q\n3,y,r\n")
+    assert seen.key is not None
+    assert (seen.key.columns, seen.key.origin, seen.no_key) == (("id",), "profile", "")
+    assert [pair.a for pair in seen.pairs] == ["id", "v"]
+    assert [each.column for each in seen.not_compared] == ["w"]
+
+
+async def test_rows_without_a_key_have_none(tmp_path: Path) -> None:
+    rows = "v\nx\nx\n"
+    seen = await preview(tmp_path, rows, rows)
+    assert seen.key is None
+    assert "identifies a row" in seen.no_key
