@@ -50,7 +50,7 @@ def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
         connection.execute("INSERT INTO ta VALUES ('no amount', NULL), ('only a', -5)")
         connection.execute("INSERT INTO tb VALUES ('no amount', 7), ('only b', 0.5)")
     (folder / "sources.yaml").write_text(SOURCES, encoding="utf-8")
-    name = "<h1>hostile</h1> & @all"
+    name = "<h1>hostile</h1> &lt; @all"
     comparison = comparison_of(name=name, a="<b>a</b>", b="b", measures=["v", "n"])
     return outcomes_of(folder / "sources.yaml", comparison)[0]
 

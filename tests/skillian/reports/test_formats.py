@@ -122,6 +122,7 @@ def test_values_are_neither_markup_nor_mentions(hostile: Outcome) -> None:
     text = write_markdown([hostile])
     shown = html(hostile)
     assert not re.search("<script>|<img|<a href|<em>", shown)
+    assert "&lt;h1&gt;hostile&lt;/h1&gt; &amp;lt; @<!-- -->all" in shown
     plain = re.sub(r"(`+) ?.*?\1", "", re.sub(r"<code>.*?</code>", "", text))
     assert not re.search(r"@\w|#\d|://|www\.|:smile:", plain)
 
