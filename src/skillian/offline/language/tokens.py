@@ -130,7 +130,9 @@ class _Place:
                 named = period if is_apart else self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
-        if first.plain in ARTICLES and not first.is_quoted:
+        is_beside = first.start == (self.words[self.at - 1].end + 1 if self.at else 0)
+        is_name = is_beside and self._previous() == "dimension" and first.text.istitle()
+        if first.plain in ARTICLES and not (first.is_quoted or is_name):  # "artist The Lost Boys"
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
