@@ -75,6 +75,8 @@ def _look(tool: str, known: PastComparison, stated: Mapping[str, Any]) -> Planne
 
 def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
     """The classes of the rows or groups that are asked for; without any, all of them."""
+    if reading.direction == "least" or "ordinal" in reading.says:
+        raise UnclearError("Groups are listed with the largest difference first.")
     status = [_CLASSES[kind] for kind in _CLASSES if kind in reading.says]
     status += _missing(reading, known.sources) if "missing" in reading.says else []
     if known.is_of_rows:
@@ -86,9 +88,6 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
-    is_ordinal = "ordinal" in reading.says and (look == "rows" or known.is_of_rows)
-    if look != "explain" and (reading.direction == "least" or is_ordinal):
-        raise UnclearError("Groups are listed with the largest difference first.")
     if reading.removed or reading.replaced or reading.says.keys() & {"swap", "amended"}:
         return "such a change"
     if reading.thresholds or reading.cleared:
@@ -110,6 +109,8 @@ def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
 
 def _group(reading: Reading, known: PastComparison) -> dict[str, Any]:
     """The named group, or the first known group that matches the filters."""
+    if reading.direction == "least":
+        raise UnclearError("Groups are listed with the largest difference first.")
     members = {name: value for name, value in reading.filters.items() if isinstance(value, str)}
     names = known.arguments.get("align_on") or list(known.keys[0] if known.keys else members)
     before = known.arguments.get("filters", {})

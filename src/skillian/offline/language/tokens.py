@@ -170,8 +170,7 @@ class _Place:
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
         is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
-        # "no country in erp", "which market do we"
-        is_labelled &= not (is_small or is_grouped) or text in values.values()
+        is_labelled &= not (is_small or is_grouped) or text in values.values()  # "no country in"
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
