@@ -162,7 +162,7 @@ async def test_a_corrected_call_is_answered(opened: Opened) -> None:
     assert not marks(response)
 
 
-async def test_a_negation_that_only_the_model_reads_is_no_loss(opened: Opened) -> None:
+async def test_a_negation_that_only_the_model_reads_is_not_lost(opened: Opened) -> None:
     question = "amount of fi_reporting that isn't of company 1001"
     response = await answer(opened, question, query(filters={"company": {"ne": "1001"}}))
     assert response.content.startswith("The answer.")

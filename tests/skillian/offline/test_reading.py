@@ -251,6 +251,8 @@ def test_this_month_is_never_the_last_one(today: date, text: str, month: str | N
         ("now visits by month", {}),
         ("visits of members M-001 and M-002", {"member": ["M-001", "M-002"]}),
         ("visits of members M01-M03", None),
+        ("visits of member The Lost Boys in tier TOP", {"member": "The Lost Boys", "tier": "TOP"}),
+        ("visits by member. The ONLY tier", {"tier": "ONLY"}),
     ],
 )
 def test_months_years_and_values_that_are_english_words(

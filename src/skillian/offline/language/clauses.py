@@ -167,13 +167,13 @@ class _Reader:
         if len(places) > 1 and len(reading.sources) > 1:  # "erp without Germany, web for France"
             between = _SCOPED & {*names[places[0] : places[-1]]}
             after = _SCOPED & {*names[places[-1] :]}
-            if between and after:
+            grouped = {"groups"} & {*names[: places[0]]}
+            if between & (between if after else grouped):  # "by country in erp, by month in web"
                 reading.unread.append("conditions for each of two sources")
 
     def source(self, part: Sequence[Token]) -> None:
         if part[-1].kind == "only" and self._reading.says.keys() & {"which", "exists"}:
-            self._reading.says.setdefault("missing", text_of(part))
-            self._reading.only_in = part[-2].name
+            self.only_in(part[-2:])
         for token in of_kinds(part, {"source"}):
             if token.name not in self._reading.sources:
                 self._reading.sources.append(token.name)

@@ -114,5 +114,6 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
         return True
     if is_read:
         return token.kind == "verb" or (is_exact and token.text.isupper())
-    is_small = len(token.text) <= _LONGEST_CODE or token.kind in _PARTICLES
+    is_bare = not is_noun or tokens[at - 1].kind == "prep"  # "in both", "except both"
+    is_small = len(token.text) <= _LONGEST_CODE or (token.kind in _PARTICLES and is_bare)
     return not is_exact and is_small

@@ -131,7 +131,9 @@ class _Place:
                 named = period if is_apart else self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
                     return length, named
-        if first.plain in ARTICLES and not first.is_quoted:
+        is_beside = first.start == (self.words[self.at - 1].end + 1 if self.at else 0)
+        is_name = is_beside and self._previous() == "dimension" and first.text.istitle()
+        if first.plain in ARTICLES and not (first.is_quoted or is_name):  # "artist The Lost Boys"
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
@@ -173,8 +175,7 @@ class _Place:
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
         is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
-        # "no country in erp", "which market do we"
-        is_labelled &= not (is_small or is_grouped) or text in values.values()
+        is_labelled &= not (is_small or is_grouped) or text in values.values()  # "no country in"
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
