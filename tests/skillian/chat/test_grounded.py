@@ -68,6 +68,7 @@ async def result_of(
         (f"{ASK} for companies 1001 and 1002", {"company": ["1002", 1001]}),
         (f"{ASK} from 2024001 to 2024003", {"period": {"gte": "2024001", "lte": "2024003"}}),
         (ASK, {"company": None}),
+        (ASK, {"period": {"between": ["2024001", "2025012"]}}),  # the data may end before
     ],
 )
 async def test_a_value_of_the_question_or_the_catalogue_is_allowed(

@@ -188,6 +188,15 @@ def test_a_measure_that_is_also_a_verb_is_used() -> None:
     assert Turn(question, words, [ranked]).losses() == []
 
 
+def test_a_measure_that_the_user_denies_is_not_lost() -> None:
+    words = SourceWords({"fees": (), "tax": ()}, {"plant": DimensionWords(is_open=True)})
+    vocabulary = Vocabulary({"ledger": words})
+    call: Call = {"source": "ledger", "measures": ["fees"], "dimensions": ["plant"]}
+    made = [merged("query_source", call, Earlier())]
+    question = "Sorry, I meant fees, not tax: ledger by plant"
+    assert Turn(question, vocabulary, made).losses() == []
+
+
 async def test_two_calls_may_share_a_list(opened: Opened) -> None:
     calls = [query(filters=each) for each in ({"company": "1001"}, {"company": "1002"})]
     question = "amount of fi_reporting for companies 1001 and 1002"

@@ -24,7 +24,7 @@ from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 from skillian.offline.earlier import COMPARE, QUERY, as_object, keys_in, read_earlier
-from skillian.offline.language.filters import as_mapping, values_of
+from skillian.offline.language.filters import BOUNDS, as_mapping, parts_of, values_of
 from skillian.offline.language.periods import period_of, spelt_out
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.planner import NOT_UNDERSTOOD, TOOL_FAILED, OfflinePlanner
@@ -207,15 +207,23 @@ class _GroundedTurn(Middleware):
 
     def _refusal(self, call: ToolCall) -> InvalidInputError | None:
         for argument in ("filters", "key"):
-            pairs = as_mapping(call.arguments.get(argument)).items()
-            for dimension, value in ((n, value) for n, each in pairs for value in values_of(each)):
-                is_group = argument == "key" and self._is_group(dimension, value)
-                if not is_group and not self._is_known(dimension, value):
-                    return InvalidInputError(
-                        f"{quoted(value)} for {quoted(dimension)} is in neither the user's"
-                        " questions nor the catalogue; use a value that is, or ask for it"
-                    )
+            for dimension, each in as_mapping(call.arguments.get(argument)).items():
+                bounds = [v for name, of in parts_of(each).items() if name in BOUNDS for v in of]
+                for value in values_of(each):
+                    is_bound = value in bounds and self._is_period(dimension, value)
+                    is_group = argument == "key" and self._is_group(dimension, value)
+                    if not (is_bound or is_group or self._is_known(dimension, value)):
+                        return InvalidInputError(
+                            f"{quoted(value)} for {quoted(dimension)} is in neither the user's"
+                            " questions nor the catalogue; use a value that is, or ask for it"
+                        )
         return None
+
+    def _is_period(self, dimension: str, value: str) -> bool:
+        """Whether a value is written as the periods of a dimension."""
+        known = self._turn.whole.values.get(dimension, {})
+        is_alike = dimension in self._turn.whole.timed and {*map(len, known)} == {len(value)}
+        return is_alike and period_of(value) is not None
 
     def _is_group(self, dimension: str, value: str) -> bool:
         """Whether a result has a group with this value of the dimension."""

@@ -263,6 +263,10 @@ class Turn:
             changing |= {"most", "least", "rated", "descending", "ascending"}
         has_limits = any(call.get("thresholds") for call in self.calls)
         for part in self._unread_parts():
+            named = of_kinds(part, {"measure", "dimension", "source"})
+            is_of_names = part[0].kind == "not" and len(named) == len(part) - 1 > 0
+            if is_of_names and names.isdisjoint(token.name for token in named):
+                continue  # "damages, not income"
             said = [
                 t for t in part if texts.isdisjoint(map(str.lower, (t.text, *t.values.values())))
             ]
@@ -281,7 +285,7 @@ class Turn:
 
     def _unread_parts(self) -> list[Sequence[Token]]:
         """The clauses that mean nothing, and the words that are in none, each with its "not"."""
-        refused = self._reading.refused
+        refused = [part for part in self._reading.refused if len(part) > 1]
         parts = [*(part for _, part in self._reading.parts), *refused]
         read_at = {token.at for part in parts for token in part}
         found: list[list[Token]] = []
