@@ -32,7 +32,7 @@ _SILENT = {"prep", "aux", "filler", "only", "and", "or", "from", "to", "both", "
 _GROUPING = {"by", "every", "which"}
 _NEGATING = {"not", "nor", "dont", "remove", "leave", "ignore", "instead_of"}
 _BETWEEN = _NEGATING | {"unknown", "since", "until", "after", "before", "between"}
-_SIGNS = {"most": "-", "descending": "-", "least": "", "ascending": ""}
+_SIGNS = {"most": "-", "descending": "-", "rated": "-", "least": "", "ascending": ""}
 _ENDING = set(",;:.?!")
 _END = Token("", "", "")
 Filters = Mapping[str, Any]
@@ -155,9 +155,12 @@ def with_read(named: Named, reading: Reading) -> Named:
 def asked(named: Named, reading: Reading) -> Iterator[Reading]:
     """Yield what may be asked of the sources that a question names."""
     directions: dict[str | None, Direction] = {"-": "most", "": "least", None: ""}
+    stated = reading.direction or directions[named.sign]
+    is_rated = any(token.kind == "rated" for token in reading.tokens)  # by most, or by least?
     groups = dict.fromkeys((*reading.named, *named.groups))
     is_pair = len(reading.sources) > 1
-    for unwanted in (named.unwanted, {}):
+    kept, other = (named.unwanted, stated), (named.unwanted, directions[""])
+    for unwanted, direction in (kept, *([other] if is_rated else []), (dict[str, Any](), stated)):
         yield replace(
             reading,
             measures=reading.measures or named.measures,
@@ -165,7 +168,7 @@ def asked(named: Named, reading: Reading) -> Iterator[Reading]:
             breakdown=[name for name in groups if name not in named.labels],
             filters=_edited({}, replace(named, unwanted=unwanted), (), is_added=False),
             count=None if is_pair else reading.count or next(iter(named.numbers), None),
-            direction=reading.direction or directions[named.sign],
+            direction=direction,
             says={},
             unread=[],
         )

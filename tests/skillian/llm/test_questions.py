@@ -270,6 +270,11 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "Show revenue of erp by country",
         ),
         (
+            "",
+            "best 3 countries by revenue in erp",
+            "Show revenue of erp by country, sorted by revenue descending, first 3 rows",
+        ),
+        (
             "revenue of erp by country for May 2024",
             "and the month before that?",
             'Show revenue of erp by country, for month "2024-04"',
