@@ -252,4 +252,4 @@ def _edited(
         is_listed = "eq" in old and (kept or not is_added)  # "everything except web"
         bounds = {operator: each for operator, each in old.items() if operator != "eq"}
         found[name] = filter_of({"eq": kept} if is_listed else {**bounds, "ne": excluded})
-    return {name: value for name, value in found.items() if value not in (None, [], {"ne": []})}
+    return {name: value for name, value in found.items() if value not in ([], {"ne": []})}
