@@ -94,8 +94,7 @@ async def _dimensions(services: DataServices, entry: SourceInfo) -> dict[str, Di
         if lengths[name] > lengths[fine]:
             extents = await services.catalogue.extents(entry.name, name, fine)
             if all(map(_is_within, extents)):
-                parts = (*words[name].parts, fine)
-                words[name] = replace(words[name], parts=parts)
+                words[name] = replace(words[name], parts=(*words[name].parts, fine))
     return words
 
 
@@ -109,7 +108,7 @@ def _length(words: DimensionWords) -> int | None:
 
 
 def _is_within(extent: Extent) -> bool:
-    """Whether a period has all shorter ones that occur with it."""
+    """Whether a period contains the shorter ones of its rows."""
     if extent.value is None:
         return extent.least is None
     whole, *parts = map(period_of, map(str, (extent.value, extent.least, extent.greatest)))

@@ -63,14 +63,14 @@ def call_of(tool: str, asked: Reading) -> PlannedCall:
 
 
 def with_limit(asked: Reading, amounts: Sequence[int], percentages: Sequence[int]) -> Reading:
-    """A comparison with another tolerance; one without a unit needs one before it."""
+    """The comparison with another tolerance; a plain number only replaces one that it has."""
     stated = {"percentage": [*percentages], "absolute": [*amounts] if asked.thresholds else []}
     limits = {kind: numbers[0] for kind, numbers in stated.items() if numbers}
     return replace(asked, thresholds={"match": limits} if limits else asked.thresholds)
 
 
 def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:
-    """A question with neither tolerance nor number of rows, for all members of some groups."""
+    """The question without tolerance, order and number of rows, for all members of the groups."""
     filters = {name: each for name, each in asked.filters.items() if name not in groups}
     return replace(asked, filters=filters, thresholds={}, count=None, ordered_by=[])
 

@@ -43,8 +43,8 @@ class Named:
     """The measures, groups, conditions and numbers that a question names.
 
     `removed` are measures and groups that it negates, `cleared` groups with all their members;
-    `wanted` and `unwanted` are conditions by dimension, `labels` the dimensions beside their
-    values. `sign` is that of the order, and `step` is -1 for the period before the last one.
+    `wanted` and `unwanted` are conditions by dimension, `labels` the dimensions next to
+    their values. `sign` is that of the order, and `step` is -1 for the period before the last one.
     """
 
     measures: list[str] = field(default_factory=list[str])
@@ -73,48 +73,63 @@ def named_in(
     A value is unwanted if a negation is before it, with neither "but", a mark nor a value of
     another dimension between them. A new name is of a dimension that is `asked_by`.
     """
-    found, kept = Named(), [_as_value(token) for token in tokens if token.kind not in _SILENT]
+    named, kept = Named(), [_as_value(token) for token in tokens if token.kind not in _SILENT]
     labels, is_negated = _labels(kept), False
-    negated: list[bool] = []
+    values: list[tuple[Token, str, bool]] = []
     for at, (token, after) in enumerate(pairwise([*kept, _END])):
         is_negated &= token.kind != "but" and token.mark not in _ENDING
         is_negated |= token.kind in _NEGATING
-        negated.append(is_negated or after.kind in {"excluded", "out"})
-        if token.kind == "dimension" and at not in labels.values():
-            is_cleared = at > 0 and kept[at - 1].kind == "all"
-            found.step = {"before": -1, "after": 1}.get(after.kind, 0)
-            named = found.removed if negated[at] else found.groups
-            named = found.cleared if is_cleared else named
-            named += [] if found.step else [token.name]
-        elif token.kind == "measure":
-            (found.removed if is_negated else found.measures).append(token.name)
-        elif token.kind == "number":
-            found.add_number(as_number(token.text), is_percentage=after.kind == "percent")
-        elif token.kind in _SIGNS:
-            found.sign = _SIGNS[token.kind]
-    found.labels = {kept[at].name for at in labels.values()}
-    stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
-    stated |= years_of(token.text for token in kept if token.kind in _VALUES)
-    conditions = Conditions(vocabulary, stated or {*years}, {*found.groups})
-    known = {name for name in (*asked_by, *found.groups) if vocabulary.is_open(name)}
-    new = [Token("label", name, name) for name in known if not vocabulary.is_date(name)]
-    values: dict[tuple[str, bool], list[Token]] = {}
-    before = ""
-    for at, token in enumerate(kept):
-        label = [replace(kept[labels[at]], kind="label")] if at in labels else []
-        label = label or (new if token.kind == "name" and len(new) == 1 else [])
+        is_excluded = is_negated or after.kind in {"excluded", "out"}
         if token.kind in _VALUES:
-            with suppress(NotReadError):  # which dimension it belongs to is not clear
-                [(name, _)] = conditions.groups([*label, token])
-                is_unwanted = negated[at] and before in {"", name}
-                before = name if is_unwanted else ""
-                values.setdefault((name, is_unwanted), []).append(token)
-    for (name, is_unwanted), each in values.items():
+            values.append((token, kept[labels[at]].name if at in labels else "", is_excluded))
+        elif token.kind == "dimension" and at not in labels.values():
+            is_cleared = at > 0 and kept[at - 1].kind == "all"
+            named.step = {"before": -1, "after": 1}.get(after.kind, 0)
+            names = named.removed if is_excluded else named.groups
+            names = named.cleared if is_cleared else names
+            names += [] if named.step else [token.name]
+        elif token.kind == "measure":
+            (named.removed if is_negated else named.measures).append(token.name)
+        elif token.kind == "number":
+            named.add_number(as_number(token.text), is_percentage=after.kind == "percent")
+        elif token.kind in _SIGNS:
+            named.sign = _SIGNS[token.kind]
+    named.labels = {kept[at].name for at in labels.values()}
+    stated = {t.period.first.year for t in kept if t.period is not None and t.period.has_year}
+    stated |= years_of(token.text for token, *_ in values)
+    open_ones = {name for name in (*asked_by, *named.groups) if vocabulary.is_open(name)}
+    new = [name for name in open_ones if not vocabulary.is_date(name)]
+    conditions = Conditions(vocabulary, stated or {*years}, {*named.groups})
+    _add_conditions(named, values, conditions, new[0] if len(new) == 1 else "")
+    return named
+
+
+def _add_conditions(
+    named: Named, values: Sequence[tuple[Token, str, bool]], empty: Conditions, new: str
+) -> None:
+    """Add the conditions of values, each with its label and whether it is excluded.
+
+    A new name without a label is of the dimension `new`. A value is left out if its dimension or
+    its period is not clear.
+    """
+    tokens: dict[tuple[str, bool], list[Token]] = {}
+    before = ""
+    for token, own, is_excluded in values:
+        label = own or (new if token.kind == "name" else "")
         with suppress(NotReadError):
-            condition = replace(conditions, _conditions={})
-            condition.add([Token("label", name, name), *each], "eq")
-            (found.unwanted if is_unwanted else found.wanted).update(condition.arguments())
-    return found
+            [(name, _)] = empty.groups([*([_label(label)] if label else []), token])
+            is_unwanted = is_excluded and before in {"", name}
+            before = name if is_unwanted else ""
+            tokens.setdefault((name, is_unwanted), []).append(token)
+    for (name, is_unwanted), each in tokens.items():
+        with suppress(NotReadError):
+            conditions = replace(empty, _conditions={})
+            conditions.add([_label(name), *each], "eq")
+            (named.unwanted if is_unwanted else named.wanted).update(conditions.arguments())
+
+
+def _label(name: str) -> Token:
+    return Token("label", name, name)
 
 
 def _labels(tokens: Sequence[Token]) -> dict[int, int]:
@@ -126,9 +141,9 @@ def _labels(tokens: Sequence[Token]) -> dict[int, int]:
             while 0 <= near < len(tokens) and tokens[near].kind in _BETWEEN:
                 near += step
             is_apart = any(token.mark for token in tokens[min(at, near) + 1 : max(at, near) + 1])
-            beside = tokens[near] if 0 <= near < len(tokens) else value
+            other = tokens[near] if 0 <= near < len(tokens) else value
             is_apart |= near > 0 and tokens[near - 1].kind in _GROUPING  # "by month in 2024"
-            is_own = beside.kind == "dimension" and beside.name in (value.values or {beside.name})
+            is_own = other.kind == "dimension" and other.name in (value.values or {other.name})
             if at not in found and is_own and not is_apart and near not in found.values():
                 found[at] = near
     return found

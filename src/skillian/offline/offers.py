@@ -21,6 +21,7 @@ from tinyagent import ToolCall
 
 MOST = 3
 """The largest number of offers."""
+_MOST_TRIED = 12
 _NEAR = 75
 _COMPARING = {"compare", "gap", "off", "same", "why", "missing", "exists"}
 _LOOKS = {
@@ -32,7 +33,7 @@ _LOOKS = {
     "rows": "Show the rows behind the largest difference",
     "more": "Show the differences",
 }
-_MOST_TRIED = 12
+"""What can be asked about the last comparison, by kinds of words."""
 
 
 def near_name(text: str, vocabulary: Vocabulary) -> str | None:
@@ -69,10 +70,9 @@ def offers(
         if len(made) == MOST or number == _MOST_TRIED:
             break
         call = each if isinstance(each, PlannedCall) else plan(each)
-        is_new = isinstance(call, PlannedCall) and call != last
-        written = sentence_of(call) if isinstance(call, PlannedCall) and is_new else None
-        if is_new and isinstance(each, str):
-            written = written or each
+        if not isinstance(call, PlannedCall) or call == last:
+            continue
+        written = sentence_of(call) or (each if isinstance(each, str) else None)
         if written is not None and plan(written) == call:
             made[written] = None
     return tuple(made)
@@ -112,9 +112,8 @@ def _of_named(
         before = reading_of(last.arguments)
         pair = [before.sources[0], reading.sources[0]]
         yield call_of(COMPARE, replace(before, sources=pair, ordered_by=[], count=None))
-    sources, known = reading.sources, vocabulary.sources.items()
-    measures = reading.measures or named.measures
-    having = [name for name, of in known if {*measures} <= of.measures.keys()]
+    sources, measures = reading.sources, reading.measures or named.measures
+    having = vocabulary.with_measures(measures)
     pairs = [pair for pair in combinations(having, 2) if {*sources} <= {*pair}]
     if not _COMPARING & {token.kind for token in reading.tokens}:
         pairs = []

@@ -135,8 +135,7 @@ def _of_one(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     says = reading.says.keys()
     if not reading.sources:
         names = {*reading.measures, *(name.removeprefix("-") for name in reading.ordered_by)}
-        known = vocabulary.sources.items()
-        having = [name for name, of in known if names and names <= of.measures.keys()]
+        having = vocabulary.with_measures(names) if names else []
         if len(having) != 1:
             raise UnclearError(f"Of which source? {' or '.join(having)}" if having else "")
         reading = replace(reading, sources=having)

@@ -209,18 +209,18 @@ class Turn:
                 yield Loss(f"{name}: {condition_words(wanted)}, as before")
 
     def _by_part(self, filters: Mapping[str, Any]) -> dict[str, Any]:
-        """The conditions, those on months as conditions on the days that say which month it is."""
-        found: dict[str, Any] = {}
+        """The conditions; one on months becomes one on days if the day determines the month."""
+        conditions: dict[str, Any] = {}
         for name, condition in filters.items():
             part = self._vocabulary.part_of(name)
             days = days_of(condition) if part else dict[str, list[str]]()
-            known = parts_of(found.get(part, filters.get(part))) if part else {}
+            known = parts_of(conditions.get(part, filters.get(part))) if part else {}
             combined = both(known, days) if days else None
             if part and combined:
-                found[part] = filter_of(combined)
+                conditions[part] = filter_of(combined)
             else:
-                found.setdefault(name, condition)
-        return found
+                conditions.setdefault(name, condition)
+        return conditions
 
     def _parts_on(self, name: str) -> list[Sequence[Token]]:
         """The clauses with a condition on a dimension."""

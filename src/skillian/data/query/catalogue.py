@@ -103,9 +103,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """The least and greatest value of one dimension in the rows with a value of another.
+    """The least and greatest value of a dimension in the rows that have a value of another one.
 
-    `is_whole` means that the former is empty in none of these rows.
+    `is_whole` says that each of these rows has a value of the dimension.
     """
 
     value: object
@@ -145,7 +145,7 @@ class Catalogue:
         return source
 
     async def extents(self, name: str, dimension: str, of: str) -> tuple[Extent, ...]:
-        """For each value of a dimension, which values of another occur with it.
+        """For each value of a dimension, the least and greatest value of another one.
 
         Raises as `source`, and `UnknownNameError`.
         """

@@ -168,14 +168,14 @@ class Conditions:
         raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 
     def _longest(self, names: list[str]) -> list[str]:
-        """The dimension of the longest periods if one of the shortest decides all others."""
+        """The dimension of the longest periods if one of them determines all others."""
         known = self._vocabulary
         for fine in names:
             if all(name == fine or known.is_part(fine, name) for name in names):
                 sources = known.sources.values()
-                everywhere = [n for n in names if all(n in each.dimensions for each in sources)]
-                shorter = {n: sum(known.is_part(each, n) for each in names) for n in everywhere}
-                return sorted(everywhere, key=lambda name: -shorter[name])[:1]
+                shared = [n for n in names if all(n in each.dimensions for each in sources)]
+                parts = {n: sum(known.is_part(each, n) for each in names) for n in shared}
+                return [max(shared, key=parts.__getitem__)] if shared else []
         return names
 
     def values_of(self, token: Token, dimension: str) -> list[str]:

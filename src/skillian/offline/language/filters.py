@@ -85,7 +85,7 @@ def both(known: Parts, more: Parts) -> Parts | None:
 
 
 def days_of(condition: Any) -> Parts:
-    """The same condition on days; empty if its values are no periods that follow each other."""
+    """The same condition on days; empty if its values are not consecutive periods."""
     parts = parts_of(condition)
     periods = {name: [*map(period_of, values)] for name, values in parts.items()}
     found: dict[str, list[str]] = {}

@@ -53,8 +53,7 @@ def _read_on(
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     measures = {token.name for token in tokens if token.kind == "measure"}
-    known = vocabulary.sources.items()
-    having = [name for name, of in known if measures and measures <= of.measures.keys()]
+    having = vocabulary.with_measures(measures)  # without any measure, all sources
     part = vocabulary.within(named or sources or having)
     if part is not vocabulary:
         tokens = tokens_of(question, vocabulary, part, today)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
@@ -82,7 +82,7 @@ class DimensionWords:
 
     `is_open` means that it has more values than these; `is_date` that they are dates, of which
     `last` is the latest. `declared` are those that the sources' file names. `parts` are dimensions
-    of shorter periods, each of which says in every row which value this one has.
+    of shorter periods, each of which determines the value of this one in every row.
     """
 
     synonyms: tuple[str, ...] = ()
@@ -233,8 +233,12 @@ class Vocabulary:
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
+    def with_measures(self, measures: Collection[str]) -> list[str]:
+        """The sources that have all of these measures."""
+        return [name for name, of in self.sources.items() if {*measures} <= of.measures.keys()]
+
     def is_part(self, fine: str, dimension: str) -> bool:
-        """Whether each value of the first says which one the second has, in all with both."""
+        """Whether the first determines the second in each source that has both."""
         having = [
             source.dimensions[dimension].parts
             for source in self.sources.values()
@@ -243,7 +247,7 @@ class Vocabulary:
         return bool(having) and all(fine in parts for parts in having)
 
     def part_of(self, dimension: str) -> str | None:
-        """The dimension of the shortest periods that says which value this one has."""
+        """The dimension of the shortest periods that determines this one."""
         parts = [name for name in self.described if self.is_part(name, dimension)]
         return next((n for n in parts if not any(self.is_part(each, n) for each in parts)), None)
 
