@@ -85,6 +85,7 @@ def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:
         return
     if said & {"missing", "exists"}:
         yield from (f"What is missing in {source}?" for source in known.sources)
+    said |= {"equal"} if said >= {"which", "compare"} else set()  # "which ones match?"
     yield from (text for kind, text in _LOOKS.items() if kind in said)
 
 

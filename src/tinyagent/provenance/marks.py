@@ -92,7 +92,7 @@ def marks_of(
         for at, named in names.items() if shared else ():
             if named & shared and not _is_all_said(words[at][0], named & shared, is_said):
                 sources[at].add(source)
-        for number in runs.keys() & written.runs:
+        for number in written.runs.intersection(runs):  # looks each of the few runs up
             for first in runs[number]:
                 repeated = tokens[first : first + _WORDS]
                 start, end = repeated[0].start(), repeated[-1].end()
