@@ -256,7 +256,7 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
         ),
         (
             "revenue of erp for Germany",
-            "sorry, I meant France",
+            "honestly, I meant France",
             "Show revenue of erp, for country France",
         ),
         (
