@@ -23,7 +23,6 @@ from tests.support.postgres import running_postgres
 from tests.support.waits import soon
 
 from skillian.connectors import connect
-from skillian.connectors.base import Connector
 from skillian.connectors.mysql.connector import MAX_CONNECTIONS
 from skillian.connectors.snapshots import HoldsState
 from skillian.errors import QueryError
@@ -31,7 +30,7 @@ from skillian.errors import QueryError
 of_each_server = pytest.mark.parametrize("opened", SERVERS, indirect=True)
 
 
-async def count(connector: Connector) -> int:
+async def count(connector: Any) -> int:
     async with aclosing(connector.stream("SELECT COUNT(*) AS n FROM t", {})) as batches:
         [number] = [row["n"] async for batch in batches for row in batch.to_pylist()]
     return int(number)
@@ -41,6 +40,7 @@ async def count(connector: Connector) -> int:
 async def test_a_state_stays_after_a_statement_that_fails_or_is_left(
     opened: Opened, connector: Any
 ) -> None:
+    holds: Any = connector
     assert isinstance(connector, HoldsState)
     opened.execute("CREATE TABLE t (n INT)")
     async with connector.one_state() as state:
@@ -54,7 +54,7 @@ async def test_a_state_stays_after_a_statement_that_fails_or_is_left(
         assert await count(connector) == 1
     async with connector.one_state() as state:
         assert await count(state) == 1
-        await connector.aclose()
+        await holds.aclose()
         with pytest.raises(QueryError):
             await count(state)
     assert await count(connector) == 1

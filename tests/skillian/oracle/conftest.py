@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing
 from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from tests.skillian.oracle.places import (
@@ -50,7 +51,11 @@ def place_of(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Place]:
     """The place of each kind, such as `postgres` or `duckdb other`."""
-    folders = {"duckdb": DuckDBPlace, "sqlite": SQLitePlace, "csv": CSVPlace}
+    folders: dict[str, Callable[[Path], Place]] = {
+        "duckdb": DuckDBPlace,
+        "sqlite": SQLitePlace,
+        "csv": CSVPlace,
+    }
 
     @cache
     def place(kind: str) -> Place:

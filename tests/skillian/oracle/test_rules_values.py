@@ -68,7 +68,7 @@ def test_sums_may_be_longer_than_their_values(pair: Pair) -> None:
     result = compared(pair, a, b, measures=["v", "w"])
     sums = [(item.a, item.b) for item in result.top_differences]
     assert sums[0][0] == Decimal("999999999999999999999999.00")
-    assert sums[1] == (100 * (2**63 - 1), 50 * (2**63 - 1))
+    assert sums[1] == (Decimal(100 * (2**63 - 1)), Decimal(50 * (2**63 - 1)))
 
 
 AVERAGES: tuple[tuple[list[Any], str], ...] = (

@@ -36,8 +36,8 @@ async def compare(a: str, b: str, *, keep: Any = None, **question: Any) -> Compa
 def in_two_files(folder: Path, a: str, b: str) -> tuple[str, str, str]:
     """The results of SELECTs as a table a of a file, and b of another and of the first renamed."""
     for file in ("one", "two"):
-        path, newest = folder / f"{file}.duckdb", {"storage_compatibility_version": "latest"}
-        with duckdb.connect(path, config=newest) as database:
+        newest: Any = {"storage_compatibility_version": "latest"}
+        with duckdb.connect(folder / f"{file}.duckdb", config=newest) as database:
             database.execute("SET TimeZone = 'UTC'")
             database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
     (folder / "again.duckdb").symlink_to(folder / "one.duckdb")
