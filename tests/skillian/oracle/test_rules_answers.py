@@ -1,6 +1,7 @@
 """Rules of filters and answers: what is chosen, reported, proved and remembered."""
 
 import re
+from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -82,14 +83,44 @@ INJECTIONS = (
 )  # fmt: skip
 
 
+DAYS = [date(2024, 1, day) for day in (1, 2, 3)]
+
+
 MOST = Decimal("999999999999999999.99")
+NOON, NEXT_DAY = datetime(2024, 1, 1, 12), datetime(2024, 1, 2)  # noqa: DTZ001 - without a zone
 Tests = tuple[tuple[Any, list[Any]], ...]
-# The keys of a column by its type; and filters of values that it cannot hold, with what they keep.
+# The keys of a column by its type; and filters, each with the keys that it keeps.
 TYPES: dict[str, tuple[list[Any], Tests]] = {
-    "text": (["1001", "1001 ", None], ((1001, ["1001"]), ({"lt": 2}, ["1001", "1001 "]))),
+    "text": (
+        ["a", "b", "B", "é", "e\u0301", "z", "", "1001", "1001 ", "a ", None],
+        (
+            *(({"gte": "b", "lt": "é"}, ["b", "e\u0301", "z"]), ({"gt": "z"}, ["é"])),
+            *(({"gte": "A", "lte": "a"}, ["B", "a"]), ("1001", ["1001"]), (1001, ["1001"])),
+            *(("é", ["é"]), ("", [""]), (None, [None]), (["a", "b ", None], ["a", None])),
+            ({"ne": ["a", "b", "B", "é", "z", "1001", "", None]}, ["1001 ", "a ", "e\u0301"]),
+        ),
+    ),
+    "date": (
+        [*DAYS, None],
+        (
+            ({"gt": "2024-01-01"}, DAYS[1:]),
+            ({"between": [DAYS[0], "2024-01-02"]}, DAYS[:2]),
+            ({"ne": [DAYS[0], DAYS[1]]}, [DAYS[2], None]),
+        ),
+    ),
     "decimal": (
         ["1.10", "1.11", MOST, -MOST],
-        ((1.1, [Decimal("1.10")]), (str(MOST), [MOST]), ("1.1000001", [])),
+        (
+            *(({"lte": "1.1"}, [-MOST, Decimal("1.10")]), (1.1, [Decimal("1.10")])),
+            *(({"gt": "999999999999999999.98"}, [MOST]), (str(MOST), [MOST]), ("1.1000001", [])),
+        ),
+    ),
+    "boolean": (
+        [True, False, None],
+        (
+            *((True, [True]), ({"ne": "true"}, [False, None]), ([False, None], [False, None])),
+            ({"ne": None}, [False, True]),
+        ),
     ),
     "integer": (
         [2**53, 2**53 + 1, 2**63 - 1, 1],
@@ -98,11 +129,12 @@ TYPES: dict[str, tuple[list[Any], Tests]] = {
             ({"lt": 10**20, "gt": 2**60}, [2**63 - 1]),
         ),
     ),
+    "timestamp": ([NOON, NEXT_DAY], (({"lt": "2024-01-02T00:00:00"}, [NOON]),)),
 }
 
 
 @pytest.mark.parametrize("kind", TYPES)
-def test_a_filter_takes_values_that_a_column_cannot_hold(pair: Pair, kind: str) -> None:
+def test_filters_of_every_type(pair: Pair, kind: str) -> None:
     given, tests = TYPES[kind]
     columns = (Column("k", kind), AMOUNT)
     a = side("a", [(value, 1) for value in given], columns)

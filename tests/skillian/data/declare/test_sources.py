@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 from tests.skillian.data.conftest import two_sources
 
+from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
 
@@ -16,6 +17,19 @@ sources:
     table: t
     dimensions: {company: {column: c}}
     measures: {amount: {column: m, aggregation: sum}}
+  bpc_reporting:
+    connection: late
+    table: t
+    dimensions: {company: {column: c}}
+    measures: {amount: {expression: m * 2, aggregation: sum}}
+comparison:
+  thresholds:
+    match: {absolute: 1, percentage: 1}
+  pairs:
+    - sources: [bpc_reporting, fi_reporting]
+      thresholds: {match: {percentage: 2}, minor_diff: {absolute: 20}}
+  measures:
+    amount: {thresholds: {minor_diff: {absolute: 30}}}
 """
 
 
@@ -49,6 +63,18 @@ async def test_a_connection_known_only_later_is_opened_once(
         assert "secret" not in str(refused.value)
         monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///x.duckdb")
         assert connections.get("late") is connections.get("late")
+
+
+def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
+    pair = frozenset({"fi_reporting", "bpc_reporting"})
+    thresholds = registry.comparison.thresholds_for(pair, "amount")
+    assert thresholds == Thresholds.model_validate(
+        {"match": {"percentage": "2"}, "minor_diff": {"absolute": "30"}}
+    )
+    alone = registry.comparison.thresholds_for(frozenset({"fi_reporting"}), "other")
+    assert alone.match == Limits.model_validate({"absolute": 1, "percentage": 1})
+    assert alone.minor_diff == Limits()
+    assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
 
 
 def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -> None:
