@@ -22,7 +22,6 @@ from tests.skillian.oracle.row_oracle import Expected, expected, multiset
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult
 from skillian.data.sql.values import python_rows
-from skillian.data.tables.across import segments
 from skillian.data.tables.differing import DifferingRows
 
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
@@ -124,11 +123,7 @@ def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> No
     answer = expected(case.a, case.b, case.keys, own)
     question = {"key": case.keys, "rules": Rules(columns=own)}
     kept: Rows | None = [] if data.draw(st.booleans()) else None
-    with pytest.MonkeyPatch.context() as patched:
-        if data.draw(st.booleans()):  # only the rows of ranges that differ travel
-            for name in ("SMALL", "FEW_ROWS", "WORTH"):
-                patched.setattr(segments, name, 1)
-        check(compared(places[1], case.a, case.b, question, kept), answer, kept)
+    check(compared(places[1], case.a, case.b, question, kept), answer, kept)
 
 
 @pytest.mark.parametrize(
