@@ -10,8 +10,7 @@ from tests.support.mysql import Database as MySQLDatabase
 from tests.support.postgres import Database
 
 from skillian.connectors import connect
-from skillian.connectors.base import Connector
-from skillian.connectors.snapshots import HoldsState
+from skillian.connectors.base import Connector, HoldsState
 from skillian.errors import QueryError
 
 MANY = {

@@ -11,7 +11,8 @@ import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked, page_of
 
-from skillian.data.comparison import differences, place
+from skillian.data.comparison import groups as grouping
+from skillian.data.comparison import statement
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
@@ -114,16 +115,16 @@ async def test_any_pattern_of_repeated_keys_gives_what_staged_sides_give(
     chance = random.Random(pattern)  # noqa: S311 - the same rows in every run
     a, b = (drawn(chance, counts) for counts in PATTERNS[pattern])
     with monkeypatch.context() as staged:
-        staged.setattr(place, "shared_engine", AsyncMock(return_value=None))
+        staged.setattr(grouping, "shared_engine", AsyncMock(return_value=None))
         was_direct, expected = await everything(opened(a, b))
         assert not was_direct
-    monkeypatch.setattr(differences, "_repeats", unique)
+    monkeypatch.setattr(statement, "_repeats", unique)
     was_direct, answers = await everything(opened(a, b))
     assert answers == expected
     assert was_direct == (is_unique(a) and is_unique(b))
     if was_direct:  # otherwise the proof has failed, and both sides are aggregated already
-        monkeypatch.setattr(place, "JOINING", ())
-        monkeypatch.setattr(differences, "_repeats", repeated)
+        monkeypatch.setattr(grouping, "JOINING", ())
+        monkeypatch.setattr(statement, "_repeats", repeated)
         was_direct, answers = await everything(opened(a, b))
         assert answers == expected
         assert not was_direct
@@ -144,7 +145,7 @@ async def test_any_pattern_of_repeated_keys_gives_what_staged_sides_give(
 async def test_equal_rows_that_are_repeated_fail_the_proof(
     opened: Open, monkeypatch: pytest.MonkeyPatch, a: Rows, b: Rows
 ) -> None:
-    monkeypatch.setattr(differences, "_repeats", unique)
+    monkeypatch.setattr(statement, "_repeats", unique)
     more = ("'p'", "0.5")
     services = opened([(*row, *more) for row in a], [(*row, *more) for row in b])
     result = await services.comparison.compare(TOTAL)
@@ -155,7 +156,7 @@ async def test_equal_rows_that_are_repeated_fail_the_proof(
 async def test_a_key_of_many_rows_cannot_multiply_them(
     opened: Open, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(differences, "_repeats", unique)
+    monkeypatch.setattr(statement, "_repeats", unique)
     services = opened([], [])
     for name in ("test", "other"):  # joined, these would be ten billion rows
         execute(services, name, "INSERT INTO t SELECT 1, 'x', 1, 'p', 1 FROM range(100_000)")
@@ -182,4 +183,4 @@ async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
     execute(services, "other", f"INSERT INTO t SELECT i, 'x', 1, 'p', 1 FROM {rows}")  # noqa: S608
     result = await services.comparison.compare(TOTAL)
     groups = services.comparison._get(result.cache_key)
-    assert await differences._repeats(groups.place) is are_repeated
+    assert await statement._repeats(groups.place) is are_repeated

@@ -14,8 +14,7 @@ import psycopg
 import pytest
 from tests.support.postgres import Database
 
-from skillian.data.schema.matrix import relation
-from skillian.data.schema.types import parse_type
+from skillian.data.schema.types import parse_type, relation
 
 DUCKDB = (
     *("INTEGER[]", "BIGINT[]", "DECIMAL(10,2)[]", "VARCHAR[]", "INTEGER[][]"),
