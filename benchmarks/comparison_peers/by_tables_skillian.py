@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Mapping
 from typing import Any
 
-from skillian.connectors.base import ArrowBatch
+from skillian.connectors.base import ArrowBatch, StateConnector
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
-from skillian.connectors.snapshots import StateConnector
 from skillian.data.comparison.cache import Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import Connections

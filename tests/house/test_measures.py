@@ -27,7 +27,7 @@ BLIND = {
     "src/skillian/chat/durable_turns.py": "a turn's failure ends it, or its session would wait",
     "src/skillian/chat/stateless.py": "a turn's failure is reported by its last event",
     "src/skillian/chat/turns.py": "a turn's failure is stored, and reported by its last event",
-    "src/skillian/connectors/threads.py": "a thread's failure is raised where it is awaited",
+    "src/skillian/tasks.py": "a thread's failure is raised where it is awaited",
     "src/skillian/library/running.py": "a thread's failure is raised where it is awaited",
     "src/skillian/skills/skill.py": "a tool's failure is what the model reads",
     "src/skillian/storage/database.py": "a write's failure is raised where it is awaited",

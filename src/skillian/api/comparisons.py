@@ -14,16 +14,15 @@ from skillian.data.comparison import Depth
 from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.engine import ComparisonEngine
-from skillian.data.phases import Progress
 from skillian.data.query.catalogue import Sample
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 from skillian.data.tables.engine import TablePreview
 from skillian.data.tables.why.results import Report, Why
 from skillian.errors import InvalidInputError
-from skillian.reports.outcome import Compared, Outcome
-from skillian.reports.running import explained
+from skillian.reports.outcome import Compared, Outcome, explained
 from skillian.storage import MessageTooLong, SessionStore
+from skillian.tasks import Progress
 from skillian.uploads.limits import UploadNotFound
 from skillian.uploads.store import UploadStore
 from skillian.uploads.tables import PREFIX, opened, upload_ids

@@ -18,11 +18,11 @@ from typing import NamedTuple
 from skillian.api.comparisons import Comparisons
 from skillian.api.problems import problem_of
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import Progress
 from skillian.errors import ToolError
 from skillian.fair_slots import FairSlots
 from skillian.storage import JobRecord, JobStore, StorageError, TooManyWaiting
 from skillian.storage.jobs import INTERRUPTED
+from skillian.tasks import Progress
 from skillian.uploads.tables import PREFIX
 
 

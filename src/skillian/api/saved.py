@@ -17,13 +17,13 @@ from skillian.api.jobs import Ended
 from skillian.api.problems import ProblemError
 from skillian.api.runs import Runs
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import Progress
 from skillian.errors import ToolError
 from skillian.history.store import History, PastRun
 from skillian.reports.outcome import Failed, Outcome
 from skillian.reports.tracking import recording
 from skillian.storage import SessionStore
 from skillian.storage.saved import SavedRecord
+from skillian.tasks import Progress
 from skillian.uploads.tables import PREFIX
 
 MOST = 200

@@ -1,6 +1,6 @@
 """The `skillian` command and its subcommands."""
 
-from collections.abc import Iterator, MutableMapping
+from collections import UserDict
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -27,28 +27,13 @@ _PLACES = {
 """The module below this package and the name of each command, in the order of the help."""
 
 
-class _Commands(MutableMapping[str, Any]):
+class _Commands(UserDict[str, Any]):
     """The commands; each is loaded when it is first asked for."""
 
-    def __init__(self) -> None:
-        self._known: dict[str, Any] = dict.fromkeys(_PLACES)
-
     def __getitem__(self, name: str) -> Any:
-        if self._known[name] is None:
-            self._known[name] = _loaded(name)
-        return self._known[name]
-
-    def __setitem__(self, name: str, command: Any) -> None:
-        self._known[name] = command
-
-    def __delitem__(self, name: str) -> None:
-        del self._known[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._known)
-
-    def __len__(self) -> int:
-        return len(self._known)
+        if self.data[name] is None:
+            self.data[name] = _loaded(name)
+        return self.data[name]
 
 
 def _loaded(name: str) -> Any:
@@ -70,7 +55,7 @@ class _Program(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = _Commands()
+        self.commands = _Commands(dict.fromkeys(_PLACES))
 
 
 app = typer.Typer(

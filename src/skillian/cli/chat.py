@@ -20,6 +20,7 @@ from skillian.cli.shell import (
     read_settings,
     require,
     result_object,
+    say,
     show_error,
 )
 from skillian.display import printable, show_call, show_mark, show_result
@@ -139,8 +140,7 @@ async def _open(settings: Settings, session: str | None) -> _TerminalChat:
         )
         if session is not None:
             record = await store.get(OWNER, session)
-            title = printable(f"Continuing: {record.title}")
-            out.print(title, style="dim", markup=False, soft_wrap=True)
+            say(f"Continuing: {record.title}", "dim", console=out)
         verified = open_verified(settings.questions, settings.sources, agent.skills)
         work = TurnWork(
             agent,

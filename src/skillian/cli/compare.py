@@ -13,7 +13,7 @@ import typer
 
 from skillian.cli.shell import SourcesFile, explained, refuse
 from skillian.data.comparison import MAX_PAGE, TOP
-from skillian.reports.formats import ROWS, Format
+from skillian.reports.outcome import ROWS, Format
 
 if TYPE_CHECKING:
     from skillian.cli.compare_report import ReportTarget

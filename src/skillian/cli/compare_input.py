@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from skillian.cli.shell import column_map, listed, notes, refuse, sources_file
+from skillian.cli.shell import column_map, listed, refuse, say, sources_file
 from skillian.connectors.files.connector import is_table
 from skillian.connectors.files.options import FileOptions, split_name, taken_options
 from skillian.data.declare.saved import Saved, read_saved
@@ -24,7 +24,6 @@ from skillian.data.named import (
     with_options,
 )
 from skillian.data.subjects import subject_of
-from skillian.display import printable
 from skillian.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -115,7 +114,7 @@ async def named_by_command(
 
 
 def _note(text: str) -> None:
-    notes.print(printable(text), style="yellow", markup=False, soft_wrap=True)
+    say(text, "yellow")
 
 
 def addressed(a: str, b: str, options: Sequence[str] = ()) -> tuple[str, str]:

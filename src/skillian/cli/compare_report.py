@@ -22,16 +22,26 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, notes, out, read_settings, run, show_error
+from skillian.cli.shell import ExitCode, notes, out, read_settings, run, say, show_error
 from skillian.data.declare.saved import Saved
+from skillian.data.engine import open_engine
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
 from skillian.display import printable, show_differences
 from skillian.errors import InvalidInputError, ToolError
-from skillian.reports.formats import ROWS, Format, depth_of
-from skillian.reports.outcome import VERDICTS, Compared, Failed, Outcome, worst
+from skillian.reports.outcome import (
+    ROWS,
+    VERDICTS,
+    Compared,
+    Failed,
+    Format,
+    OnProgress,
+    Outcome,
+    depth_of,
+    run_all,
+    worst,
+)
 from skillian.reports.replacing import write_whole
-from skillian.reports.running import OnProgress, open_engine, run_all
 
 if TYPE_CHECKING:
     from rich.progress import TaskID
@@ -79,8 +89,7 @@ class _Written:
     def show(self) -> None:
         """Say where the rows are; exit with a message if something could not be written."""
         for path in self._written:
-            text = printable(f"All rows that differ are in {path}")
-            notes.print(text, markup=False, soft_wrap=True)
+            say(f"All rows that differ are in {path}")
         for fault in self._faults:
             show_error(fault)
         if self._faults:
@@ -117,9 +126,8 @@ def report(
         show_table(out, outcomes)
     if paths := [str(output.path) for output in reports if output.path is not None]:
         for outcome in outcomes:
-            notes.print(printable(_line(outcome)), markup=False, soft_wrap=True)
-        text = printable(f"The report is in {', '.join(paths)}")
-        notes.print(text, markup=False, soft_wrap=True)
+            say(_line(outcome))
+        say(f"The report is in {', '.join(paths)}")
     files.show()
     return ExitCode(VERDICTS.index(worst(outcomes)))
 
@@ -188,8 +196,7 @@ async def _with_history(
         if any(outcome.comparison.fail_on == "new" for outcome in outcomes):
             files.fail(str(error))
             return outcomes
-        message = printable(f"warning: this run is not in the history: {error}")
-        notes.print(message, style="yellow", markup=False, soft_wrap=True)
+        say(f"warning: this run is not in the history: {error}", "yellow")
         return outcomes
 
 
@@ -225,13 +232,12 @@ def show_table(
             show_differences(console, result.to_dict())
             style = "green" if result.equal else None
             for sentence in outcome.sentences:
-                console.print(printable(sentence), markup=False, soft_wrap=True, style=style)
+                say(sentence, style, console=console)
             advice = mapping_advice([(each.a, each.b) for each in result.proposals])
             for sentence in (*advice, *_standing(outcome), *_why(outcome)):
-                console.print(printable(sentence), markup=False, soft_wrap=True)
+                say(sentence, console=console)
         else:
-            text = printable(f"error: {outcome.reason}")
-            errors.print(text, style="red", markup=False, soft_wrap=True)
+            say(f"error: {outcome.reason}", "red", console=errors)
 
 
 def mapping_advice(pairs: Sequence[tuple[str, str]]) -> Iterator[str]:

@@ -11,13 +11,12 @@ from urllib.parse import parse_qsl, urlsplit
 
 import typer
 
-from skillian.cli.shell import ExitCode, notes, sources_file
+from skillian.cli.shell import ExitCode, say, sources_file
 from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import path_of
 from skillian.data.declare.saved import Saved, as_yaml, saved_text, stated
 from skillian.data.declare.sources import VARIABLE, SourceRegistry
 from skillian.data.query.relation import address_of, declared_name
-from skillian.display import printable
 from skillian.errors import InvalidInputError, quoted
 from skillian.reports.replacing import write_whole
 
@@ -130,7 +129,7 @@ class SavedFiles:
                 ) from None
         command = f"Saved: skillian compare {shlex.quote(str(self.path))}"
         for line in filter(None, (command, self._remark)):
-            notes.print(printable(line), markup=False, soft_wrap=True)
+            say(line)
 
 
 def _declared(names: tuple[str, str], path: Path) -> tuple[str, str] | None:

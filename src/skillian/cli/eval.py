@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillian.cli.shell import AsJson, ExitCode, explained, notes, out, read_settings, run
-from skillian.display import printable
+from skillian.cli.shell import AsJson, ExitCode, explained, notes, out, read_settings, run, say
 
 if TYPE_CHECKING:
     from skillian.evaluation.questions import QuestionSet
@@ -84,18 +83,16 @@ def _recorded(evaluation: Evaluation, settings: Settings) -> Standing | None:
         with open_history(settings.database_url.get_secret_value()) as history:
             return evaluation.record(history)
     except ToolError as error:
-        text = printable(f"warning: this run is not in the history: {error}")
-        notes.print(text, style="yellow", markup=False, soft_wrap=True)
+        say(f"warning: this run is not in the history: {error}", "yellow")
         return None
 
 
 def _show(result: QuestionResult) -> None:
     verdict = result.judgement.verdict
     out.print(f"{verdict:<10}", style=_STYLES[verdict], end=" ", markup=False)
-    out.print(printable(result.expected.question), markup=False, soft_wrap=True)
+    say(result.expected.question, console=out)
     if result.judgement.reason:
-        reason = f"           {result.judgement.reason[:_LONGEST]}"
-        out.print(printable(reason), style="dim", markup=False, soft_wrap=True)
+        say(f"           {result.judgement.reason[:_LONGEST]}", "dim", console=out)
 
 
 def _check_output(output: Path | None) -> None:

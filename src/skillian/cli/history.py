@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 import typer
 from rich.table import Table
 
-from skillian.cli.shell import AsJson, ExitCode, explained, notes, out, read_settings
+from skillian.cli.shell import AsJson, ExitCode, explained, out, read_settings, show_error
 from skillian.display import printable
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _read(work: Callable[[History], T]) -> T:
 def _no_runs(name: str | None) -> NoReturn:
     what = "no saved comparison or evaluation" if name is None else f"no comparison {name!r}"
     text = f"{what} has run yet; run one with: skillian compare FILE.yaml"
-    notes.print(printable(f"error: {text}"), style="red", markup=False, soft_wrap=True)
+    show_error(text)
     raise typer.Exit(ExitCode.COULD_NOT)
 
 

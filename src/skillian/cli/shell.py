@@ -131,11 +131,7 @@ def read_settings(**options: object) -> Settings:
 
 
 def sources_file(stated: Path | None) -> Path:
-    """The sources file that the command line names, or else the settings.
-
-    Args:
-        stated: The option `--sources`.
-    """
+    """The sources file that the command line names, or else the settings."""
     names = (name.upper() for name in os.environ)
     if any(name.startswith("SKILLIAN_") for name in names) or Path(".env").exists():
         return read_settings(sources=stated).sources
@@ -171,9 +167,14 @@ def _variable(name: str) -> str:
     return name if name.isupper() else f"SKILLIAN_{name.upper()}"
 
 
+def say(text: str, style: str | None = None, console: Console | None = None) -> None:
+    """Print a text that may be from data, in the notes or elsewhere."""
+    (console or notes).print(printable(text), style=style, markup=False, soft_wrap=True)
+
+
 def show_error(error: Exception | str) -> None:
     """Print an error message."""
-    notes.print(printable(f"error: {error}"), style="red", markup=False, soft_wrap=True)
+    say(f"error: {error}", "red")
 
 
 def result_object(result: object) -> dict[str, Any]:

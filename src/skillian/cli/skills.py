@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from skillian.cli.shell import ExitCode, explained, notes, out, read_settings
-from skillian.display import printable, show_rows
+from skillian.cli.shell import ExitCode, explained, out, read_settings, say
+from skillian.display import show_rows
 
 skills_app = typer.Typer(help="Skills: tools, knowledge and instructions.", no_args_is_help=True)
 
@@ -22,7 +22,7 @@ def list_skills() -> None:
         rows = [(folder, read_skill_file(folder / FILE)[0]) for folder in folders]
     for folder, front in rows:
         lines = (front.name, f"  {front.description}", f"  {folder}")
-        out.print(printable("\n".join(lines)), markup=False, soft_wrap=True)
+        say("\n".join(lines), console=out)
 
 
 @skills_app.command("new")
@@ -56,14 +56,14 @@ def check(
     try:
         folders = list(skills_in(path))
     except ConfigurationError as error:
-        notes.print(printable(str(error)), style="red", markup=False, soft_wrap=True)
+        say(str(error), "red")
         raise typer.Exit(ExitCode.FINDINGS) from None
     for folder in folders:
         try:
             skill = load_skill(folder, None)
         except ConfigurationError as error:
             has_faults = True
-            notes.print(printable(str(error)), style="red", markup=False, soft_wrap=True)
+            say(str(error), "red")
             continue
         rows = [(tool.name, ", ".join(tool.phrases), tool.description) for tool in skill.tools]
         out.print(

@@ -1,11 +1,23 @@
-"""What every database looks like to skillian: tables, column types, and one way to run a SELECT."""
+"""What every database looks like to skillian: tables, types, and statements within limits."""
 
-from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from __future__ import annotations
+
+from collections.abc import (
+    AsyncGenerator,
+    Awaitable,
+    Callable,
+    Collection,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, Self
+from typing import Any, Literal, NoReturn, Protocol, Self, cast, runtime_checkable
 
-from skillian.errors import QueryError
+from skillian.errors import QueryError, ToolError, UnavailableError
 
 Kind = Literal[
     "text",
@@ -220,3 +232,126 @@ class Connector(Protocol):
     async def aclose(self) -> None:
         """Stop running statements and disconnect; calling it twice is safe."""
         ...
+
+
+TIMEOUT_SECONDS = 30.0
+STREAM_TIMEOUT_SECONDS = 3600.0
+ROW_BUDGET = 100_000
+BYTE_BUDGET = 64 * 1024 * 1024
+
+
+class ResultBudget:
+    """What the result of one statement may still take before it is refused."""
+
+    def __init__(self) -> None:
+        self._rows = self._bytes = 0
+
+    def spend(self, batch: ArrowBatch) -> None:
+        """Count a batch; raises `QueryError` beyond `ROW_BUDGET` rows or `BYTE_BUDGET` bytes."""
+        self._rows += batch.num_rows
+        self._bytes += batch.nbytes
+        if self._rows > ROW_BUDGET or self._bytes > BYTE_BUDGET:
+            raise QueryError(
+                f"the result is larger than {ROW_BUDGET} rows or {BYTE_BUDGET >> 20} MB;"
+                " narrow it with filters, or group by fewer dimensions"
+            )
+
+
+def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTable:
+    """All batches as one table; raises `QueryError` for one that exceeds the budget.
+
+    Args:
+        batches: The rows; the iterator may block.
+        schema: The `pyarrow.Schema` of the table, which may have no rows.
+    """
+    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+
+    budget, kept = ResultBudget(), list[ArrowBatch]()
+    for batch in batches:
+        budget.spend(batch)
+        kept.append(batch)
+    arrow: Any = pa  # it carries no types
+    return cast("ArrowTable", arrow.Table.from_batches(kept, schema))
+
+
+Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
+
+
+@runtime_checkable
+class HoldsState(Protocol):
+    """A connector whose database shows several statements the same state."""
+
+    def one_state(self) -> AbstractAsyncContextManager[Connector]:
+        """A connector whose streams all read the state of the first one."""
+        ...
+
+
+@runtime_checkable
+class NoticesChanges(Protocol):
+    """A connector that cannot hold a state, and knows whether files have changed."""
+
+    def unchanged(self, tables: Collection[str], name: str) -> AbstractAsyncContextManager[None]:
+        """Raise `QueryError`, which starts with `name`, at the end if a table has changed."""
+        ...
+
+
+class StateConnector:
+    """A connector whose streams run in one transaction; everything else is as before."""
+
+    def __init__(self, connector: Connector, stream: Stream) -> None:
+        self._connector = connector
+        self._stream = stream
+        self.dialect = connector.dialect
+        self.keeps_catalog = connector.keeps_catalog
+
+    @classmethod
+    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - it has none
+        """Raise `UnavailableError`, because `one_state` returns it."""
+        raise UnavailableError(f"connection {name!r}: a transaction has no URL")
+
+    async def catalog(self) -> tuple[Table, ...]:
+        """All tables and views, as they are now."""
+        return await self._connector.catalog()
+
+    async def describe(self, statement: str) -> Mapping[str, ColumnType]:
+        """The columns of a SELECT, as they are now."""
+        return await self._connector.describe(statement)
+
+    async def run(self, statement: str, parameters: Mapping[str, object]) -> ArrowTable:
+        """Run one SELECT outside of the transaction."""
+        return await self._connector.run(statement, parameters)
+
+    def stream(
+        self, statement: str, parameters: Mapping[str, object]
+    ) -> AsyncGenerator[ArrowBatch]:
+        """Run one SELECT in the transaction, after those before it have ended."""
+        return self._stream(statement, parameters)
+
+    async def aclose(self) -> None:
+        """Stop running statements and disconnect."""
+        await self._connector.aclose()
+
+
+@asynccontextmanager
+async def same_version(
+    before: object, now: Callable[[], Awaitable[object]], name: str
+) -> AsyncGenerator[None]:
+    """Raise `QueryError` if `now` does not return `before`, also in place of another error."""
+    try:
+        yield
+    except ToolError:
+        await _check(before, now, name)
+        raise
+    await _check(before, now, name)
+
+
+async def _check(before: object, now: Callable[[], Awaitable[object]], name: str) -> None:
+    try:
+        if await now() == before:
+            return
+    except (OSError, ToolError):  # it is gone
+        pass
+    raise QueryError(
+        f"{name} changed while it was compared, so there is no result; compare again when nothing"
+        " writes to it, or compare a copy"
+    )

@@ -15,6 +15,18 @@ from sqlglot.errors import SqlglotError
 
 from skillian.connectors import engines
 
+MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
+"""The texts that are read as timestamps."""
+READ_CODES = {
+    "%Y": "[0-9]{4}",
+    "%y": "(6[0-8]|[0-57-9][0-9])",  # 69 is 1969 or 2069
+    **dict.fromkeys(("%m", "%d", "%H", "%M", "%S"), "[0-9]{1,2}"),
+    "%f": "[0-9]{1,6}",
+    "%j": "[0-9]{1,3}",
+    "%b": "[A-Za-z]{3}",
+    "%B": "[A-Za-z]+",
+}
+"""The codes of strftime by which several databases read a time, and what they match."""
 Adapt = Callable[[exp.Expr], exp.Expr]
 """Returns the replacement of a node; raises `QueryError` where there is no equivalent."""
 
@@ -82,6 +94,14 @@ def _nodes(value: object) -> list[exp.Expr]:
         return [value]
     children = cast("list[object]", value) if isinstance(value, list) else []
     return [each for each in children if isinstance(each, exp.Expr)]
+
+
+def printed_float(node: exp.Expr) -> exp.DType | None:
+    """The kind of float that a node writes as text, if it does and the kind is known."""
+    if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT and node.this.type is not None:
+        kind = node.this.type.this
+        return kind if kind in {exp.DType.FLOAT, exp.DType.DOUBLE} else None
+    return None
 
 
 def filled(template: str, dialect: str, **values: exp.Expr) -> exp.Expr:

@@ -114,14 +114,6 @@ def shortest(value: exp.Expr, kind: exp.DType, dialect: str) -> exp.Expr:
     return filled(text, dialect, v=value)
 
 
-def printed(node: exp.Expr) -> exp.DType | None:
-    """The kind of float that a node writes as text, if it does and the kind is known."""
-    if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT and node.this.type is not None:
-        kind = node.this.type.this
-        return kind if kind in _LIMITS else None
-    return None
-
-
 def _duckdb(kind: exp.DType) -> str:
     return _DUCKDB if kind == FLOAT else _DUCKDB_WIDE
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from skillian.connectors.base import FRAMES, Table
+from skillian.connectors.base import FRAMES, STREAM_TIMEOUT_SECONDS, Table
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
-from skillian.connectors.duckdb.types import column_type
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
+from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
+from skillian.connectors.duckdb.statement import Cursor, column_type
 from skillian.errors import UnavailableError
 
 _SCHEMA = "main"

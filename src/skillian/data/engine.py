@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, aclosing, contextmanager
+from contextlib import AbstractAsyncContextManager, aclosing, asynccontextmanager, contextmanager
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from skillian.connectors.base import ArrowBatch
+from skillian.connectors.base import ArrowBatch, Connector
 from skillian.data.comparison import MAX_PAGE, TOP, Depth
 from skillian.data.comparison.cache import Memory, unknown
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.declare.sources import SourceRegistry
-from skillian.data.phases import Progress
+from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.binding import Binder
 from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError
+from skillian.tasks import Progress
 
 # What only measures, rows or pages need is loaded when it is used: a command compares one kind.
 if TYPE_CHECKING:
@@ -173,3 +175,24 @@ class ComparisonEngine:
         async with aclosing(kept.differing.batches(page)) as batches:
             async for batch in batches:
                 yield batch
+
+
+@asynccontextmanager
+async def open_engine(
+    registry: SourceRegistry,
+    top: int,
+    *,
+    keep_rows: bool = False,
+    given: Mapping[str, Connector] = MappingProxyType({}),
+) -> AsyncGenerator[ComparisonEngine]:
+    """Open the engine over these sources; closing it closes their connections.
+
+    Args:
+        registry: The sources.
+        top: How many of the largest differences a result lists.
+        keep_rows: Whether all rows that differ can be read from it.
+        given: Connectors of connections that have no URL to open, by name.
+    """
+    memory = Memory(most_rows=math.inf if keep_rows else 0)
+    async with Connections(registry, given) as connections, aclosing(memory):
+        yield ComparisonEngine(registry, Binder(registry, connections), memory, top)

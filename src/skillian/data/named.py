@@ -15,8 +15,7 @@ from skillian.connectors import PATHS, scheme
 from skillian.connectors.base import Table, path_of
 from skillian.connectors.files.connector import SUFFIXES, is_table
 from skillian.connectors.files.options import split_name
-from skillian.data.declare.definitions import Dimension, Measure, Source
-from skillian.data.declare.document import reason_of
+from skillian.data.declare.definitions import Dimension, Measure, Source, reason_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.relation import (
@@ -64,6 +63,8 @@ async def named_tables(
         ConfigurationError: The `sources.yaml` has faults.
     """
     declared = _declared(names, path, is_stated=is_stated)
+    if declared is not None and set(names) <= set(declared.names):
+        return declared.only(names), tuple(names)
     for name in names:
         source = None if declared is None else declared_name(name, declared)
         if source is None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.single_flight import SingleFlight
 from skillian.data.sql.values import python_rows
+from skillian.tasks import SingleFlight
 
 ROW_ID = "row_id"
 """The column of a relation that pages are read from with the `rowid` of its table."""
@@ -89,8 +89,8 @@ class PageOrders:
         statement = sql.prepare(tree, workspace.dialect, values)
         table = await workspace.create(statement.text, statement.parameters)
         self._tables.append(table)
-        counted = exp.Select(expressions=[sql.named(exp.Count(this=exp.Star()), "total")])
-        [row] = await _read(workspace, counted.from_(sql.table(table)))
+        counted = sql.select([sql.named(exp.Count(this=exp.Star()), "total")], table)
+        [row] = await _read(workspace, counted)
         return _Made(table, int(row["total"]))
 
 

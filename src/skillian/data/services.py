@@ -1,6 +1,5 @@
 """The engines over the sources of one file."""
 
-from types import TracebackType
 from typing import Self
 
 from skillian.data.comparison.cache import Memory
@@ -54,10 +53,5 @@ class DataServices:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

@@ -11,8 +11,7 @@ from typing import Annotated, Any, Self, cast
 from pydantic import BaseModel, Field, StringConstraints, ValidationError, model_validator
 
 from skillian.data.declare.definitions import Definition, Name
-from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import YamlDocument
+from skillian.data.declare.document import KeyPath, YamlDocument
 from skillian.data.declare.saved import FileWithSources, read_with_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError

@@ -11,7 +11,7 @@ from skillian.data.comparison import TOP, Depth
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.engine import ComparisonEngine
+from skillian.data.engine import ComparisonEngine, open_engine
 from skillian.data.named import saved_comparison, source_of, with_known_names
 from skillian.data.tables.why.results import Why
 from skillian.errors import InvalidInputError, nearest, quoted
@@ -19,9 +19,7 @@ from skillian.library.comparison import Comparison
 from skillian.library.kept import RowsFile
 from skillian.library.running import run
 from skillian.library.sides import sides_of
-from skillian.reports.formats import GROUPS
-from skillian.reports.outcome import Compared
-from skillian.reports.running import OnResult, open_engine, run_one
+from skillian.reports.outcome import GROUPS, Compared, OnResult, run_one
 
 if TYPE_CHECKING:
     from skillian.data.results.result import ComparisonResult

@@ -19,8 +19,7 @@ from skillian.data.sql.values import jsonable, python_rows
 from skillian.display import cell_in_words, cells_in_words, cut, show_rows
 from skillian.errors import InvalidInputError, quoted
 from skillian.library.running import run
-from skillian.reports.formats import ROWS, Format
-from skillian.reports.outcome import Compared
+from skillian.reports.outcome import ROWS, Compared, Format
 from skillian.reports.replacing import write_whole
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from skillian.connectors import Connector
 from skillian.connectors.base import Table
 from skillian.connectors.dialects import compile_sql
 from skillian.connectors.frames import Frame, FramesConnector
-from skillian.data.declare.document import reason_of
+from skillian.data.declare.definitions import reason_of
 from skillian.data.declare.sources import Connections, SourceRegistry, connection_name, registry_of
 from skillian.data.named import named_tables, with_options
 from skillian.data.query.relation import SourceOfTable, free_name, from_here

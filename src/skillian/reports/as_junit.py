@@ -24,9 +24,7 @@ def write_junit(outcomes: Sequence[Outcome]) -> str:
     root = Element("testsuites")
     for position, outcome in enumerate(outcomes):
         _suite(SubElement(root, "testsuite"), outcome, position)
-    indent(root)
-    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-    return written.decode() + "\n"
+    return xml_document(root)
 
 
 def _suite(suite: Element, outcome: Outcome, position: int) -> None:
@@ -176,6 +174,13 @@ def _started(outcome: Outcome) -> str:
     now = datetime.now(UTC)
     moment = now if isinstance(outcome, Failed) else datetime.fromisoformat(outcome.result.started)
     return moment.strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def xml_document(root: Element) -> str:
+    """The element and its declaration as text."""
+    indent(root)
+    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
+    return written.decode() + "\n"
 
 
 def xml_text(text: str) -> str:

@@ -13,11 +13,11 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from skillian.connectors.base import ArrowBatch
-from skillian.data.phases import phase, within
 from skillian.data.sql.values import jsonable, python_columns, python_rows
-from skillian.reports.formats import Format
+from skillian.reports.outcome import Format
 from skillian.reports.replacing import replacing
 from skillian.reports.spreadsheets import BYTE_ORDER_MARK, RowSheets, csv_lines, csv_table
+from skillian.tasks import phase, within
 
 Summary = Sequence[tuple[str, object]]
 

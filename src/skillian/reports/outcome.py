@@ -1,20 +1,87 @@
-"""The outcome of a comparison: everything that its report shows."""
+"""What a report shows: its formats, and the comparisons that it runs with their outcomes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+import asyncio
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from functools import partial
+from pathlib import Path
+from time import monotonic
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-if TYPE_CHECKING:  # what only one kind of comparison loads
+from skillian.data.comparison import Depth
+from skillian.errors import ToolError
+from skillian.tasks import Progress, reporting
+
+if TYPE_CHECKING:
     from skillian.data.comparison.explain.explanation import Explanation
     from skillian.data.comparison.page import ComparisonRows
     from skillian.data.comparison.rows import DrillDown, GroupRow
     from skillian.data.declare.saved import SavedComparison
+    from skillian.data.engine import ComparisonEngine
     from skillian.data.results.result import ComparisonResult
     from skillian.data.schema.diff import SchemaDifference
     from skillian.data.tables.why.results import Why
     from skillian.history.findings import Standing
+
+
+GROUPS = 1000
+DRILLED = 20
+
+
+class Format(StrEnum):
+    """The format of a report."""
+
+    TABLE = "table"
+    JSON = "json"
+    MARKDOWN = "markdown"
+    HTML = "html"
+    JUNIT = "junit"
+    CSV = "csv"
+    XLSX = "xlsx"
+    PARQUET = "parquet"
+    JSONL = "jsonl"
+
+    @classmethod
+    def of_file(cls, path: Path) -> Format:
+        """The format for the suffix of a file; a table if it has no suffix.
+
+        Raises:
+            ValueError: No format has this suffix; the message names the suffixes.
+        """
+        suffix = path.suffix.lower()
+        if suffix and suffix not in _BY_SUFFIX:
+            known = ", ".join(_BY_SUFFIX)
+            raise ValueError(
+                f"no report format has the suffix {suffix!r}; supported suffixes: {known}"
+            )
+        return _BY_SUFFIX.get(suffix, cls.TABLE)
+
+
+_BY_SUFFIX = {
+    ".txt": Format.TABLE,
+    ".json": Format.JSON,
+    ".md": Format.MARKDOWN,
+    ".html": Format.HTML,
+    ".htm": Format.HTML,
+    ".xml": Format.JUNIT,
+    ".csv": Format.CSV,
+    ".xlsx": Format.XLSX,
+    ".parquet": Format.PARQUET,
+    ".jsonl": Format.JSONL,
+}
+ROWS = frozenset({Format.CSV, Format.XLSX, Format.PARQUET, Format.JSONL})
+"""The formats that hold all rows that differ, and nothing else."""
+
+
+def depth_of(forms: Collection[Format]) -> Depth:
+    """How much detail reports of these formats need."""
+    if Format.HTML in forms:
+        return Depth(GROUPS, DRILLED)
+    return Depth(GROUPS) if Format.JSON in forms else Depth()
+
 
 Verdict = Literal["equal", "findings", "failed"]
 
@@ -137,3 +204,91 @@ Outcome = Compared | Failed
 def worst(outcomes: Iterable[Outcome]) -> Verdict:
     """The worst of all verdicts; `equal` if there are none."""
     return VERDICTS[max((VERDICTS.index(outcome.verdict) for outcome in outcomes), default=0)]
+
+
+AT_ONCE = 4
+
+OnProgress = Callable[[str, str], None]
+"""Gets the name of a comparison and its current activity; an empty activity when it has ended."""
+
+
+OnResult: TypeAlias = "Callable[[ComparisonEngine, ComparisonResult], Awaitable[None]]"
+"""Gets a result while all that differs can be read from the engine."""
+
+
+async def run_all(
+    engine: ComparisonEngine,
+    comparisons: Sequence[SavedComparison],
+    depth: Depth,
+    on_progress: OnProgress,
+    on_result: OnResult | None = None,
+) -> tuple[Outcome, ...]:
+    """Run all comparisons, at most `AT_ONCE` at the same time.
+
+    A comparison that cannot be computed is `Failed`; the others go on.
+
+    Returns:
+        The outcomes, in the order of the comparisons.
+    """
+    slots = asyncio.Semaphore(AT_ONCE)
+
+    async def one(comparison: SavedComparison) -> Outcome:
+        async with slots:
+            start = monotonic()
+            try:
+                report = partial(on_progress, comparison.name)
+                with reporting(report):
+                    return await run_one(engine, comparison, depth, report, on_result)
+            except ToolError as error:
+                return Failed(comparison, monotonic() - start, str(error))
+            finally:
+                on_progress(comparison.name, "")
+
+    async with asyncio.TaskGroup() as group:
+        tasks = [group.create_task(one(comparison)) for comparison in comparisons]
+    return tuple(task.result() for task in tasks)
+
+
+async def run_one(
+    engine: ComparisonEngine,
+    comparison: SavedComparison,
+    depth: Depth,
+    report: Callable[[str], None],
+    on_result: OnResult | None = None,
+) -> Compared:
+    """Run one comparison.
+
+    Raises:
+        ToolError: It cannot be computed.
+    """
+    start = monotonic()
+    report("comparing")
+    async with engine.kept(comparison, _progress(report, comparison.subject.unit)) as result:
+        compared = Compared(comparison, monotonic() - start, result)
+        if on_result is not None:
+            await on_result(engine, result)
+        return await explained(engine, compared, depth, report)
+
+
+async def explained(
+    engine: ComparisonEngine, compared: Compared, depth: Depth, report: Callable[[str], None]
+) -> Compared:
+    """Add the explanation and the groups; if they fail, the result stands without them."""
+    if not compared.result.unmatched(minor=True):
+        return compared
+    start = monotonic()
+    details = await engine.details(compared.result.cache_key, depth, report)
+    return replace(compared, seconds=compared.seconds + monotonic() - start, **details)
+
+
+def _progress(report: Callable[[str], None], unit: str) -> Progress:
+    """A callback for the engine that reports what has arrived of both sides as one text."""
+    counts: dict[str, int] = {}
+
+    def count(source: str, rows: int) -> None:
+        counts[source] = rows
+        report(
+            "reading " + ", ".join(f"{name}: {number:,} {unit}" for name, number in counts.items())
+        )
+
+    return count

@@ -22,11 +22,6 @@ async def tracked(
 ) -> tuple[Outcome, ...]:
     """Record these outcomes, and return them with their standing.
 
-    Args:
-        engine: Has made the comparisons.
-        outcomes: The outcomes of one run.
-        url: The database of the history.
-
     Raises:
         UnavailableError: The history cannot be used.
     """
@@ -46,13 +41,7 @@ async def tracked(
 async def recording(
     engine: ComparisonEngine, outcome: Outcome, at: datetime | None = None
 ) -> Callable[[History], Standing]:
-    """What records an outcome in a history; its findings are read before.
-
-    Args:
-        engine: Has made the comparison.
-        outcome: Its outcome.
-        at: When the run began; None means now.
-    """
+    """What records an outcome, of a run that began `at` or now; its findings are read before."""
     findings, total = ((), 0) if isinstance(outcome, Failed) else await _findings(engine, outcome)
     name, verdict = outcome.comparison.name, outcome.verdict
     return lambda history: history.record(name, verdict, findings, total, at)

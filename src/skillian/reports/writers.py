@@ -6,8 +6,7 @@ from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
-from skillian.reports.formats import Format
-from skillian.reports.outcome import Outcome
+from skillian.reports.outcome import Format, Outcome
 
 WRITERS: Mapping[Format, Callable[[Sequence[Outcome]], str]] = {
     Format.JSON: write_json,

@@ -13,7 +13,7 @@ import duckdb
 import pytest
 from tests.support.terminal import everything
 
-from skillian.data.phases import phase, reporting, within
+from skillian.tasks import phase, reporting, within
 
 COMMAND = Path(sys.executable).parent / "skillian"
 ROWS = 400

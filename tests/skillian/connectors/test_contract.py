@@ -24,7 +24,7 @@ from tests.skillian.connectors.databases import (
 )
 from tests.support.waits import SECONDS, cancelled
 
-from skillian.connectors import connect, limits
+from skillian.connectors import base, connect
 from skillian.errors import QueryError
 
 # A value in the middle of the rows that cannot be read.
@@ -154,7 +154,7 @@ async def test_describe_returns_types_without_running(opened: Opened, connector:
 async def test_a_result_has_a_budget_and_a_stream_has_batches(
     opened: Opened, connector: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(limits, "ROW_BUDGET", 10)
+    monkeypatch.setattr(base, "ROW_BUDGET", 10)
     numbers = NUMBERS[opened.dialect]
     assert (await connector.run(numbers.format(10), {})).num_rows == 10
     for count in (11, 10**6):
@@ -163,7 +163,7 @@ async def test_a_result_has_a_budget_and_a_stream_has_batches(
     await opened.stopped()
     sizes = [batch.num_rows async for batch in connector.stream(numbers.format(200_000), {})]
     assert (sum(sizes), max(sizes) <= 65_536) == (200_000, True)
-    monkeypatch.setattr(limits, "BYTE_BUDGET", 1000)
+    monkeypatch.setattr(base, "BYTE_BUDGET", 1000)
     with pytest.raises(QueryError, match="narrow it with filters"):
         await connector.run("SELECT repeat('x', 2000) AS x", {})
 

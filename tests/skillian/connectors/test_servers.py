@@ -23,8 +23,8 @@ from tests.support.postgres import running_postgres
 from tests.support.waits import soon
 
 from skillian.connectors import connect
+from skillian.connectors.base import HoldsState
 from skillian.connectors.mysql.connector import MAX_CONNECTIONS
-from skillian.connectors.snapshots import HoldsState
 from skillian.errors import QueryError
 
 of_each_server = pytest.mark.parametrize("opened", SERVERS, indirect=True)

@@ -3,7 +3,7 @@ from threading import Event
 
 import pytest
 
-from skillian.connectors.threads import run_interruptible
+from skillian.tasks import run_interruptible
 
 
 async def test_an_error_comes_back_as_it_is() -> None:

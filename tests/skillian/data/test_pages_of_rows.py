@@ -13,13 +13,12 @@ from tests.skillian.data.tables.why.small import engine_over
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.engine import ComparisonEngine
+from skillian.data.engine import ComparisonEngine, open_engine
 from skillian.data.query.relation import bare_tables
 from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
 from skillian.history.store import open_history
 from skillian.reports.outcome import Compared
-from skillian.reports.running import open_engine
 from skillian.reports.tracking import recording
 
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}

@@ -1,6 +1,6 @@
 import asyncio
 
-from skillian.data.single_flight import SingleFlight
+from skillian.tasks import SingleFlight
 
 
 class Work:

@@ -9,7 +9,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from skillian.data.declare import yaml_text
+from skillian.data.declare import document
 from skillian.errors import ConfigurationError
 from skillian.evaluation.questions import MAX_QUESTIONS, question_key, read_questions
 from skillian.skills.registry import SkillRegistry
@@ -164,7 +164,7 @@ def test_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert _faults(path) == ["1: No such file or directory"]
     path.write_bytes(b"\xff\xfe")
     assert _faults(path) == ["1: this is not UTF-8 text"]
-    monkeypatch.setattr(yaml_text, "MAX_BYTES", 100)
+    monkeypatch.setattr(document, "MAX_BYTES", 100)
     path.write_text("#" * 101)
     assert _faults(path) == ["1: the file has more than 100 bytes"]
 

@@ -10,8 +10,8 @@ from typing import Any
 from skillian.data.comparison import Depth
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.reports.outcome import Outcome
-from skillian.reports.running import open_engine, run_all
+from skillian.data.engine import open_engine
+from skillian.reports.outcome import Outcome, run_all
 
 HOSTILE = (
     "<script>window.pwned = 1</script>",

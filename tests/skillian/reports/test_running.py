@@ -12,13 +12,13 @@ from tests.skillian.reports.comparisons import comparison_of, outcomes_of
 from skillian.data.comparison import Depth
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.engine import open_engine
 from skillian.demo.ledger import write_demo
 from skillian.errors import QueryError
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_markdown import write_markdown
-from skillian.reports.outcome import Compared, Outcome
-from skillian.reports.running import AT_ONCE, open_engine, run_all
+from skillian.reports.outcome import AT_ONCE, Compared, Outcome, run_all
 
 
 def test_a_difference_is_explained_and_drilled_into(close: Outcome) -> None:

@@ -25,8 +25,7 @@ from skillian.data.results.result import ComparisonResult
 from skillian.data.subjects import STATUS
 from skillian.errors import QueryError
 from skillian.reports.every_row import write_all, write_rows
-from skillian.reports.formats import ROWS, Format
-from skillian.reports.outcome import Compared, Outcome
+from skillian.reports.outcome import ROWS, Compared, Format, Outcome
 from skillian.reports.spreadsheets import RowSheets, summary_of
 
 

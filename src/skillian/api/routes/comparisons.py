@@ -23,7 +23,7 @@ from skillian.data.subjects import RowClass, Status
 from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.every_row import write_all
-from skillian.reports.formats import Format
+from skillian.reports.outcome import Format
 from skillian.reports.spreadsheets import summary_of
 
 MAX_ROWS = 1000

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, settings_faults
-from skillian.display import printable
+from skillian.cli.shell import ExitCode, SourcesFile, notes, out, run, say, settings_faults
 
 if TYPE_CHECKING:
     from skillian.cli.setup.checks import CheckResult
@@ -58,7 +57,6 @@ async def _check(settings: Settings) -> int:
 
 def _show(result: CheckResult) -> None:
     out.print(f"{result.verdict:<7}", style=_STYLES[result.verdict], end="", markup=False)
-    text = f"{result.part}: {result.text}"
-    out.print(printable(text), markup=False, soft_wrap=True)
+    say(f"{result.part}: {result.text}", console=out)
     if result.fix:
-        out.print(printable(f"       {result.fix}"), style="dim", markup=False, soft_wrap=True)
+        say(f"       {result.fix}", "dim", console=out)

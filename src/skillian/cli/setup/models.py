@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from skillian.cli.shell import AsJson, ExitCode, notes, out, read_settings, run, show_error
+from skillian.cli.shell import AsJson, ExitCode, notes, out, read_settings, run, say, show_error
 from skillian.display import printable
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def _show(offers: Sequence[LocalOffer]) -> None:
         out.print(printable(server), style="bold", end="", markup=False, soft_wrap=True)
         out.print(f": {offer.problem}" if offer.problem else "", markup=False, soft_wrap=True)
         for name in offer.models:
-            out.print(printable(f"  {name}"), markup=False, soft_wrap=True)
+            say(f"  {name}", console=out)
         if not offer.models:
             hint = f"  to get a model: {offer.server.start}"
             out.print(hint, style="dim", markup=False, soft_wrap=True)
@@ -77,7 +77,7 @@ def _show_choice(offers: Sequence[LocalOffer]) -> None:
     text = current or "not set, so the offline planner answers"
     if current == LOCAL:
         text = f"{LOCAL}, which is now {first or 'the offline planner'}"
-    out.print(printable(f"\n{_VARIABLE}: {text}"), markup=False, soft_wrap=True)
+    say(f"\n{_VARIABLE}: {text}", console=out)
     if current is None and first is not None:
         text = (
             "To choose a model: skillian models --use MODEL\n"
@@ -100,8 +100,7 @@ def _use(name: str, offers: Sequence[LocalOffer]) -> None:
     except (OSError, ValueError) as error:
         show_error(f"{_SETTINGS} cannot be changed: {error}")
         raise typer.Exit(ExitCode.COULD_NOT) from None
-    text = f"{_VARIABLE}={name} is in {_SETTINGS} of this folder."
-    notes.print(printable(text), markup=False, soft_wrap=True)
+    say(f"{_VARIABLE}={name} is in {_SETTINGS} of this folder.")
     if _VARIABLE in os.environ:
         text = f"{_VARIABLE} is also set in the environment, which takes precedence."
         notes.print(text, style="yellow", markup=False, soft_wrap=True)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, notes, out, run
-from skillian.display import printable, show_rows
+from skillian.cli.shell import ExitCode, SourcesFile, column_map, listed, out, run, say
+from skillian.display import show_rows
 
 if TYPE_CHECKING:
     from skillian.data.results.rows import Proposal
@@ -82,7 +82,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
         if not write_text(output, text):
             show_schema(out, diff, proposals)
             raise typer.Exit(ExitCode.COULD_NOT)
-        notes.print(printable(f"The report is in {output}"), markup=False, soft_wrap=True)
+        say(f"The report is in {output}")
     elif form is SchemaFormat.TABLE:
         show_schema(out, diff, proposals)
     else:
@@ -92,13 +92,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
 
 
 def show_schema(console: Console, diff: SchemaDiff, proposals: Sequence[Proposal]) -> None:
-    """Print the columns of both sides next to each other, and the differences in words.
-
-    Args:
-        console: Where they go.
-        diff: The differences.
-        proposals: Columns that may have been renamed.
-    """
+    """Print the columns of both sides next to each other, and the differences in words."""
     from skillian.cli.compare_report import mapping_advice
 
     rows = [
@@ -110,7 +104,7 @@ def show_schema(console: Console, diff: SchemaDiff, proposals: Sequence[Proposal
     lines = [f"{sentence[:1].upper()}{sentence[1:]}." for sentence in diff.sentences]
     lines += [f"{each.sentence}." for each in proposals]
     for line in (*lines, *mapping_advice([(each.a, each.b) for each in proposals])):
-        console.print(printable(line), markup=False, soft_wrap=True)
+        say(line, console=console)
     if not diff.differences:
         console.print("The schemas are equivalent.", style="green")
 

@@ -24,18 +24,26 @@ from skillian.cli.compare_report import (
     write_report,
 )
 from skillian.cli.compare_save import SavedFiles
-from skillian.cli.shell import ExitCode, notes, out, run, show_error
+from skillian.cli.shell import ExitCode, notes, out, run, say, show_error
 from skillian.data.comparison import Depth
 from skillian.data.declare.saved import SavedComparison
+from skillian.data.engine import open_engine
 from skillian.data.whole import MissingTable, WholeSchema, plan_whole
 from skillian.display import printable, show_rows
-from skillian.reports.formats import ROWS, Format
-from skillian.reports.outcome import VERDICTS, Compared, Outcome, TableMissing, worst
-from skillian.reports.running import open_engine, run_all
+from skillian.reports.outcome import (
+    ROWS,
+    VERDICTS,
+    Compared,
+    Format,
+    Outcome,
+    TableMissing,
+    run_all,
+    worst,
+)
 from skillian.reports.tables.whole import HEADINGS, in_total, table_line, write_pages
 
 if TYPE_CHECKING:
-    from skillian.reports.running import OnProgress
+    from skillian.reports.outcome import OnProgress
 
 
 def report_whole(
@@ -73,7 +81,7 @@ def report_whole(
     if outputs[0].path is not None:
         paths = ", ".join(str(output.path) for output in outputs)
         for line in (in_total(outcomes), f"The report is in {paths}"):
-            notes.print(printable(line), markup=False, soft_wrap=True)
+            say(line)
     if files is not None:
         _save(files, whole, outcomes)
     return ExitCode(VERDICTS.index(worst(outcomes)))
@@ -104,8 +112,7 @@ def _save(files: SavedFiles, whole: WholeSchema, outcomes: Sequence[Outcome]) ->
     files.prepare(comparisons, whole.registry)
     files.write()
     for table in whole.missing:
-        text = printable(f"{table.name} is only on one side and is not saved")
-        notes.print(text, markup=False, soft_wrap=True)
+        say(f"{table.name} is only on one side and is not saved")
 
 
 def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
@@ -118,8 +125,7 @@ def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
     )
     for line in lines:
         if line.verdict != "equal":
-            text = f"{line.name}: {' '.join(line.sentences)}"
-            console.print(printable(text), markup=False, soft_wrap=True)
+            say(f"{line.name}: {' '.join(line.sentences)}", console=console)
     console.print(in_total(outcomes), markup=False)
 
 

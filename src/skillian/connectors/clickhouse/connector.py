@@ -12,24 +12,22 @@ from zoneinfo import ZoneInfo
 from clickhouse_connect.driver.exceptions import ClickHouseError
 
 from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
     ColumnType,
     Declaration,
     Table,
+    table_within_budget,
     tables_of,
 )
 from skillian.connectors.clickhouse.errors import StatementError, explained
 from skillian.connectors.clickhouse.session import ClickHouseServer, ClickHouseStatement
 from skillian.connectors.clickhouse.statement import bound, checked
 from skillian.connectors.clickhouse.types import column_type, is_nullable
-from skillian.connectors.limits import (
-    STREAM_TIMEOUT_SECONDS,
-    TIMEOUT_SECONDS,
-    table_within_budget,
-)
-from skillian.connectors.threads import BlockingCalls
 from skillian.errors import UnavailableError
+from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
 

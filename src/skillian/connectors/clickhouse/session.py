@@ -13,7 +13,7 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3.exceptions import HTTPError
 
-from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType
 from skillian.connectors.clickhouse.errors import LOST, STOPPED, StatementError
 from skillian.connectors.clickhouse.statement import Parameter, without_materialized
 from skillian.connectors.clickhouse.types import (
@@ -23,7 +23,6 @@ from skillian.connectors.clickhouse.types import (
     readable,
     typed,
 )
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
 
 arrow: Any = pa  # pyarrow carries no types
 clickhouse_connect: Any = driver  # its functions have parameters without types
@@ -141,12 +140,7 @@ class ClickHouseServer:
 
 
 class ClickHouseStatement:
-    """A SELECT that runs, and its rows; its methods block, `interrupt` stops them.
-
-    Args:
-        server: Where it runs.
-        seconds: How long it may run.
-    """
+    """A SELECT that runs, and its rows; its methods block, `interrupt` stops them."""
 
     def __init__(self, server: ClickHouseServer, seconds: float) -> None:
         self._server = server
@@ -212,11 +206,7 @@ class ClickHouseStatement:
 
 
 class Answer:
-    """The rows of an answer, which a server that fails ends with the text of an error.
-
-    Args:
-        response: The answer of the driver.
-    """
+    """The rows of an answer, which a server that fails ends with the text of an error."""
 
     def __init__(self, response: Any) -> None:
         self._response = response

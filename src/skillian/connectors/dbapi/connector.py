@@ -13,23 +13,21 @@ from urllib.parse import SplitResult, parse_qsl, unquote, urlsplit
 from sqlglot import exp
 
 from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
     ColumnType,
     Declaration,
     Kind,
     Table,
+    table_within_budget,
     tables_of,
 )
 from skillian.connectors.dbapi.rows import Column, arrow_schema, batches, column_type
 from skillian.connectors.dialects import single_query
-from skillian.connectors.limits import (
-    STREAM_TIMEOUT_SECONDS,
-    TIMEOUT_SECONDS,
-    table_within_budget,
-)
-from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError
+from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ ENGINES = (
         schemes=("duckdb",),
         dialect="duckdb",
         connector="duckdb.connector:DuckDBConnector",
-        rules="duckdb.dialect",
+        rules="duckdb.statement",
         drivers=("duckdb",),
     ),
 )

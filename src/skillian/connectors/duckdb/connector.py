@@ -10,19 +10,18 @@ from typing import Any, Self
 from sqlglot import exp
 
 from skillian.connectors.base import (
+    TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
     ColumnType,
     Declaration,
     Table,
     path_of,
+    same_version,
     tables_of,
 )
-from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
-from skillian.connectors.duckdb.types import column_type
-from skillian.connectors.duckdb.workspace import Workspace
-from skillian.connectors.limits import TIMEOUT_SECONDS
-from skillian.connectors.snapshots import same_version
+from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup, Workspace
+from skillian.connectors.duckdb.statement import column_type
 
 # With a space, so that no schema is likely to have the same name, which would be ambiguous.
 _ATTACHED = "attached file"

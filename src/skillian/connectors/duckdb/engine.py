@@ -1,36 +1,45 @@
-"""The DuckDB inside a connector: private, locked down, its statements in threads."""
+"""The DuckDB inside a connector, and the one that results are staged in: private, locked down."""
 
 # Evaluated annotations would keep DuckDB's types alive at exit, which nanobind reports as a leak.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping
-from contextlib import contextmanager, suppress
+import itertools
+from collections.abc import AsyncGenerator, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
 from threading import Lock
-from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Any, TypeVar
 from weakref import finalize
 
 import duckdb
 
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType
-from skillian.connectors.duckdb import functions
-from skillian.connectors.duckdb.types import column_type, plain_rows
-from skillian.connectors.limits import (
+from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Kind,
     table_within_budget,
 )
+from skillian.connectors.duckdb import functions
+from skillian.connectors.duckdb.statement import (
+    Cursor,
+    RunningStatement,
+    column_type,
+    plain_rows,
+    planning,
+    select,
+)
 from skillian.connectors.scratch import scratch
-from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError
+from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
-Cursor = duckdb.DuckDBPyConnection
 
 _BATCH_ROWS = 8192
 _STREAM_BATCH_ROWS = 65_536
@@ -53,8 +62,16 @@ SET lock_configuration = true;
 """
 _SPILLED = "duckdb_temp_"
 """Begins the names of DuckDB's temporary files."""
-_WIDE = 200_000
-"""The characters of a statement about some 300 columns."""
+_TYPES: dict[Kind, str] = {
+    "text": "VARCHAR",
+    "integer": "DECIMAL(38, 0)",  # of any width: 64 bits are not enough for all databases
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMP WITH TIME ZONE",
+}
+_TABLE_BYTES, _COLUMN_BYTES, _CELL_BYTES = 16 * 1024, 8 * 1024, 16
+"""The memory of a table, of each column and of each value, as measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,99 +111,6 @@ class Mount:
     views: tuple[str, ...] = ()
     files: tuple[str, ...] = ()
     stamps: tuple[object, ...] = ()
-
-
-class RunningStatement:
-    """A statement on its own cursor; leaving `with` closes both.
-
-    Args:
-        stop: Stops work outside DuckDB that the statement waits for; `interrupt` calls it.
-    """
-
-    def __init__(self, stop: Callable[[], None] | None = None) -> None:
-        self._stop = stop
-        self._cursor: Cursor | None = None
-        self._reader: Any = None
-        self._stopped = False
-
-    def on(self, cursor: Cursor) -> Cursor:
-        """Set the cursor; raises `duckdb.InterruptException` if already stopped."""
-        self._cursor = cursor
-        self._check()
-        return cursor
-
-    def read(self, relation: duckdb.DuckDBPyRelation, batch_rows: int) -> Any:
-        """Start to read the rows of a relation; returns their `pyarrow.Schema`."""
-        self._reader = relation.to_arrow_reader(batch_rows)
-        return self._reader.schema
-
-    def next_batch(self) -> ArrowBatch | None:
-        """The next rows, or None after the last ones; raises `duckdb.Error`."""
-        self._check()
-        try:
-            return cast("ArrowBatch | None", next(self._reader, None))
-        except OSError as error:
-            # What DuckDB raises after the first batch arrives as pyarrow's own error.
-            raise duckdb.DatabaseError(str(error)) from None
-
-    def interrupt(self) -> None:
-        """Stop it, whether it has started or not; safe to call from any thread."""
-        self._stopped = True
-        if self._stop is not None:
-            self._stop()
-        if self._cursor is not None:
-            # The statement may have ended, and closed its cursor, a moment ago.
-            with suppress(duckdb.ConnectionException):
-                self._cursor.interrupt()
-
-    def close(self) -> None:
-        """Close rows and cursor; no other thread may be using them."""
-        self._stopped = True
-        if self._reader is not None:
-            self._reader.close()
-        if self._cursor is not None:
-            self._cursor.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def _check(self) -> None:
-        if self._stopped:
-            raise duckdb.InterruptException("the statement was stopped")
-
-
-def select(cursor: Cursor, text: str, parameters: Mapping[str, object]) -> duckdb.DuckDBPyRelation:
-    """The relation of a SELECT, not yet run; raises `QueryError` for other statements."""
-    statements = cursor.extract_statements(text)
-    if [statement.type for statement in statements] != [duckdb.StatementType.SELECT]:
-        raise QueryError("only a single SELECT is run here; nothing was executed")
-    return cursor.sql(statements[0], params=dict(parameters) or None)
-
-
-@contextmanager
-def _planning(cursor: Cursor, text: str) -> Generator[None]:
-    """Plan a statement without statistics if it is about hundreds of columns.
-
-    The time that DuckDB takes to derive them grows with the square of the number of columns. What
-    other threads plan meanwhile has none either, and only may be slower.
-    """
-    if len(text) < _WIDE:
-        yield
-        return
-    with cursor.cursor() as other:  # the cursor itself is busy as soon as there are rows
-        other.execute("SET disabled_optimizers = 'statistics_propagation'")
-        try:
-            yield
-        finally:
-            other.execute("RESET disabled_optimizers")
 
 
 class DuckDBEngine:
@@ -256,7 +180,7 @@ class DuckDBEngine:
         """
 
         def read(cursor: Cursor) -> list[dict[str, Any]] | None:
-            with _planning(cursor, statement):
+            with planning(cursor, statement):
                 relation = select(cursor, statement, parameters)
                 return plain_rows(relation)
 
@@ -272,7 +196,7 @@ class DuckDBEngine:
 
             def start() -> None:
                 cursor = running.on(self._cursor(statement))
-                with _planning(cursor, statement):
+                with planning(cursor, statement):
                     running.read(select(cursor, statement, parameters), _STREAM_BATCH_ROWS)
 
             self._streams.add(running)
@@ -352,3 +276,123 @@ class DuckDBEngine:
             if path.parent != path.parent.parent:
                 text = text.replace(str(path.parent), "…")
         return f"{self.name}: {text}"
+
+
+def stored_type(kind: Kind, scale: int = 0) -> str:
+    """The workspace's type for a column of this kind."""
+    return f"DECIMAL(38, {scale})" if kind == "decimal" else _TYPES[kind]
+
+
+_SETUP = Setup({}, "there is not enough space left for the comparison")
+
+
+class Workspace(DuckDBEngine):
+    """Tables of this process alone, dropped when it is closed; files may be attached to it."""
+
+    dialect = "duckdb"
+
+    def __init__(
+        self,
+        name: str = "connection 'workspace'",
+        setup: Setup = _SETUP,
+        timeout: float = TIMEOUT_SECONDS,
+    ) -> None:
+        super().__init__(name, setup, timeout)
+        self._numbers = itertools.count(1)
+        self._sizes: dict[str, int] = {}
+
+    async def stage(
+        self,
+        columns: Mapping[str, str],
+        batches: AsyncGenerator[ArrowBatch],
+        progress: Callable[[int], None] | None = None,
+    ) -> str:
+        """Store all batches in a new table of these columns and types, and return its name.
+
+        `progress` is called with the number of rows so far.
+        """
+        name = await self._new(columns)
+        rows = 0
+        try:
+            async for batch in batches:
+                await self.call(partial(_insert, name, batch))
+                rows += batch.num_rows
+                if progress is not None:
+                    progress(rows)
+        except BaseException:
+            await self.drop(name)
+            raise
+        finally:
+            await batches.aclose()
+        self._sizes[name] = _size(len(columns), rows)
+        return name
+
+    async def store(
+        self, columns: Mapping[str, str], statement: str, parameters: Mapping[str, object]
+    ) -> str:
+        """Store the rows of a SELECT in a new table of these columns and types; return its name."""
+        name = await self._new(columns)
+        insert = f'INSERT INTO "{name}" {statement}'
+        try:
+            work = partial(_execute, insert, dict(parameters))
+            rows = await self.call(work, STREAM_TIMEOUT_SECONDS, text=insert)
+        except BaseException:
+            await self.drop(name)
+            raise
+        self._sizes[name] = _size(len(columns), rows)
+        return name
+
+    async def create(self, statement: str, parameters: Mapping[str, object]) -> str:
+        """Store the rows of a SELECT over tables of the workspace; return the new table's name."""
+        name = f"staged_{next(self._numbers)}"
+        create = f'CREATE TABLE "{name}" AS {statement}'
+        work = partial(_create, name, create, dict(parameters))
+        self._sizes[name] = await self.call(work, STREAM_TIMEOUT_SECONDS, text=create)
+        return name
+
+    async def _new(self, columns: Mapping[str, str]) -> str:
+        name = f"staged_{next(self._numbers)}"
+        listed = ", ".join(f'"{column}" {kind}' for column, kind in columns.items())
+        await self.call(partial(_execute, f'CREATE TABLE "{name}" ({listed})', {}))
+        return name
+
+    async def rename(self, name: str) -> str:
+        """Give a table a name that nobody else knows, and return it."""
+        new = f"kept_{next(self._numbers)}"
+        await self.call(partial(_execute, f'ALTER TABLE "{name}" RENAME TO "{new}"', {}))
+        self._sizes[new] = self._sizes.pop(name)
+        return new
+
+    def size(self, *names: str) -> int:
+        """The bytes of memory that tables take, as far as DuckDB does not write them to disk."""
+        return sum(self._sizes[name] for name in names)
+
+    async def drop(self, *names: str) -> None:
+        """Drop tables; those that no longer exist are ignored."""
+        for name in names:
+            self._sizes.pop(name, None)
+            await self.call(partial(_execute, f'DROP TABLE IF EXISTS "{name}"', {}))
+
+
+def _execute(statement: str, parameters: dict[str, object], cursor: Cursor) -> int:
+    """How many rows a statement has stored."""
+    cursor.execute(statement, parameters or None)
+    return int(next(iter(cursor.fetchall()), (0,))[0])
+
+
+def _create(name: str, create: str, parameters: dict[str, object], cursor: Cursor) -> int:
+    rows = _execute(create, parameters, cursor)
+    return _size(len(cursor.table(name).columns), rows)
+
+
+def _size(columns: int, rows: int) -> int:
+    return _TABLE_BYTES + columns * (_COLUMN_BYTES + rows * _CELL_BYTES)
+
+
+def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:
+    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+
+    arrow: Any = pa  # it carries no types
+    cursor.register("batch", arrow.Table.from_batches([batch]))
+    cursor.execute(f'INSERT INTO "{table}" SELECT * FROM "batch"')  # noqa: S608 - our own name
+    cursor.unregister("batch")

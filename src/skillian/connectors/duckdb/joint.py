@@ -11,10 +11,9 @@ from weakref import WeakValueDictionary
 
 from sqlglot import exp
 
+from skillian.connectors.base import STREAM_TIMEOUT_SECONDS
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup
-from skillian.connectors.duckdb.workspace import Workspace
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS
+from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup, Workspace
 
 _UNREADABLE = "their data cannot be read; check that the files are there and are not being written"
 

@@ -8,7 +8,7 @@ ENGINES = (
         schemes=("files",),
         dialect="duckdb",
         connector="files.connector:FilesConnector",
-        rules="duckdb.dialect",
+        rules="duckdb.statement",
         drivers=("python_calamine",),
     ),
 )

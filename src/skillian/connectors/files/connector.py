@@ -16,11 +16,16 @@ from weakref import finalize
 import duckdb
 from sqlglot import exp
 
-from skillian.connectors.base import Table, UnreadableColumns
+from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
+    Table,
+    UnreadableColumns,
+    same_version,
+)
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Mount, Setup
-from skillian.connectors.duckdb.types import column_type
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import DuckDBEngine, Mount, Setup, Workspace
+from skillian.connectors.duckdb.statement import Cursor, column_type
 from skillian.connectors.files.delimited import csv_select, file_pattern, types_once
 from skillian.connectors.files.lines import line_of, read_format
 from skillian.connectors.files.options import WORKBOOKS, FileOptions, read_url
@@ -33,9 +38,7 @@ from skillian.connectors.files.prepared import (
     prepared,
     suffix_of,
 )
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
 from skillian.connectors.scratch import scratch
-from skillian.connectors.snapshots import same_version
 from skillian.errors import QueryError
 
 _DELIMITED = frozenset({".csv", ".tsv"}) | JSON

@@ -11,17 +11,16 @@ between two delimiters is NULL; `""` is an empty text.
 import os
 import re
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from threading import Lock
 
 import duckdb
 from cachetools import LRUCache, cached
-from sqlglot import exp, parse_one
+from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
-from skillian.connectors.duckdb.engine import Cursor
-from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.dialects import filled
+from skillian.connectors.duckdb.statement import Cursor, column_type
 from skillian.connectors.files.lines import CsvFormat, check_last_line, find_fault
 from skillian.errors import QueryError
 
@@ -229,20 +228,7 @@ def _by_column(
 
 def _about_cell(template: str, form: CsvFormat, kind: str) -> exp.Expr:
     """An expression about the value of a type that is written in a cell."""
-    value = _written("value", form, kind)
-
-    return _filled(template, {"value": value})
-
-
-def _filled(template: str, parts: Mapping[str, exp.Expr]) -> exp.Expr:
-    """A template with these expressions for the columns of these names."""
-
-    def named(node: exp.Expr) -> exp.Expr:
-        return (
-            parts[node.name].copy() if isinstance(node, exp.Column) and node.name in parts else node
-        )
-
-    return _parsed(template).transform(named)
+    return filled(template, "duckdb", value=_written("value", form, kind))
 
 
 def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
@@ -252,8 +238,8 @@ def _written(name: str, form: CsvFormat, kind: str) -> exp.Expr:
     if kind == "DATE" and form.options.dates:
         template = "CASE WHEN STRFTIME(TRY_STRPTIME(value, how), how) = value"
         template += " THEN CAST(CAST(TRY_STRPTIME(value, how) AS DATE) AS TEXT) ELSE value END"
-        parts = {"value": _column(name), "how": exp.Literal.string(form.options.dates)}
-        return exp.Paren(this=_filled(template, parts))
+        how = exp.Literal.string(form.options.dates)
+        return filled(template, "duckdb", value=_column(name), how=how)
     return _column(name)
 
 
@@ -274,11 +260,6 @@ def _number(name: str, form: CsvFormat) -> exp.Expr:
     )
     other = exp.DPipe(this=exp.Literal.string("?"), expression=column.copy())
     return exp.Paren(this=exp.case().when(fits, text).else_(other))
-
-
-@cache
-def _parsed(template: str) -> exp.Expr:
-    return parse_one(template, dialect="duckdb")
 
 
 def _column(name: str) -> exp.Column:

@@ -59,13 +59,7 @@ class CsvFormat:
 def read_format(
     path: Path, file: Prepared | None = None, options: FileOptions = _DEFAULT
 ) -> CsvFormat:
-    """What the header says; raises `QueryError` for a file without one.
-
-    Args:
-        path: The file.
-        file: Its copy, if it cannot be read as it is.
-        options: What its user says about it.
-    """
+    """What the header of a file, or of its copy, says; raises `QueryError` for one without."""
     file = file or Prepared(path)
     own = _DEFAULT if file.is_canonical else options
     with _opened(file.path) as opened:

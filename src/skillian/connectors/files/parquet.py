@@ -5,7 +5,7 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
-from skillian.connectors.duckdb.engine import Cursor
+from skillian.connectors.duckdb.statement import Cursor
 from skillian.connectors.files.delimited import file_pattern
 
 INFERRED = {"skillian.inferred": "true"}

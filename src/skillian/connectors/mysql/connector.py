@@ -10,25 +10,23 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pymysql
 
 from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
     ColumnType,
     Connector,
     Declaration,
+    StateConnector,
     Table,
-    tables_of,
-)
-from skillian.connectors.limits import (
-    STREAM_TIMEOUT_SECONDS,
-    TIMEOUT_SECONDS,
     table_within_budget,
+    tables_of,
 )
 from skillian.connectors.mysql.errors import CannotConnectError, connect_error, statement_error
 from skillian.connectors.mysql.session import MySQLRows, MySQLSession
 from skillian.connectors.mysql.types import arrow_schema, column_type
-from skillian.connectors.snapshots import StateConnector
-from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError
+from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
 

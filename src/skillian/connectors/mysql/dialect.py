@@ -11,34 +11,19 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import Adapt, adapter, replaced
+from skillian.connectors.dialects import MOMENT_PATTERN, READ_CODES, Adapt, adapter, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
 _WHOLE = "DECIMAL(65, 0)"
 _ZONES = {_Type.TIMESTAMP: "", _Type.TIMESTAMPTZ: "+00"}
 _MOMENT = "DATETIME(6)"
-_MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 _TRUE, _FALSE = ("true", "t", "1", "yes", "y"), ("false", "f", "0", "no", "n")
 
-# strftime's codes and what they match; those left out have another meaning in MySQL.
+# strftime's codes; those left out have another meaning in MySQL.
 _CODE = re.compile(r"%-?.|.", re.DOTALL)
-_READ = {
-    "%Y": "[0-9]{4}",
-    "%y": "(6[0-8]|[0-57-9][0-9])",  # 69 is 1969 or 2069
-    "%m": "[0-9]{1,2}",
-    "%d": "[0-9]{1,2}",
-    "%H": "[0-9]{1,2}",
-    "%M": "[0-9]{1,2}",
-    "%S": "[0-9]{1,2}",
-    "%f": "[0-9]{1,6}",
-    "%j": "[0-9]{1,3}",
-    "%b": "[A-Za-z]{3}",
-    "%B": "[A-Za-z]+",
-}
-_WRITTEN = frozenset(
-    [*_READ, "%a", "%A", "%G", "%I", "%p", "%T", "%U", "%w", "%W", "%-d", "%-m", "%-H", "%-I"]
-)
+_OTHERS = ("%a", "%A", "%G", "%I", "%p", "%T", "%U", "%w", "%W", "%-d", "%-m", "%-H", "%-I")
+_WRITTEN = frozenset([*READ_CODES, *_OTHERS])
 # MySQL has no function for the Unicode form NFC. Characters of these ranges are always in it:
 # Latin, Cyrillic, punctuation, currencies, kana, Chinese, Hangul, emoji.
 _COMPOSED_PATTERN = (
@@ -58,7 +43,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
     if goal == _Type.BOOLEAN:
         return _boolean(_inner(node.this))
     if goal == _Type.TIMESTAMP:
-        return _guarded(_inner(node.this), _MOMENT_PATTERN, " is not TIMESTAMP")
+        return _guarded(_inner(node.this), MOMENT_PATTERN, " is not TIMESTAMP")
     if goal == _Type.TEXT and kind is not None and kind.this in _ZONES:
         return _moment_text(_inner(node.this), _ZONES[kind.this])
     return node
@@ -123,8 +108,8 @@ def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     form = node.args["format"].name
-    codes = _codes(form, _READ.keys())
-    pattern = "".join(_READ.get(code) or re.escape(code.replace("%%", "%")) for code in codes)
+    codes = _codes(form, READ_CODES.keys())
+    pattern = "".join(READ_CODES.get(code) or re.escape(code.replace("%%", "%")) for code in codes)
     value = _inner(node.this)
     # A missing part would be 0.
     missing = [] if "%j" in codes else [code for code in ("%m", "%d") if code not in codes]

@@ -72,10 +72,6 @@ class MySQLSession:
     """A connection that runs one statement at a time; the first one connects.
 
     Its methods block and must run in a thread; `interrupt` may be called from any thread.
-
-    Args:
-        login: The driver's arguments for a connection.
-        seconds: How long a statement may run.
     """
 
     def __init__(self, login: Mapping[str, Any], seconds: float) -> None:

@@ -13,21 +13,23 @@ import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from psycopg.conninfo import conninfo_to_dict
 
 from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
     ArrowBatch,
     ArrowTable,
     ColumnType,
     Connector,
     Declaration,
+    ResultBudget,
+    StateConnector,
     Table,
     tables_of,
 )
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS, ResultBudget
 from skillian.connectors.postgres.copy_rows import batches, described, for_driver
 from skillian.connectors.postgres.errors import statement_error
 from skillian.connectors.postgres.pool import MAX_CONNECTIONS, Connection, Pool, subtransaction
 from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.connectors.postgres.types import CATALOG, column_type
-from skillian.connectors.snapshots import StateConnector
 from skillian.errors import QueryError, UnavailableError
 
 _GRACE_SECONDS = 10.0

@@ -12,11 +12,17 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import Adapt, adapter, replaced
+from skillian.connectors.dialects import (
+    MOMENT_PATTERN,
+    READ_CODES,
+    Adapt,
+    adapter,
+    printed_float,
+    replaced,
+)
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
-_MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 
 _CODE = re.compile(r"(?P<code>%-?.)|(?P<text>[^%]+)", re.DOTALL)
 # strftime's codes in `to_char`; those left out have another meaning in PostgreSQL.
@@ -27,21 +33,7 @@ _WRITTEN = {
     "%M": "MI", "%S": "SS", "%f": "US", "%G": "IYYY", "%V": "IW", "%u": "ID",
 }  # fmt: skip
 # What they match when text is parsed, since `to_timestamp` is lenient.
-_READ = {
-    "%Y": "[0-9]{4}",
-    "%y": "(6[0-8]|[0-57-9][0-9])",  # 69 is 1969 or 2069
-    "%m": "[0-9]{1,2}",
-    "%d": "[0-9]{1,2}",
-    "%j": "[0-9]{1,3}",
-    "%b": "[A-Za-z]{3}",
-    "%B": "[A-Za-z]+",
-    "%H": "[0-9]{1,2}",
-    "%I": "[0-9]{1,2}",
-    "%p": "[AaPp][Mm]",
-    "%M": "[0-9]{1,2}",
-    "%S": "[0-9]{1,2}",
-    "%f": "[0-9]{1,6}",
-}
+_READ = {**READ_CODES, "%I": "[0-9]{1,2}", "%p": "[AaPp][Mm]"}
 _MOMENTS = frozenset({_Type.DATE, _Type.TIMESTAMP, _Type.TIMESTAMPTZ})
 
 
@@ -51,7 +43,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
 
 
 def _to_text(node: exp.Cast) -> exp.Expr:
-    float_kind = floats.printed(node)
+    float_kind = printed_float(node)
     value = _inner(node.this)
     text = floats.shortest(value, float_kind, "postgres") if float_kind else None
     return _collated(text or exp.cast(value, "TEXT"))
@@ -77,7 +69,7 @@ def _to_moment(node: exp.Cast) -> exp.Expr:
         return exp.cast(value, "TIMESTAMP")
     # The cast alone accepts 'now', and drops a time zone.
     text = _collated(exp.cast(value, "TEXT"))
-    return _guarded(text, _MOMENT_PATTERN, exp.cast(value.copy(), "TIMESTAMP"))
+    return _guarded(text, MOMENT_PATTERN, exp.cast(value.copy(), "TIMESTAMP"))
 
 
 def _in(node: exp.In) -> exp.Expr:

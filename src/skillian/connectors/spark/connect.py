@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from pyspark.errors import PySparkException
 
-from skillian.connectors import limits
+from skillian.connectors import base
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark.rows import (
     TIMEOUT_SECONDS,
@@ -25,8 +25,8 @@ from skillian.connectors.spark.rows import (
     select,
     table_of,
 )
-from skillian.connectors.threads import BlockingCalls
 from skillian.errors import QueryError, UnavailableError, missing_extra
+from skillian.tasks import BlockingCalls
 
 T = TypeVar("T")
 
@@ -107,9 +107,7 @@ class SparkConnectConnector:
         """Run one SELECT with named parameters and return its rows, within the budget."""
 
         def read(session: Any) -> ArrowTable:
-            return _rows(
-                select(session, statement, parameters).limit(limits.ROW_BUDGET + 1)
-            ).table()
+            return _rows(select(session, statement, parameters).limit(base.ROW_BUDGET + 1)).table()
 
         return await self._work(read)
 
@@ -139,7 +137,7 @@ class SparkConnectConnector:
 
     async def _work(self, work: Callable[[Any], T], tag: str | None = None) -> T:
         """What `work` returns; a statement that it starts carries the tag."""
-        seconds = self._timeout if tag is None else limits.STREAM_TIMEOUT_SECONDS
+        seconds = self._timeout if tag is None else base.STREAM_TIMEOUT_SECONDS
         named = tag or next(self._tags)
         try:
             return await self._calls.run(

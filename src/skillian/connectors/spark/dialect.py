@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import Adapt, adapter, replaced
+from skillian.connectors.dialects import Adapt, adapter, printed_float, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -41,7 +41,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
         return _as(_inner(node.this), "DECIMAL(38, 0)")
     if goal == _Type.TEXT and source is not None and source.this == _Type.TIMESTAMPTZ:
         return exp.DPipe(this=exp.cast(_inner(node.this), "TEXT"), expression=_text("+00"))
-    float_kind = floats.printed(node)
+    float_kind = printed_float(node)
     return floats.shortest(_inner(node.this), float_kind, "spark") if float_kind else node
 
 

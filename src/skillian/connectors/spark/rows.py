@@ -9,9 +9,16 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.arrow import arrow, arrow_schema
-from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Declaration, Kind, Table
+from skillian.connectors.base import (
+    ArrowBatch,
+    ArrowTable,
+    ColumnType,
+    Declaration,
+    Kind,
+    Table,
+    table_within_budget,
+)
 from skillian.connectors.dialects import single_query
-from skillian.connectors.limits import table_within_budget
 from skillian.errors import QueryError
 
 BATCH_ROWS = 8192

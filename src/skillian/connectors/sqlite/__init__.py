@@ -8,6 +8,6 @@ ENGINES = (
         schemes=("sqlite",),
         dialect="duckdb",
         connector="sqlite.connector:SQLiteConnector",
-        rules="duckdb.dialect",
+        rules="duckdb.statement",
     ),
 )

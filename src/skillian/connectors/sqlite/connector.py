@@ -14,15 +14,21 @@ from typing import Any, Self, TypeVar
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType, Table, path_of
+from skillian.connectors.base import (
+    STREAM_TIMEOUT_SECONDS,
+    TIMEOUT_SECONDS,
+    ColumnType,
+    Table,
+    path_of,
+    same_version,
+)
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.engine import Cursor, DuckDBEngine, Setup
-from skillian.connectors.limits import STREAM_TIMEOUT_SECONDS, TIMEOUT_SECONDS
-from skillian.connectors.snapshots import same_version
+from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
+from skillian.connectors.duckdb.statement import Cursor
 from skillian.connectors.sqlite.reader import SQLiteFile, Version, used_columns
 from skillian.connectors.sqlite.types import UnfitError, array_of, stored_type
-from skillian.connectors.threads import run_interruptible
 from skillian.errors import QueryError, UnreadableColumnError
+from skillian.tasks import run_interruptible
 
 T = TypeVar("T")
 arrow: Any = pa  # pyarrow carries no types

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 
 from skillian.connectors.base import ColumnType
-from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.duckdb.statement import column_type
 
 arrow: Any = pa  # pyarrow carries no types
 

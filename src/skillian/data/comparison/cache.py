@@ -6,22 +6,28 @@ import json
 import math
 from collections import Counter
 from collections.abc import AsyncGenerator, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
 from time import monotonic
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar, cast
 
 from cachetools import TTLCache
 
 from skillian.connectors.base import ArrowBatch
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.page_order import PageOrders
 from skillian.data.results.result import ComparisonResult
-from skillian.data.subjects import Subject
+from skillian.data.subjects import MEASURES, Subject
 from skillian.errors import InvalidInputError, OtherSubjectError, RowsNotKeptError, quoted
 
 if TYPE_CHECKING:
+    from skillian.data.comparison.groups import Place
     from skillian.data.comparison.page import Page, PageRow
+    from skillian.data.comparison.plan import ComparisonPlan
+    from skillian.data.comparison.rows import GroupRow, Groups
+    from skillian.data.page_order import PageOrders
+    from skillian.data.query.binding import BoundSource
 
 MAX_BYTES = 64 * 1024 * 1024
 # Question, plan and place, and the objects of a result: see benchmarks/comparison_memory.py.
@@ -74,11 +80,17 @@ class Kept:
         self.result = result
         self._differing = differing
         self.tables = [] if differing is None else [*differing.tables]
-        self.orders = PageOrders(self.tables)
         self.private = private
         own = len(json.dumps(result.to_dict())) * JSON_FACTOR + EXTRA_BYTES
         # DuckDB bounds the memory of large tables itself, and writes the rest to disk.
         self.size = own + min(table_bytes, MAX_BYTES // 2)
+
+    @cached_property
+    def orders(self) -> PageOrders:
+        """The orders of its pages."""
+        from skillian.data.page_order import PageOrders  # noqa: PLC0415 - only pages need it
+
+        return PageOrders(self.tables)
 
     @property
     def differing(self) -> Differing:
@@ -219,3 +231,69 @@ class _Evicting(TTLCache[str, Kept]):
         expired: list[tuple[str, Kept]] = super().expire(time)
         self.evicted += expired
         return expired
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class DifferingGroups:
+    """The groups of a comparison that is kept: those that differ are staged.
+
+    Attributes:
+        result: The result.
+        plan: What was compared, by the names that each source has by itself.
+        place: Where all groups are.
+        workspace: The workspace.
+        table: Its table of the groups that differ.
+    """
+
+    subject: ClassVar = MEASURES
+
+    result: ComparisonResult
+    plan: ComparisonPlan
+    place: Place
+    workspace: Workspace
+    table: str
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Its tables in the workspace."""
+        return (*self.place.tables, self.table)
+
+    def is_about(self, sources: tuple[BoundSource, BoundSource]) -> bool:
+        """Whether these sources are declared as before, and have the same columns."""
+        return all(
+            (before.definition, before.columns) == (now.definition, now.columns)
+            for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
+        )
+
+    def groups(self, page: Page) -> Groups:
+        """Where the groups of a page are."""
+        from skillian.data.comparison.rows import Groups  # noqa: PLC0415 - only pages need it
+
+        staged = None if "match" in page.statuses else self.table
+        return Groups(self.place, self.workspace, staged)
+
+    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
+        """How many groups all pages of this kind have, and those of a page; raises as `Groups`.
+
+        Without an order, the largest difference is first.
+        """
+        groups = self.groups(page)
+        if page.offset and "match" not in page.statuses:
+            return await groups.far_page(page, orders)
+        rows = await groups.page(page)
+        if page.where or page.search:
+            return await groups.count(page), rows
+        return sum(self.result.counts[each] for each in page.statuses), rows
+
+    async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
+        """Yield all groups of a page as rows of a file; raises as `page`."""
+        from skillian.data.comparison.group_files import (  # noqa: PLC0415 - only files need it
+            GroupTypes,
+            group_batches,
+            group_columns,
+        )
+
+        columns = group_columns(self.groups(page).tables(page), self.plan)
+        async with aclosing(group_batches(self.result, columns, GroupTypes.of(self.plan))) as found:
+            async for batch in found:
+                yield batch

@@ -1,44 +1,49 @@
 """Compares two sources exactly, where their data is stored, and caches the results."""
 
+from __future__ import annotations
+
 from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachetools import LRUCache
 
 from skillian.data.comparison import TOP, Depth
-from skillian.data.comparison.cache import Kept, Memory
-from skillian.data.comparison.differences import Differences, keep_differences
+from skillian.data.comparison.cache import DifferingGroups, Kept, Memory
 from skillian.data.comparison.explain.explanation import Explanation
-from skillian.data.comparison.explain.heat_map import SIDE, HeatMap, read_heat_map
 from skillian.data.comparison.explain.members import explain_measures
+from skillian.data.comparison.groups import Place, choose_place
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.page import ComparisonRows, Page
-from skillian.data.comparison.place import Place, choose_place
 from skillian.data.comparison.plan import (
     ComparisonPlan,
     Planner,
     unused_dimensions,
 )
-from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, paired_rows
-from skillian.data.comparison.rows import DifferingGroups, DrillDown, GroupRow, drill_down
+from skillian.data.comparison.statement import Differences, keep_differences
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.phases import Progress
-from skillian.data.query.binding import Binder, BoundSource
-from skillian.data.query.shared import unchanged
+from skillian.data.query.binding import Binder, BoundSource, unchanged
 from skillian.data.results.groups import Summary
-from skillian.data.results.result import ComparisonResult, Proof
-from skillian.data.results.rows import RowCounts, TableKey
+from skillian.data.results.result import ComparisonResult, Proof, RowCounts
+from skillian.data.results.rows import TableKey
 from skillian.data.schema.diff import SchemaDiff, compare_schemas
-from skillian.data.single_flight import SingleFlight
 from skillian.data.subjects import MEASURES
 from skillian.errors import InvalidInputError, ToolError
+from skillian.tasks import Progress, SingleFlight
+
+# What only pages and the rows of a group need is loaded when it is used.
+if TYPE_CHECKING:
+    from skillian.data.comparison.explain.heat_map import HeatMap
+    from skillian.data.comparison.page import ComparisonRows, Page
+    from skillian.data.comparison.row_pairs import PairedRows
+    from skillian.data.comparison.rows import DrillDown, GroupRow
 
 MAX_DRILLED = 1000
+MAX_PAIRED = 200
+"""The maximum number of rows of each side: each may be judged with each of the other side."""
 MAX_QUESTIONS = 10_000
 _DRILLED_ROWS = 50
 _FEW_ROWS = 1_000_000
@@ -109,6 +114,8 @@ class MeasureEngine:
         Raises `InvalidInputError` for a comparison that has expired or an invalid page, and
         `UnknownNameError` for a name in it.
         """
+        from skillian.data.comparison.page import ComparisonRows  # noqa: PLC0415 - see above
+
         kept, page = self._cache.get(cache_key), page.of_subject(MEASURES)
         total, rows = await kept.of(DifferingGroups).page(page, kept.orders)
         return ComparisonRows(cache_key, page.statuses, page.offset, total, rows)
@@ -119,6 +126,9 @@ class MeasureEngine:
         Groups without a difference are read, too, if they and the rows of the sources are few.
         Raises as `rows` does.
         """
+        from skillian.data.comparison.explain.heat_map import SIDE, read_heat_map  # noqa: PLC0415
+        from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
+
         comparison = self._get(cache_key)
         summary = comparison.result.summary
         equal: list[Mapping[str, object]] = []
@@ -172,8 +182,7 @@ class MeasureEngine:
         except ToolError as error:
             notes.append(f"The gap could not be explained: {error}")
         try:
-            page = Page((), limit=depth.groups)
-            rows = await self.rows(cache_key, page) if depth.groups else None
+            rows = await self._first(cache_key, depth.groups) if depth.groups else None
             largest = rows.rows[: depth.drilled] if rows else ()
             for number, group in enumerate(largest, 1):
                 report(f"reading the rows of group {number} of {len(largest)}")
@@ -186,6 +195,11 @@ class MeasureEngine:
             explanation = replace(explanation, notes=(*explanation.notes, *notes))
         return {"explanation": explanation, "rows": rows, "drilled": tuple(drilled)}
 
+    async def _first(self, cache_key: str, limit: int) -> ComparisonRows[GroupRow]:
+        from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
+
+        return await self.rows(cache_key, Page((), limit=limit))
+
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100
     ) -> DrillDown:
@@ -195,6 +209,8 @@ class MeasureEngine:
         """
         if not 1 <= limit <= MAX_DRILLED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_DRILLED}")
+        from skillian.data.comparison.rows import drill_down  # noqa: PLC0415 - see above
+
         return await drill_down(self._get(cache_key).plan, key, limit)
 
     async def paired_rows(
@@ -203,6 +219,8 @@ class MeasureEngine:
         """The rows of one group, each next to its counterpart; raises as `drill_down`."""
         if not 1 <= limit <= MAX_PAIRED:
             raise InvalidInputError(f"limit must be from 1 to {MAX_PAIRED}")
+        from skillian.data.comparison.row_pairs import paired_rows  # noqa: PLC0415 - see above
+
         return await paired_rows(self._get(cache_key).plan, key, limit)
 
     def remembered(self, cache_key: str) -> ComparisonResult:

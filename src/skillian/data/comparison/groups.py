@@ -1,4 +1,4 @@
-"""The first steps of the comparison statement: from the rows of both sides to one row per key.
+"""The groups of both sides: from their rows to one row per key, and where that is computed.
 
 `groups` has the keys, rows_a, rows_b, and per measure a_<n> and b_<n>; where these may be NaN or
 infinite also their codes xa_<n> and xb_<n>, with which a_<n> and b_<n> are NULL.
@@ -9,16 +9,23 @@ other databases have no full join, or none in which NULL keys match: there, the 
 are aggregated together.
 """
 
+import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 from sqlglot import exp
 
+from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.data import sql
-from skillian.data.comparison.plan import ComparisonPlan, Side
-from skillian.data.comparison.statement import Relations, key_columns
-from skillian.data.join import KeyColumn, same_key
+from skillian.data.comparison.plan import ComparisonPlan, Relations, Side, key_columns
+from skillian.data.query.binding import shared_engine
 from skillian.data.query.filters import filtered_rows
 from skillian.data.query.measures import COUNTS, code_of, code_of_one_row, finite, of_one_row
+from skillian.data.sql import KeyColumn, Statement, prepare, same_key
+from skillian.data.sql.values import StatementEngine, fetch
+from skillian.tasks import Progress, together
 
 JOINING = frozenset({"duckdb", "postgres"})
 """The dialects whose databases join both sides; the others aggregate them together."""
@@ -55,7 +62,7 @@ def joined_groups(
         ]
     required = zip(keys, required_keys(plan), strict=True)
     key = [KeyColumn(name, is_required or nulls_apart) for name, is_required in required]
-    groups = exp.Select(expressions=columns).from_(sql.table("side_a"), copy=False)
+    groups = sql.select(columns, "side_a")
     same = same_key(key, *SIDES, dialect)
     groups.join(sql.table("side_b"), on=same, join_type="full", copy=False)
     return {**sides(), "groups": groups}
@@ -112,7 +119,7 @@ def single_rows(plan: ComparisonPlan, *, is_exact: bool = True) -> dict[str, exp
 def staged_sides(tables: Mapping[str, str]) -> dict[str, exp.Query]:
     """Both sides as tables of the workspace that have the rows of `grouped_side`, by `SIDES`."""
     every = [exp.Star()]
-    return {name: exp.Select(expressions=every).from_(sql.table(tables[name])) for name in SIDES}
+    return {name: sql.select(every, tables[name]) for name in SIDES}
 
 
 def _sides(plan: ComparisonPlan) -> dict[str, Side]:
@@ -121,7 +128,7 @@ def _sides(plan: ComparisonPlan) -> dict[str, Side]:
 
 def grouped_side(plan: ComparisonPlan, side: Side) -> exp.Select:
     """One side aggregated: the keys, row_count, and per measure total_<n>."""
-    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values = side.key_values
     keys = [sql.bare(name) for name in values]
     columns: list[exp.Expr] = [*keys, sql.named(exp.Count(this=exp.Star()), "row_count")]
     for index, (term, measure) in enumerate(zip(side.measures, plan.measures, strict=True)):
@@ -135,13 +142,12 @@ def grouped_side(plan: ComparisonPlan, side: Side) -> exp.Select:
             special = code_of(term, value, code, measure.scale)
             columns.append(sql.named(_as_code(special), f"xtotal_{index}"))
     rows = filtered_rows(side.source, values, side.where, plan.parameters)
-    select = exp.Select(expressions=columns)
-    select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    select = sql.select(columns, rows, "rows")
     return select.group_by(*(key.copy() for key in keys), copy=False)
 
 
 def _single_rows(plan: ComparisonPlan, side: Side, *, is_exact: bool) -> exp.Select:
-    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values = side.key_values
     values["row_count"] = sql.one()
     for index, (term, measure) in enumerate(zip(side.measures, plan.measures, strict=True)):
         value = of_one_row(term, term.value)
@@ -162,7 +168,7 @@ def grouped_together(plan: ComparisonPlan) -> Relations:
 def _rows(plan: ComparisonPlan, side: Side, *, is_a: bool) -> exp.Select:
     """The rows of one side; the columns of the other side are NULL."""
     one, none = sql.one(), exp.Null()
-    values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+    values = side.key_values
     values |= {"rows_a": one if is_a else none, "rows_b": none.copy() if is_a else one.copy()}
     for index, term in enumerate(side.measures):
         values[f"a_{index}"] = term.value if is_a else exp.Null()
@@ -190,7 +196,7 @@ def _grouped_both(plan: ComparisonPlan) -> exp.Select:
             if measure.has_code:
                 special = code_of(term, sql.bare(name), code, measure.scale)
                 columns.append(sql.named(_as_code(special), f"x{name}"))
-    select = exp.Select(expressions=columns).from_(sql.table("both"), copy=False)
+    select = sql.select(columns, "both")
     return select.group_by(*key_columns(plan), copy=False)
 
 
@@ -202,7 +208,7 @@ def key_rows(plan: ComparisonPlan) -> exp.Query:
     """The keys of all rows of both sides, with a row_count of 1."""
     halves: list[exp.Query] = []
     for side in (plan.a, plan.b):
-        values = {f"key_{index}": term.value for index, term in enumerate(side.keys)}
+        values = side.key_values
         values["row_count"] = sql.one()
         halves.append(filtered_rows(side.source, values, side.where, plan.parameters))
     return exp.union(*halves, distinct=False, copy=False)
@@ -211,8 +217,104 @@ def key_rows(plan: ComparisonPlan) -> exp.Query:
 def staged_key_rows(plan: ComparisonPlan, tables: Mapping[str, str]) -> exp.Query:
     """The keys of the groups of both staged sides, with their number of rows."""
     columns = [*key_columns(plan), sql.bare("row_count")]
-    halves = [
-        exp.Select(expressions=[each.copy() for each in columns]).from_(sql.table(tables[name]))
-        for name in SIDES
-    ]
+    halves = [sql.select([each.copy() for each in columns], tables[name]) for name in SIDES]
     return exp.union(*halves, distinct=False, copy=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A comparison's groups as relations of one engine.
+
+    Attributes:
+        engine: Runs statements over the groups.
+        groups: Returns the relations, one row for each group. They are built on demand: their
+            trees are large, and a place is cached with its comparison.
+        pieces: Returns the relations with a group in one or several rows, to be added up.
+        rows: Returns the keys of the rows of both sides, each with its number in `row_count`.
+        plan: The plan with the names that the engine knows.
+        queries: The statements that fetched the sides, by source; empty if both are in one
+            database.
+        tables: The tables of the workspace, to be dropped with the comparison.
+    """
+
+    engine: StatementEngine
+    groups: Callable[[], Relations]
+    pieces: Callable[[], Relations]
+    rows: Callable[[], exp.Query]
+    plan: ComparisonPlan
+    queries: Mapping[str, Statement] = field(default_factory=dict[str, Statement])
+    tables: tuple[str, ...] = ()
+
+    def statement(self, tree: exp.Expr) -> Statement:
+        """A statement over the groups in the engine's dialect."""
+        return prepare(tree, self.engine.dialect, self.plan.parameters.values)
+
+    async def fetch(self, statement: Statement) -> list[dict[str, Any]]:
+        """Run a statement over the groups and return its few rows."""
+        return await fetch(self.engine, statement)
+
+
+async def choose_place(
+    plan: ComparisonPlan, workspace: Workspace, progress: Progress | None = None
+) -> Place:
+    """The place: an engine that reads both sides, or the workspace after staging them."""
+    shared = await shared_engine(plan.a.source, plan.b.source)
+    if shared is not None:
+        a, b = replace(plan.a, source=shared.a), replace(plan.b, source=shared.b)
+        plan = replace(plan, a=a, b=b)
+        groups, pieces = _in_one_database(plan, shared.engine.dialect)
+        return Place(shared.engine, groups, pieces, partial(key_rows, plan), plan)
+    sides = _sides(plan)
+    queries = await asyncio.to_thread(
+        lambda: {
+            name: prepare(
+                grouped_side(plan, side), side.source.connector.dialect, plan.parameters.values
+            )
+            for name, side in sides.items()
+        }
+    )
+    staged = await together(
+        *(_stage(plan, side, queries[name], workspace, progress) for name, side in sides.items())
+    )
+    tables = dict(zip(sides, staged, strict=True))
+    by_source = {side.source.name: queries[name] for name, side in sides.items()}
+    groups = partial(joined_groups, plan, partial(staged_sides, tables), workspace.dialect)
+    rows = partial(staged_key_rows, plan, tables)
+    return Place(workspace, groups, groups, rows, plan, by_source, tuple(staged))
+
+
+def _in_one_database(
+    plan: ComparisonPlan, dialect: str
+) -> tuple[Callable[[], Relations], Callable[[], Relations]]:
+    """The groups, and their pieces."""
+    if dialect not in JOINING:
+        groups = partial(grouped_together, plan)
+        return groups, groups
+    if dialect != "postgres":
+        groups = partial(joined_groups, plan, partial(grouped_sides, plan), dialect)
+        return groups, groups
+    # It joins sorted sides by equal values in a fraction of the time that any test of NULL takes.
+    sides = partial(single_rows if has_primary_keys(plan) else grouped_sides, plan)
+    pieces = partial(joined_groups, plan, sides, dialect, nulls_apart=True)
+    return pieces if all(required_keys(plan)) else partial(grouped_together, plan), pieces
+
+
+async def _stage(
+    plan: ComparisonPlan,
+    side: Side,
+    query: Statement,
+    workspace: Workspace,
+    progress: Progress | None,
+) -> str:
+    columns = {
+        f"key_{index}": stored_type(term.type.kind, term.type.scale)
+        for index, term in enumerate(side.keys)
+    }
+    columns["row_count"] = "BIGINT"
+    for index, measure in enumerate(plan.measures):
+        columns[f"total_{index}"] = stored_type("decimal", measure.scale)
+        if measure.has_code:
+            columns[f"xtotal_{index}"] = "BIGINT"
+    batches = side.source.connector.stream(query.text, query.parameters)
+    report = None if progress is None else partial(progress, side.source.name)
+    return await workspace.stage(columns, batches, report)

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -19,6 +19,9 @@ from skillian.data.query.measures import exact_measures, result_scale
 from skillian.data.query.unfit import described, is_empty, misfits
 from skillian.errors import InvalidInputError, QueryError
 
+Relations = Mapping[str, exp.Query]
+"""Named steps of a statement, in order; the last is `groups`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Side:
@@ -28,6 +31,11 @@ class Side:
     keys: tuple[Term, ...]
     measures: tuple[MeasureTerm, ...]
     where: tuple[Condition, ...]
+
+    @property
+    def key_values(self) -> dict[str, exp.Expr]:
+        """The value of each part of the key, by the name of its column."""
+        return {f"key_{index}": term.value for index, term in enumerate(self.keys)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +63,11 @@ class ComparisonPlan:
     align_on: tuple[str, ...]
     measures: tuple[MeasurePlan, ...]
     parameters: sql.BoundValues
+
+
+def key_columns(plan: ComparisonPlan) -> list[exp.Expr]:
+    """The key columns, which have the same names in all relations."""
+    return [sql.bare(f"key_{index}") for index in range(len(plan.align_on))]
 
 
 async def bound_side(

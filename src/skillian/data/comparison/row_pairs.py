@@ -18,16 +18,14 @@ from skillian.data.query.engine import stored_value
 from skillian.data.query.filters import filtered_rows
 from skillian.data.results.groups import EXACT
 from skillian.data.schema.diff import pair_columns
-from skillian.data.single_flight import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import jsonable, python_rows
+from skillian.tasks import together
 
 _ADDITIVE = ("sum", "avg", "min", "max")
 _SCORED = 30
 """The number of columns by which the likeness of two rows is judged."""
 _KEY_COLUMNS = 2
-MAX_PAIRED = 200
-"""The maximum number of rows of each side: each may be judged with each of the other side."""
 
 Row = tuple[object, ...]
 

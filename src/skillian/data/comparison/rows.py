@@ -8,31 +8,28 @@ from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any
 
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
+from skillian.data.comparison.groups import Place
 from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
-from skillian.data.comparison.place import Place
 from skillian.data.comparison.plan import ComparisonPlan, Side
 from skillian.data.comparison.statement import largest_first, rated, with_relations
 from skillian.data.comparison.summary import difference, key_of
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
-from skillian.data.query.binding import BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
 from skillian.data.results.groups import Difference
-from skillian.data.results.result import ComparisonResult
-from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import Record, StatementEngine, coerce, fetch, plain, python_rows
-from skillian.data.subjects import MEASURES, STATUSES, Status
+from skillian.data.subjects import STATUSES, Status
 from skillian.errors import InvalidInputError
+from skillian.tasks import together
 
-_MATCH = "match"
 _AT_ONCE = 500
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
@@ -162,81 +159,10 @@ class Groups:
             tree = _groups(self._place)  # which binds the limits of the plan
             parameters.values |= self._plan.parameters.values
         else:
-            tree = exp.Select(expressions=[exp.Star()]).from_(sql.table(self._differences))
+            tree = sql.select([exp.Star()], self._differences)
         return prepare(
             paged(tree, _columns(self._plan), parameters), self._engine.dialect, parameters.values
         )
-
-
-class DifferingGroups:
-    """The groups of a comparison that is kept: those that differ are staged.
-
-    Args:
-        result: The result.
-        plan: What was compared, by the names that each source has by itself.
-        place: Where all groups are.
-        workspace: The workspace.
-        differences: Its table of the groups that differ.
-    """
-
-    subject: ClassVar = MEASURES
-
-    def __init__(
-        self,
-        result: ComparisonResult,
-        plan: ComparisonPlan,
-        place: Place,
-        workspace: Workspace,
-        differences: str,
-    ) -> None:
-        self.result = result
-        self.plan = plan
-        self.place = place
-        self.table = differences
-        self._workspace = workspace
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """Its tables in the workspace."""
-        return (*self.place.tables, self.table)
-
-    def is_about(self, sources: tuple[BoundSource, BoundSource]) -> bool:
-        """Whether these sources are declared as before, and have the same columns."""
-        return all(
-            (before.definition, before.columns) == (now.definition, now.columns)
-            for before, now in zip((self.plan.a.source, self.plan.b.source), sources, strict=True)
-        )
-
-    def groups(self, page: Page) -> Groups:
-        """Where the groups of a page are."""
-        staged = None if _MATCH in page.statuses else self.table
-        return Groups(self.place, self._workspace, staged)
-
-    async def page(self, page: Page, orders: PageOrders) -> tuple[int, tuple[GroupRow, ...]]:
-        """How many groups all pages of this kind have, and those of a page; raises as `Groups`.
-
-        Without an order, the largest difference is first.
-        """
-        groups = self.groups(page)
-        if page.offset and _MATCH not in page.statuses:
-            return await groups.far_page(page, orders)
-        rows = await groups.page(page)
-        if page.where or page.search:
-            return await groups.count(page), rows
-        return sum(self.result.counts[each] for each in page.statuses), rows
-
-    async def batches(self, page: Page) -> AsyncGenerator[ArrowBatch]:
-        """Yield all groups of a page as rows of a file; raises as `page`."""
-        from skillian.data.comparison.group_files import (  # noqa: PLC0415 - only files need it
-            GroupTypes,
-            group_batches,
-            group_columns,
-        )
-
-        columns = group_columns(self.groups(page).tables(page), self.plan)
-        async with aclosing(group_batches(self.result, columns, GroupTypes.of(self.plan))) as found:
-            async for batch in found:
-                yield batch
 
 
 def _columns(plan: ComparisonPlan) -> PageColumns:
@@ -249,7 +175,7 @@ def _columns(plan: ComparisonPlan) -> PageColumns:
 
 
 def _groups(place: Place) -> exp.Select:
-    select = exp.Select(expressions=[exp.Star()]).from_(sql.table("rated"), copy=False)
+    select = sql.select([exp.Star()], "rated")
     return with_relations(select, rated(place.plan, place.groups()))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any
 
-from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.query.measures import NAN, number_of
 from skillian.data.results.groups import (

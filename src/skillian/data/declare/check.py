@@ -219,15 +219,13 @@ async def _keys(source: BoundSource, keys: Sequence[str]) -> SourceFinding:
     }
     named = [sql.bare(name) for name in values]
     count = sql.named(exp.Count(this=exp.Star()), "row_count")
-    rows = filtered_rows(source, values, (), parameters).subquery(sql.name("rows"), copy=False)
-    groups = exp.Select(expressions=[*named, count]).from_(rows, copy=False)
+    groups = sql.select([*named, count], filtered_rows(source, values, (), parameters), "rows")
     groups.group_by(*(name.copy() for name in named), copy=False)
     columns: list[exp.Expr] = [
         sql.named(exp.Count(this=exp.Star()), "group_count"),
         sql.named(exp.Max(this=sql.bare("row_count")), "most"),
     ]
-    outer = exp.Select(expressions=columns)
-    outer.from_(groups.subquery(sql.name("groups"), copy=False), copy=False)
+    outer = sql.select(columns, groups, "groups")
     part = f"by {', '.join(keys)}"
     try:
         row = await fetch_one(source, outer, parameters)

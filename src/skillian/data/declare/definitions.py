@@ -13,6 +13,42 @@ from pydantic import (
     StringConstraints,
     model_validator,
 )
+from pydantic_core import ErrorDetails
+
+# The field's own words for what Pydantic finds, by the kind of its error.
+_REASONS = {
+    "string_type": "it is not a text",
+    "string_pattern_mismatch": "it has a control character",
+    "string_too_short": "it is empty",
+    "string_too_long": "it has more than {max_length} characters",
+    "too_short": "it is empty",
+    "too_long": "it has more than {max_length} entries",
+    "list_type": "it is not a list",
+    "tuple_type": "it is not a list",
+    "dict_type": "it is not a mapping of the form `name: value`",
+    "model_type": "it is not a mapping of the form `name: value`",
+    "bool_parsing": "it is neither true nor false",
+    "bool_type": "it is neither true nor false",
+    "int_parsing": "it is not a whole number",
+    "int_type": "it is not a whole number",
+    "decimal_parsing": "it is not a number",
+    "decimal_type": "it is not a number",
+    "finite_number": "it is not a finite number",
+    "greater_than_equal": "it is less than {ge}",
+    "less_than_equal": "it is more than {le}",
+    "decimal_max_places": "it has more than {decimal_places} digits after the point",
+    "decimal_max_digits": "it has more than {max_digits} digits",
+    "literal_error": "it is not one of {expected}",
+}
+
+
+def reason_of(details: ErrorDetails) -> str:
+    """Why a value is not valid."""
+    known = _REASONS.get(details["type"])
+    if known is not None:
+        return known.format_map(details.get("ctx", {}))
+    return details["msg"].removeprefix("Value error, ")
+
 
 Aggregation = Literal["sum", "count", "count_distinct", "avg", "min", "max"]
 

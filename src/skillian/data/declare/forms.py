@@ -17,7 +17,7 @@ from pydantic import (
 from pydantic.config import JsonDict
 from pydantic_core import CoreSchema, core_schema
 
-from skillian.data.declare.document import reason_of
+from skillian.data.declare.definitions import reason_of
 from skillian.data.declare.saved import SavedComparison
 
 _SIDES = ("a", "b")

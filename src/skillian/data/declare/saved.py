@@ -1,21 +1,24 @@
 """Comparisons saved in a file, checked with all of their faults at once."""
 
+from __future__ import annotations
+
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import Field, field_validator, model_validator
 
 from skillian.data.declare.definitions import ColumnName, Definition, Name, Thresholds
-from skillian.data.declare.document import Path as KeyPath
-from skillian.data.declare.document import YamlDocument, validated
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.subjects import Subject, subject_of
 from skillian.errors import ConfigurationError, SourceNotFoundError, UnknownNameError
+
+if TYPE_CHECKING:
+    from skillian.data.declare.document import KeyPath, YamlDocument
 
 FailOn = Literal["minor", "major", "new", "schema"]
 
@@ -159,7 +162,7 @@ def read_saved(path: Path) -> Saved:
 
 def read_with_sources(path: Path, model: type[F]) -> tuple[YamlDocument, F, SourceRegistry]:
     """Read a file and its sources; raises `ConfigurationError` with the faults of both."""
-    from skillian.data.declare.yaml_text import read_yaml_file  # noqa: PLC0415 - loads YAML
+    from skillian.data.declare.document import read_yaml_file, validated  # noqa: PLC0415 - loads YAML
 
     document = read_yaml_file(path)
     content = validated(model, document)

@@ -1,19 +1,20 @@
 """The sources that `sources.yaml` declares: read and checked, by name, with open connections."""
 
+from __future__ import annotations
+
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType, TracebackType
-from typing import Self
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Self
 from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
 from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
-from skillian.data.declare.document import Data, YamlDocument, shown, validated
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -21,8 +22,10 @@ from skillian.errors import (
     QueryError,
     SourceNotFoundError,
     UnavailableError,
-    nearest,
 )
+
+if TYPE_CHECKING:
+    from skillian.data.declare.document import Data, YamlDocument
 
 VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 """A reference to an environment variable in a connection's URL."""
@@ -30,7 +33,7 @@ VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 def read_definitions(text: str, file: str) -> SourcesFile:
     """Read and check the text of a `sources.yaml`; raises `ConfigurationError` with all faults."""
-    from skillian.data.declare.yaml_text import read_yaml  # noqa: PLC0415 - loads YAML
+    from skillian.data.declare.document import read_yaml, validated  # noqa: PLC0415 - loads YAML
 
     document = read_yaml(text, file)
     definitions = validated(SourcesFile, document, secret="connections")  # noqa: S106 - a key
@@ -51,7 +54,7 @@ def _check_connections(document: YamlDocument) -> None:
     for name, source in _mapping(data.get("sources")).items():
         connection = _mapping(source).get("connection")
         if isinstance(connection, str) and connection not in known:
-            _unknown(document, ("sources", name, "connection"), connection, known)
+            document.unknown(("sources", name, "connection"), connection, known)
 
 
 def _check_variables(document: YamlDocument) -> None:
@@ -86,9 +89,9 @@ def _check_source(
 ) -> None:
     path = ("sources", name)
     if source.connection not in definitions.connections:
-        _unknown(document, (*path, "connection"), source.connection, definitions.connections)
+        document.unknown((*path, "connection"), source.connection, definitions.connections)
     if source.freshness and source.freshness not in source.dimensions:
-        _unknown(document, (*path, "freshness"), source.freshness, source.dimensions)
+        document.unknown((*path, "freshness"), source.freshness, source.dimensions)
     taken: dict[str, str] = {}
     for kind, logical in _logical_names(source):
         other = taken.setdefault(logical.casefold(), logical)
@@ -133,22 +136,14 @@ def _check_comparison(definitions: SourcesFile, document: YamlDocument) -> None:
     measures = {name for source in sources for name in source.measures}
     for index, name in enumerate(comparison.default_align_on):
         if name not in dimensions:
-            _unknown(document, ("comparison", "default_align_on", index), name, dimensions)
+            document.unknown(("comparison", "default_align_on", index), name, dimensions)
     for name in comparison.measures:
         if name not in measures:
-            _unknown(document, ("comparison", "measures", name), name, measures)
+            document.unknown(("comparison", "measures", name), name, measures)
     for index, pair in enumerate(comparison.pairs):
         for name in pair.sources:
             if name not in definitions.sources:
-                _unknown(document, ("comparison", "pairs", index), name, definitions.sources)
-
-
-def _unknown(
-    document: YamlDocument, path: tuple[str | int, ...], name: str, known: Iterable[str]
-) -> None:
-    choices = nearest(name, known)
-    fix = f"did you mean `{choices[0]}`? known: {', '.join(choices)}" if choices else "declare it"
-    document.fault(document.line_of(path), f"there is no `{shown(name)}`", fix)
+                document.unknown(("comparison", "pairs", index), name, definitions.sources)
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +176,7 @@ class SourceRegistry:
         self.opened: dict[str, Connector] = {}
 
     @classmethod
-    def load(cls, path: Path) -> "SourceRegistry":
+    def load(cls, path: Path) -> SourceRegistry:
         """Read a `sources.yaml`; raises `ConfigurationError` with all of its faults."""
         try:
             text = path.read_text(encoding="utf-8")
@@ -192,9 +187,7 @@ class SourceRegistry:
             raise ConfigurationError([Fault(str(path), 1, "this is not UTF-8 text")]) from None
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
-    def with_tables(
-        self, urls: Mapping[str, str], sources: Mapping[str, Source]
-    ) -> "SourceRegistry":
+    def with_tables(self, urls: Mapping[str, str], sources: Mapping[str, Source]) -> SourceRegistry:
         """These sources and others, which nobody has declared.
 
         Args:
@@ -209,6 +202,12 @@ class SourceRegistry:
         }
         definitions = known.model_copy(update=update)
         return SourceRegistry(definitions, self.folder, {*self.undeclared, *sources})
+
+    def only(self, names: Iterable[str]) -> SourceRegistry:
+        """These of the sources, and their connections; raises as `get`."""
+        sources = {name: self.get(name) for name in names}
+        urls = {each.connection: self.declared_url(each.connection) for each in sources.values()}
+        return registry_of(urls, sources, self.folder, self.comparison)
 
     @property
     def connections(self) -> tuple[str, ...]:
@@ -334,10 +333,5 @@ class Connections:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self.aclose()

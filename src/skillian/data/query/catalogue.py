@@ -115,12 +115,7 @@ class Extent:
 
 
 class Catalogue:
-    """Describes the sources of a registry; descriptions are cached for five minutes.
-
-    Args:
-        registry: The declared sources.
-        binder: Binds them to their databases.
-    """
+    """Describes the sources of a registry; descriptions are cached for five minutes."""
 
     def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
         self._registry = registry
@@ -231,7 +226,7 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
         sql.named(exp.Count(this=sql.bare("other")), "filled"),
         sql.named(exp.Count(this=exp.Star()), "row_count"),
     ]
-    grouped = exp.Select(expressions=columns).from_(rows.subquery(sql.name("rows")))
+    grouped = sql.select(columns, rows, "rows")
     grouped.group_by(sql.bare("value"), copy=False)
     statement = compile_sql(grouped.limit(MAX_VALUES + 1), source.connector.dialect)
     return tuple(

@@ -7,12 +7,12 @@ once if the types show it, otherwise by the statement for the first such value.
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.dialects import MOMENT_PATTERN
 from skillian.data import sql
 from skillian.data.declare.definitions import DECIMAL, LPAD, Dimension
 from skillian.errors import QueryError
 
 _DAY = "^[0-9]{4}-[0-9]{2}-[0-9]{2}$"
-_MOMENT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 _INTEGER_PATTERN = "^[+-]?[0-9]+$"
 _TARGETS: dict[str, tuple[Kind, str]] = {
     "text": ("text", "TEXT"),
@@ -31,12 +31,7 @@ _FINER: dict[str, str] = {
 
 
 class DimensionBuilder:
-    """Builds the value of one dimension.
-
-    Args:
-        definition: The declared dimension.
-        parameters: The bound values of the statement.
-    """
+    """Builds the value of one dimension."""
 
     def __init__(self, definition: Dimension, parameters: sql.BoundValues) -> None:
         self._definition = definition
@@ -115,7 +110,7 @@ class DimensionBuilder:
             return exp.cast(exp.StrToTime(this=_text(value, kind), format=pattern), goal.sql)
         if kind.kind != "text":
             raise QueryError(f"its column is {kind.sql}; declare a `format` to read it")
-        return _guarded(value, _DAY if goal.kind == "date" else _MOMENT, goal.sql)
+        return _guarded(value, _DAY if goal.kind == "date" else MOMENT_PATTERN, goal.sql)
 
 
 def moment(value: exp.Expr, kind: ColumnType) -> tuple[exp.Expr, ColumnType]:

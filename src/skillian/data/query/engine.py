@@ -168,7 +168,7 @@ def _statement(
         totals.append(sql.named(finite(term, value, row_code, scale), aliases[term.name]))
         code = code_of(term, value, row_code, scale)
         codes += [] if code is None else [sql.named(code, f"{_CODE}{index}")]
-    select = exp.Select(expressions=[*keys, *totals, *codes]).from_(rows.subquery(sql.name(_ROWS)))
+    select = sql.select([*keys, *totals, *codes], rows, _ROWS)
     if keys:
         select = select.group_by(*(key.copy() for key in keys))
     named = {name for name, _ in query.order}

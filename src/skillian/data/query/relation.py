@@ -93,11 +93,7 @@ def declared_name(name: str, declared: SourceRegistry) -> str | None:
 
 
 class _NamedTables:
-    """Sources for tables that are named one after the other, and their connections.
-
-    Args:
-        as_source: Makes a source of a table that nobody has declared.
-    """
+    """Sources for tables that are named one after the other, and their connections."""
 
     def __init__(self, as_source: SourceOfTable) -> None:
         self._as_source = as_source
@@ -229,9 +225,11 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
 
 def _together(urls: Mapping[str, str]) -> dict[str, Connector]:
     """One connector for several files, so that a statement can read all of them."""
+    if len(urls) < 2:  # noqa: PLR2004 - alone it needs no other
+        return {}
     from skillian.connectors.files.connector import FilesConnector  # noqa: PLC0415 - loads its libraries
 
-    connector = FilesConnector.of_files(urls) if len(urls) > 1 else None
+    connector = FilesConnector.of_files(urls)
     return {} if connector is None else dict.fromkeys(urls, connector)
 
 

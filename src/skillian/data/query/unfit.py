@@ -167,8 +167,7 @@ async def _tried_values(source: BoundSource, value: exp.Expr, test: exp.Expr) ->
 
 async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: int) -> list[str]:
     rows = source.rows(exp.Select(expressions=[sql.named(value.copy(), "value")]))
-    text = exp.Select(expressions=[sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")])
-    text.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+    text = sql.select([sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")], rows, "rows")
     statement = compile_sql(text.where(test).limit(limit), source.connector.dialect)
     return [str(row["value"]) for row in python_rows(await source.connector.run(statement, {}))]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Literal
@@ -27,56 +27,6 @@ class TableKey(Record):
     columns: tuple[str, ...]
     origin: KeyOrigin
     reason: str
-
-
-@dataclass(frozen=True, slots=True)
-class RowCounts(Record):
-    """How many rows are in each class; `rows_a` and `rows_b` are the sums of those of a side."""
-
-    json_names = (
-        "a=rows_a b=rows_b matched differing only_in_a only_in_b duplicate_keys_a "
-        "duplicate_rows_a duplicate_keys_b duplicate_rows_b"
-    )
-
-    rows_a: int
-    rows_b: int
-    differing: int = 0
-    only_in_a: int = 0
-    only_in_b: int = 0
-    duplicate_keys_a: int = 0
-    duplicate_rows_a: int = 0
-    duplicate_keys_b: int = 0
-    duplicate_rows_b: int = 0
-
-    @property
-    def matched(self) -> int:
-        """How many rows are the same on both sides."""
-        return self.rows_a - self.differing - self.only_in_a - self.duplicate_rows_a
-
-    @property
-    def met(self) -> int:
-        """How many rows of a side have their counterpart on the other, equal or not."""
-        return self.matched + self.differing
-
-    @property
-    def unmatched(self) -> Mapping[str, int]:
-        """How many rows, or repeated keys, are in each class of what differs."""
-        return {
-            "differing": self.differing,
-            "only_in_a": self.only_in_a,
-            "only_in_b": self.only_in_b,
-            "duplicate": max(self.duplicate_keys_a, self.duplicate_keys_b),
-        }
-
-    @property
-    def in_words(self) -> Sequence[tuple[str, str]]:
-        """Each number with its heading."""
-        return [(name.replace("_", " "), str(count)) for name, count in self.to_dict().items()]
-
-    @property
-    def are_equal(self) -> bool:
-        """Whether all rows are matched."""
-        return self.matched == self.rows_a == self.rows_b
 
 
 @dataclass(frozen=True, slots=True)

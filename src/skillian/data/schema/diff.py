@@ -6,8 +6,7 @@ from typing import Literal
 
 from skillian.connectors.base import FRAMES, Declaration, Table
 from skillian.data.schema.engines import UNSIZED, LogicalType
-from skillian.data.schema.matrix import LOSSES, TELLING, Relation, relation
-from skillian.data.schema.types import logical_type
+from skillian.data.schema.types import LOSSES, TELLING, Relation, logical_type, relation
 from skillian.data.sql.values import Record, plain
 from skillian.errors import InvalidInputError, UnknownNameError, quoted
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from skillian.connectors.base import FRAMES
+from skillian.connectors.base import FRAMES, Kind
 
 Family = Literal[
     "boolean",
@@ -100,18 +100,12 @@ def _text_bytes(length: int) -> LogicalType:
     return LogicalType("text", length=length, in_bytes=True)
 
 
+_WIDTHS = {"tinyint": 8, "smallint": 16, "integer": 32, "bigint": 64, "hugeint": 128}
+_MYSQL_WIDTHS = {"tinyint": 8, "smallint": 16, "mediumint": 24, "int": 32, "bigint": 64}
 _DUCKDB = {
     "boolean": _BOOLEAN,
-    "tinyint": _integer(8),
-    "smallint": _integer(16),
-    "integer": _integer(32),
-    "bigint": _integer(64),
-    "hugeint": _integer(128),
-    "utinyint": _integer(8, signed=False),
-    "usmallint": _integer(16, signed=False),
-    "uinteger": _integer(32, signed=False),
-    "ubigint": _integer(64, signed=False),
-    "uhugeint": _integer(128, signed=False),
+    **{name: _integer(bits) for name, bits in _WIDTHS.items()},
+    **{f"u{name}": _integer(bits, signed=False) for name, bits in _WIDTHS.items()},
     "bignum": LogicalType("integer"),
     "decimal": _decimal(18, 3),
     "float": _FLOAT32,
@@ -171,16 +165,10 @@ TYPES: Mapping[str, Mapping[str, LogicalType]] = {
     },
     "mysql": {
         "tinyint(1)": LogicalType("boolean", -128, 127),  # its BOOLEAN, which may also hold 2
-        "tinyint": _integer(8),
-        "smallint": _integer(16),
-        "mediumint": _integer(24),
-        "int": _integer(32),
-        "bigint": _integer(64),
-        "tinyint unsigned": _integer(8, signed=False),
-        "smallint unsigned": _integer(16, signed=False),
-        "mediumint unsigned": _integer(24, signed=False),
-        "int unsigned": _integer(32, signed=False),
-        "bigint unsigned": _integer(64, signed=False),
+        **{name: _integer(bits) for name, bits in _MYSQL_WIDTHS.items()},
+        **{
+            f"{name} unsigned": _integer(bits, signed=False) for name, bits in _MYSQL_WIDTHS.items()
+        },
         "year": LogicalType("integer", 1901, 2155),
         "decimal": _decimal(10, 0),
         "float": _FLOAT32,
@@ -212,24 +200,16 @@ TYPES: Mapping[str, Mapping[str, LogicalType]] = {
         "boolean": _BOOLEAN,
         "tinyint": _integer(8),
         "smallint": _integer(16),
-        "integer": _integer(64),
-        "int": _integer(64),
-        "bigint": _integer(64),
+        **dict.fromkeys(("integer", "int", "bigint"), _integer(64)),
         "decimal": _decimal(),
         "numeric": _decimal(19),  # beyond 64 bits it keeps a float
-        "real": _FLOAT64,
-        "double": _FLOAT64,
-        "float": _FLOAT64,
-        "text": _TEXT,
-        "varchar": _TEXT,
-        "char": _TEXT,
+        **dict.fromkeys(("real", "double", "float"), _FLOAT64),
+        **dict.fromkeys(("text", "varchar", "char"), _TEXT),
         "blob": _BINARY,
         "date": _DATE,
         "time": _time(6),
-        "datetime": _moment("timestamp", 6),
-        "timestamp": _moment("timestamp", 6),
-        "timestamp with time zone": _moment("timestamptz", 6),
-        "timestamptz": _moment("timestamptz", 6),
+        **dict.fromkeys(("datetime", "timestamp"), _moment("timestamp", 6)),
+        **dict.fromkeys(("timestamp with time zone", "timestamptz"), _moment("timestamptz", 6)),
         "uuid": _UUID,
         "json": _JSON,
     },
@@ -287,3 +267,71 @@ the infinities are left out: not all engines hold them, and hardly a column need
 
 UNSIZED = frozenset({"duckdb", "sqlite", "files", FRAMES, "spark", "clickhouse"})
 """The engines whose texts usually have no stated length."""
+# For engines that are not in `TYPES`, in the words of DuckDB.
+BY_KIND: Mapping[Kind, str] = {
+    "text": "varchar",
+    "integer": "bigint",
+    "float": "double",
+    "boolean": "boolean",
+    "date": "date",
+    "timestamp": "timestamp",
+    "timestamptz": "timestamp with time zone",
+}
+# SQLite's rules for names that are not in its table, in their order.
+AFFINITIES = (
+    ("int", "bigint"),
+    ("char", "text"),
+    ("clob", "text"),
+    ("text", "text"),
+    ("blob", "blob"),
+    ("real", "real"),
+    ("floa", "real"),
+    ("doub", "real"),
+    ("bool", "boolean"),
+    ("timestamp", "timestamp"),
+    ("datetime", "datetime"),
+)
+
+# One row for the family of a value's type, one column for that of the type that is to hold it:
+#   .  no form that both have
+#   =  the rule of the family          n  the rule of numbers       x  as text, if it is long enough
+#   o  its values, every one           v  loses values that it cannot read
+#   d  years                           t  loses the time of day     z  loses the zone
+#   b  loses the zone and the time     r  bytes, if the text holds any bytes
+_GRID = """
+             boo int dec flo tex bin bit dat tim ttz tst tsz int uui jso arr str map oth
+boolean      =   n   n   n   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .
+integer      n   =   n   n   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .
+decimal      n   n   =   n   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .
+float        n   n   n   =   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .
+text         .   .   .   .   =   r   .   .   .   .   .   .   .   v   v   .   .   .   .
+binary       .   .   .   .   r   =   .   .   .   .   .   .   .   .   .   .   .   .   .
+bits         .   .   .   .   .   .   =   .   .   .   .   .   .   .   .   .   .   .   .
+date         .   .   .   .   .   .   .   =   .   .   d   z   .   .   .   .   .   .   .
+time         .   .   .   .   .   .   .   .   =   z   .   .   .   .   .   .   .   .   .
+timetz       .   .   .   .   .   .   .   .   z   =   .   .   .   .   .   .   .   .   .
+timestamp    .   .   .   .   .   .   .   t   .   .   =   z   .   .   .   .   .   .   .
+timestamptz  .   .   .   .   .   .   .   b   .   .   z   =   .   .   .   .   .   .   .
+interval     .   .   .   .   .   .   .   .   .   .   .   .   =   .   .   .   .   .   .
+uuid         .   .   .   .   x   .   .   .   .   .   .   .   .   =   .   .   .   .   .
+json         .   .   .   .   x   .   .   .   .   .   .   .   .   .   =   .   .   .   .
+array        .   .   .   .   .   .   .   .   .   .   .   .   .   .   o   =   .   .   .
+struct       .   .   .   .   .   .   .   .   .   .   .   .   .   .   o   .   =   .   .
+map          .   .   .   .   .   .   .   .   .   .   .   .   .   .   o   .   .   =   .
+other        .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   .   =
+"""
+
+
+def _matrix() -> dict[tuple[Family, Family], str]:
+    _, *lines = _GRID.strip().splitlines()
+    rows = [line.split() for line in lines]
+    return {
+        (a, b): code
+        for a, (name, *codes) in zip(FAMILIES, rows, strict=True)
+        for b, code in zip(FAMILIES, codes, strict=True)
+        if name == a
+    }
+
+
+MATRIX: Mapping[tuple[Family, Family], str] = _matrix()
+"""The rule for each pair of families."""

@@ -1,6 +1,6 @@
 """The small pieces every statement is made of. Names are always quoted, values always bound."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from sqlglot import exp
@@ -72,6 +72,14 @@ def table(text: str) -> exp.Table:
     return exp.Table(this=name(text))
 
 
+def select(columns: Iterable[exp.Expr], source: exp.Query | str, alias: str = "") -> exp.Select:
+    """A SELECT of columns from a relation of this name, or from a query with an alias."""
+    relation = (
+        table(source) if isinstance(source, str) else source.subquery(name(alias), copy=False)
+    )
+    return exp.Select(expressions=[*columns]).from_(relation, copy=False)
+
+
 def text(value: str) -> exp.Literal:
     """A text literal; values from users are bound instead."""
     return exp.Literal.string(value)
@@ -131,3 +139,50 @@ def prepare(tree: exp.Expr, dialect: str, parameters: Mapping[str, object]) -> S
     used = {str(node.this) for node in tree.find_all(exp.Placeholder)}
     bound = {name: value for name, value in parameters.items() if name in used}
     return Statement(compile_sql(tree, dialect), bound)
+
+
+_FILLERS = {
+    "number": "0",
+    "float": "0",
+    "boolean": "false",
+    "date": "2000-01-01",
+    "timestamp": "2000-01-01",
+    "time": "00:00",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
+
+
+class KeyColumn(NamedTuple):
+    """A column of the key, which both relations have.
+
+    Attributes:
+        name: Its name.
+        required: Whether it is never NULL, or need not meet another NULL.
+        family: What it holds, on which the value that stands for NULL in PostgreSQL depends.
+    """
+
+    name: str
+    required: bool
+    family: str = "text"
+
+
+def same_key(key: Sequence[KeyColumn], one: str, other: str, dialect: str) -> exp.Expr:
+    """The test whether a row of `one` and a row of `other` have the same key.
+
+    PostgreSQL joins neither by hash nor in full on IS NOT DISTINCT FROM: there, two columns are
+    equal if both or neither are NULL and their values with a filler for NULL are equal.
+    """
+    tests: list[exp.Expr] = []
+    for part in key:
+        a, b = (column(part.name, relation) for relation in (one, other))
+        if part.required:
+            tests.append(exp.EQ(this=a, expression=b))
+        elif dialect == "postgres":
+            nulls = [exp.Paren(this=is_null(each.copy())) for each in (a, b)]
+            tests.append(exp.EQ(this=nulls[0], expression=nulls[1]))
+            filler = text(_FILLERS.get(part.family, ""))
+            filled = [exp.Coalesce(this=each, expressions=[filler.copy()]) for each in (a, b)]
+            tests.append(exp.EQ(this=filled[0], expression=filled[1]))
+        else:
+            tests.append(exp.NullSafeEQ(this=a, expression=b))
+    return all_of(tests)

@@ -15,7 +15,7 @@ from skillian.connectors import floats
 from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT, Family, Precision, Rule
-from skillian.data.tables.types import CellKind, CellType
+from skillian.data.tables.types import MYSQL_FRACTION, CellKind, CellType
 
 NATIVE = frozenset({"duckdb", "postgres"})
 """The dialects whose databases can compare rows themselves; the others are staged in DuckDB.
@@ -29,8 +29,7 @@ _MYSQL_MOMENT = (
 _SHOWN_BY_MYSQL: Mapping[CellKind, str] = {
     "timestamp": _MYSQL_MOMENT,
     "timestamptz": f"CONCAT({_MYSQL_MOMENT}, '+00')",
-    "time": "CASE WHEN v LIKE '%.%' THEN TRIM(TRAILING '.' FROM"
-    " TRIM(TRAILING '0' FROM CAST(v AS CHAR))) ELSE CAST(v AS CHAR) END",
+    "time": MYSQL_FRACTION,
 }
 _MOMENTS = frozenset({"date", "timestamp", "timestamptz"})
 _SAME: Mapping[CellKind, Family] = {

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import filled
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
@@ -171,7 +171,7 @@ class DifferingRows:
     async def total(self) -> int:
         """The number of rows, without reading their cells."""
         columns = [sql.named(exp.Count(this=exp.Star()), "total")]
-        select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
+        select = sql.select(columns, self.table)
         [row] = await fetch_tree(self.workspace, select.where(self._is_row(), copy=False))
         return int(row["total"])
 
@@ -233,9 +233,8 @@ class DifferingRows:
             columns.append(sql.named(self._cell(f"d{each.position}"), f"d_{number}"))
         for number, cells in enumerate(self._lone_cells):
             columns.append(sql.named(self._value(cells, unfit), f"x_{number}"))
-        select = exp.Select(expressions=columns).from_(sql.table(self.table), copy=False)
-        relation = select.where(self._is_row(), copy=False).subquery(sql.name("page"), copy=False)
-        return exp.Select(expressions=[exp.Star()]).from_(relation, copy=False)
+        select = sql.select(columns, self.table)
+        return sql.select([exp.Star()], select.where(self._is_row(), copy=False), "page")
 
     def _order(self) -> list[exp.Expr]:
         case = exp.case()
@@ -309,7 +308,7 @@ class DifferingRows:
             )
             for each in typed
         ]
-        select = exp.Select(expressions=tests).from_(sql.table(self.table), copy=False)
+        select = sql.select(tests, self.table)
         [row] = await fetch_tree(self.workspace, select)
         return [name for name, count in row.items() if count]
 

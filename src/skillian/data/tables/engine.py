@@ -13,13 +13,10 @@ from uuid import uuid4
 from skillian.data.comparison import Depth
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import Progress, phase
-from skillian.data.query.binding import Binder, BoundSource
+from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
-from skillian.data.query.shared import one_state
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
-from skillian.data.single_flight import SingleFlight, together
 from skillian.data.tables.columns import (
     ColumnPair,
     Pairing,
@@ -33,6 +30,7 @@ from skillian.data.tables.place import RowComparison, SideRows, StagedDifference
 from skillian.data.tables.proposals import proposed_renames
 from skillian.data.tables.sentences import findings, in_words, notes_on, remarks_on
 from skillian.errors import InvalidInputError, OtherSubjectError, UnreadableColumnError
+from skillian.tasks import Progress, SingleFlight, phase, together
 
 # What only rows that are kept need is loaded when it is used.
 if TYPE_CHECKING:
@@ -139,10 +137,6 @@ class TableEngine:
         """What explains the rows that differ, each rule proved by another comparison.
 
         It is kept with the comparison; simultaneous requests share the work.
-
-        Args:
-            cache_key: The comparison.
-            report: Gets what is tried.
 
         Raises:
             ToolError: The comparison has expired or is one of measures, or a database refuses.

@@ -9,15 +9,9 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.dialects import filled
-from skillian.connectors.duckdb.workspace import Workspace
-from skillian.data.results.rows import (
-    ColumnResult,
-    CountedSample,
-    RowCounts,
-    RowSample,
-    Samples,
-    ValuePair,
-)
+from skillian.connectors.duckdb.engine import Workspace
+from skillian.data.results.result import RowCounts
+from skillian.data.results.rows import ColumnResult, CountedSample, RowSample, Samples, ValuePair
 from skillian.data.sql import Statement
 from skillian.data.sql.values import fetch
 from skillian.data.tables.columns import ColumnPair
@@ -89,13 +83,7 @@ class Findings:
         )
 
     async def column(self, index: int, compared: int, mismatches: int) -> ColumnResult:
-        """The mismatches of a pair of columns.
-
-        Args:
-            index: Its index in the plan.
-            compared: In how many rows it was compared.
-            mismatches: In how many of them it differs.
-        """
+        """The mismatches of the pair of columns with this index in the plan."""
         pair = self._plan.pairs[index]
         pairs: tuple[ValuePair, ...] = ()
         gap = None
@@ -108,13 +96,7 @@ class Findings:
     async def samples(
         self, limit: int, counts: RowCounts, mismatches: Mapping[int, int]
     ) -> Samples:
-        """Up to `limit` rows of each class, in the order of their keys.
-
-        Args:
-            limit: How many.
-            counts: The number of rows in each class.
-            mismatches: The mismatches by the index of the pair.
-        """
+        """Up to `limit` rows of each class, in the order of their keys; mismatches are by pair."""
         if not limit:
             return Samples()
         if not self._plan.keys:

@@ -19,16 +19,16 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data import sql
-from skillian.data.results.rows import Proposal, RowCounts, TableKey
-from skillian.data.single_flight import together
+from skillian.data.results.result import RowCounts
+from skillian.data.results.rows import Proposal, TableKey
 from skillian.data.tables.across.digests import DigestCell, digest
 from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
-from skillian.data.tables.transport import transported
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import CellType, transported
 from skillian.errors import InvalidInputError
+from skillian.tasks import together
 
 SAMPLED_ROWS = 5000
 PART = 32
@@ -42,19 +42,7 @@ _KEY_WORDS = frozenset(
     {"id", "key", "code", "no", "nr", "num", "number", "uuid", "guid", "sku", "ref", "account"}
 )
 _AMOUNT_WORDS = frozenset(
-    {
-        "amount",
-        "amt",
-        "price",
-        "cost",
-        "total",
-        "sum",
-        "qty",
-        "quantity",
-        "balance",
-        "value",
-        "rate",
-    }
+    "amount amt price cost total sum qty quantity balance value rate".split()  # noqa: SIM905
 )
 _HASHES = {
     "duckdb": "HASH(v)",
@@ -366,8 +354,7 @@ def _scan_of(candidates: Sequence[KeyCandidate], side: SideRows, index: int) -> 
         columns += _counts_of(number)
     rows = side.rows(hashes)
     rows.meta["apart"] = True  # each hash is computed once
-    select = exp.Select(expressions=columns)
-    return select.from_(rows.subquery(sql.name("hashes"), copy=False), copy=False)
+    return sql.select(columns, rows, "hashes")
 
 
 def _counts_of(number: int) -> Iterator[exp.Expr]:

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from types import MappingProxyType
 from typing import Any, Literal
 
 from sqlglot import exp
 
 from skillian.connectors.base import Connector
 from skillian.connectors.duckdb.connector import EngineConnector
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
-from skillian.data.phases import Progress, phase
-from skillian.data.query.binding import BoundSource
+from skillian.data.query.binding import BoundSource, SharedEngine, shared_engine
 from skillian.data.query.filters import Condition, filtered_rows
-from skillian.data.query.shared import SharedEngine, shared_engine
 from skillian.data.results.result import Proof
-from skillian.data.single_flight import together
 from skillian.data.sql import Statement, prepare
 from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
@@ -29,33 +25,28 @@ from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.lone.columns import NONE, LoneCells, LoneColumn, LoneColumns
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
-from skillian.data.tables.transport import transported
-from skillian.data.tables.types import CellType, cell_type
+from skillian.data.tables.types import CellType, cell_type, transported
 from skillian.errors import UnreadableColumnError
+from skillian.tasks import Progress, phase, together
 
 
+@dataclass(slots=True, eq=False)
 class SideRows:
     """The rows of a source that the filters keep, where they are stored.
 
-    Args:
+    Attributes:
         source: The source.
         where: The filters.
         parameters: Their values; both sides have the same, since one statement reads both.
         missing: Columns without any value, and the NULL that each is read as.
+        tests: What else the rows meet.
     """
 
-    def __init__(
-        self,
-        source: BoundSource,
-        where: Sequence[Condition],
-        parameters: sql.BoundValues,
-        missing: Mapping[str, exp.Expr] = MappingProxyType({}),
-    ) -> None:
-        self.source = source
-        self.parameters = parameters
-        self.missing = missing
-        self.tests: tuple[exp.Expr, ...] = ()
-        self.where = where
+    source: BoundSource
+    where: Sequence[Condition]
+    parameters: sql.BoundValues
+    missing: Mapping[str, exp.Expr] = field(default_factory=dict[str, exp.Expr])
+    tests: Sequence[exp.Expr] = ()
 
     @property
     def name(self) -> str:
@@ -73,17 +64,15 @@ class SideRows:
 
     def without(self, columns: Mapping[str, exp.Expr]) -> SideRows:
         """The same rows with these columns, which have no values, read as NULL."""
-        return SideRows(self.source, self.where, self.parameters, columns)
+        return replace(self, missing=columns)
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
         """The rows that also meet these tests."""
-        rows = SideRows(self.source, self.where, self.parameters, self.missing)
-        rows.tests = tuple(tests)
-        return rows
+        return replace(self, tests=tests)
 
     def named(self, source: BoundSource) -> SideRows:
         """The same rows of the source as another engine names it."""
-        return SideRows(source, self.where, self.parameters, self.missing)
+        return replace(self, source=source)
 
     def value(self, column: str) -> exp.Expr:
         """The cell of a column."""

@@ -11,7 +11,7 @@ from skillian.data.results.rows import Proposal, map_options
 from skillian.data.tables.cells import CellPair, NotComparableError, family_of
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.transport import transported
+from skillian.data.tables.types import transported
 from skillian.errors import NamesValuesError, UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
@@ -42,11 +42,6 @@ async def proposed_renames(
     Two columns are proposed if their types can be compared, and their names are similar or at least
     half of the distinct values in a sample of either side are in both. Nothing is proposed if a
     column cannot be read.
-
-    Args:
-        only_a: The columns of a without a counterpart.
-        only_b: The columns of b without a counterpart.
-        sides: The rows of both.
     """
     names = only_a[:_MOST_COLUMNS], only_b[:_MOST_COLUMNS]
     if not all(names):

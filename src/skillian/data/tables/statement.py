@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from skillian.data import sql
-from skillian.data.join import KeyColumn, same_key
+from skillian.data.sql import KeyColumn, same_key
 from skillian.data.tables.cells import form, shown
-from skillian.data.tables.changes.cells import changed
+from skillian.data.tables.changes import changed
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.unequal import differs
 
@@ -79,7 +79,7 @@ class TablePlan:
         return columns
 
 
-def differences(plan: TablePlan, *, duplicates: bool) -> exp.Expr:
+def differences(plan: TablePlan, *, duplicates: bool) -> exp.Query:
     """The statement.
 
     Args:
@@ -109,11 +109,10 @@ def has_repeated_keys(plan: TablePlan) -> exp.Select:
     counts = [
         sql.named(exp.Count(this=sql.bare(f"rows_{alias}")), f"rows_{alias}") for alias in "ab"
     ]
-    grouped = exp.Select(expressions=[*(sql.bare(name) for name in names), *counts])
     joined = _joined_keys(plan)
     most = exp.Add(this=exp.Add(this=totals[0], expression=totals[1]), expression=sql.one())
     joined.set("limit", exp.Limit(expression=exp.Paren(this=most)))
-    grouped.from_(joined.subquery(sql.name("joined"), copy=False), copy=False)
+    grouped = sql.select([*(sql.bare(name) for name in names), *counts], joined, "joined")
     grouped.group_by(*(sql.bare(name) for name in names), copy=False)
     tests: list[exp.Expr] = []
     for alias, total in zip("ab", totals, strict=True):
@@ -123,8 +122,7 @@ def has_repeated_keys(plan: TablePlan) -> exp.Select:
         alone = exp.case().when(sql.bare("alone"), rows.copy(), copy=False)
         most_rows = exp.Coalesce(this=exp.Max(this=alone), expressions=[sql.zero()])
         tests.append(exp.GT(this=most_rows, expression=sql.one()))
-    select = exp.Select(expressions=[sql.named(sql.any_of(tests), "repeated")])
-    return select.from_(grouped.subquery(sql.name("grouped"), copy=False), copy=False)
+    return sql.select([sql.named(sql.any_of(tests), "repeated")], grouped, "grouped")
 
 
 def _joined_keys(plan: TablePlan) -> exp.Select:
@@ -228,8 +226,7 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         for alias, text in zip("ab", (a, b), strict=True):
             case = exp.Case(ifs=[exp.If(this=sql.bare(f"d{index}"), true=text)])
             values[f"{alias}{index}"] = text if plan.whole else case
-    rows = _marked_rows(plan, apart=apart).subquery(sql.name("marked"), copy=False)
-    return exp.Select(expressions=_row(plan, values)).from_(rows, copy=False)
+    return sql.select(_row(plan, values), _marked_rows(plan, apart=apart), "marked")
 
 
 def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
@@ -242,8 +239,7 @@ def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
             different = differs(pair.cells, a.copy(), b.copy(), plan.dialect)
             marked = exp.And(this=sql.bare("has_both"), expression=different)
             columns.append(sql.named(marked, f"d{index}"))
-    rows = _unequal_rows(plan, apart=apart).subquery(sql.name("unequal"), copy=False)
-    return exp.Select(expressions=columns).from_(rows, copy=False)
+    return sql.select(columns, _unequal_rows(plan, apart=apart), "unequal")
 
 
 def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
@@ -290,10 +286,10 @@ def _repeated_keys(plan: TablePlan) -> exp.Query:
     selects: list[exp.Select] = []
     for side in (0, 1):
         keys = [sql.named(_key(plan, index, side), f"k{index}") for index in range(plan.keys)]
-        rows = plan.sides[side].rows(keys).subquery(sql.name("rows"), copy=False)
         names = [sql.bare(f"k{index}") for index in range(plan.keys)]
-        select = exp.Select(expressions=[*names, sql.named(sql.one(), "present")])
-        select.from_(rows, copy=False).group_by(*(each.copy() for each in names), copy=False)
+        columns = [*names, sql.named(sql.one(), "present")]
+        select = sql.select(columns, plan.sides[side].rows(keys), "rows")
+        select.group_by(*(each.copy() for each in names), copy=False)
         count = exp.Count(this=exp.Star())
         selects.append(select.having(exp.GT(this=count, expression=sql.one()), copy=False))
     return exp.union(*selects, distinct=True, copy=False)
@@ -308,10 +304,9 @@ def _repeated(plan: TablePlan) -> exp.Select:
         for index, pair in enumerate(plan.pairs[: plan.keys]):
             text = shown(pair.cells, side, plan.sides[side].values[index], plan.dialect)
             columns.append(sql.named(text, f"t{index}"))
-        rows = plan.sides[side].rows(columns).subquery(sql.name("rows"), copy=False)
         listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
         listed += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
-        select = exp.Select(expressions=listed).from_(rows, copy=False)
+        select = sql.select(listed, plan.sides[side].rows(columns), "rows")
         selects.append(
             select.join(
                 _repeats(),
@@ -324,8 +319,8 @@ def _repeated(plan: TablePlan) -> exp.Select:
         total = exp.Sum(this=sql.bare(name))
         values[name] = exp.Cast(this=total, to=exp.DataType.build("BIGINT"))
     values |= {f"k{index}": exp.Min(this=sql.bare(f"t{index}")) for index in range(plan.keys)}
-    every = exp.union(*selects, distinct=False, copy=False).subquery(sql.name("every"), copy=False)
-    select = exp.Select(expressions=_row(plan, values)).from_(every, copy=False)
+    every = exp.union(*selects, distinct=False, copy=False)
+    select = sql.select(_row(plan, values), every, "every")
     return select.group_by(*(sql.bare(f"k{index}") for index in range(plan.keys)), copy=False)
 
 
@@ -363,7 +358,7 @@ def _multiset(plan: TablePlan) -> exp.Select:
         values[name] = exp.Cast(this=total.copy(), to=exp.DataType.build("BIGINT"))
     for index in range(count):
         values[f"a{index}"] = exp.Min(this=sql.bare(f"t{index}"))
-    every = exp.union(*selects, distinct=False, copy=False).subquery(sql.name("every"), copy=False)
-    select = exp.Select(expressions=_row(plan, values)).from_(every, copy=False)
+    every = exp.union(*selects, distinct=False, copy=False)
+    select = sql.select(_row(plan, values), every, "every")
     select = select.group_by(*keys, copy=False)
     return select.having(exp.NEQ(this=totals[0], expression=totals[1]), copy=False)

@@ -1,13 +1,18 @@
-"""What a column's cells are, whatever its database calls them."""
+"""What a column's cells are, whatever its database calls them, and how they travel into DuckDB."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
+
+from sqlglot import exp
 
 from skillian.connectors.base import ColumnType
+from skillian.connectors.dialects import filled
+from skillian.connectors.duckdb.engine import stored_type
+from skillian.data import sql
 
 CellKind = Literal[
     "integer",
@@ -27,22 +32,13 @@ CellKind = Literal[
 ]
 
 _INTEGERS = {
-    "TINYINT": 3,
-    "UTINYINT": 3,
-    "SMALLINT": 5,
-    "USMALLINT": 5,
-    "INTEGER": 10,
-    "INT": 10,
-    "MEDIUMINT": 8,
-    "UINTEGER": 10,
+    **dict.fromkeys(("TINYINT", "UTINYINT"), 3),
     "YEAR": 4,
-    "UBIGINT": 20,
-    "BIGINT UNSIGNED": 20,
-    "HUGEINT": 39,
-    "UHUGEINT": 39,
-    "UINT64": 20,
-    "INT128": 39,
-    "UINT128": 39,
+    **dict.fromkeys(("SMALLINT", "USMALLINT"), 5),
+    "MEDIUMINT": 8,
+    **dict.fromkeys(("INTEGER", "INT", "UINTEGER"), 10),
+    **dict.fromkeys(("UBIGINT", "BIGINT UNSIGNED", "UINT64"), 20),
+    **dict.fromkeys(("HUGEINT", "UHUGEINT", "INT128", "UINT128"), 39),
     "INT256": 77,
     "UINT256": 78,
 }
@@ -132,3 +128,109 @@ def _other(written: str, name: str) -> CellType:
     if _TIME.fullmatch(name):
         return CellType("time", written)
     return CellType("nested" if _NESTED.fullmatch(name) else "other", written)
+
+
+_WIDEST = 38
+_TEXT = "VARCHAR"
+MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
+"""The template of a number as text in MySQL, without superfluous zeros."""
+MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {MYSQL_ZEROS} ELSE CAST(v AS CHAR) END"
+"""The same of a time, which may have no fraction."""
+_FINE: Mapping[CellKind, str] = {"timestamp": "TIMESTAMP_NS", "timestamptz": "TIMESTAMPTZ_NS"}
+# Types of MySQL whose values are bytes, which it does not write as text.
+_BYTES = re.compile(
+    r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
+    r"|geom(?:etry)?collection|vector\b",
+    re.IGNORECASE,
+)
+
+
+class Transported(NamedTuple):
+    """A column on its way into the workspace.
+
+    Attributes:
+        value: The expression that the database computes.
+        type: The cells' type in the workspace.
+        stored: The type of the workspace's column.
+    """
+
+    value: exp.Expr
+    type: CellType
+    stored: str
+
+
+def transported(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
+    """The expression and the type by which a column's cells travel."""
+    plain = _plain(kind, value, dialect)
+    if plain is not None:
+        return plain
+    if kind.is_number:
+        return _number(kind, value, dialect)
+    if kind.kind == "float":
+        return _float(kind, value, dialect)
+    if dialect == "mysql" and _BYTES.match(kind.sql):
+        value = filled("LOWER(HEX(v))", dialect, v=value)
+    template = _TEXTS.get((kind.kind, dialect)) or _TEXTS.get((kind.kind, "")) or "CAST(v AS TEXT)"
+    sql_name = kind.sql if kind.kind in {"nested", "other"} else _TEXT
+    return Transported(filled(template, dialect, v=value), replace(kind, sql=sql_name), _TEXT)
+
+
+def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
+    if kind.kind in _PLAIN:
+        stored = _FINE[kind.kind] if kind.nanos else _PLAIN[kind.kind]
+        if kind.nanos and dialect == "clickhouse":
+            # Arrow's times have microseconds here.
+            value = filled("CAST(v AS TEXT)", dialect, v=value)
+        return Transported(value.copy(), replace(kind, sql=stored), stored)
+    if kind.kind == "text":
+        return Transported(sql.as_text(value.copy()), replace(kind, sql=_TEXT), _TEXT)
+    return None
+
+
+def _number(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
+    if dialect == "clickhouse" and kind.kind == "decimal" and kind.scale is not None:
+        # It may hold more digits than its type says.
+        kind = replace(kind, digits=max(kind.digits or 0, _WIDEST - kind.scale))
+    if kind.digits is not None and kind.scale is not None:
+        width = kind.digits + kind.scale
+        if kind.kind == "integer" and kind.digits <= _BIGINT_DIGITS:
+            if kind.sql.upper() == "BIT(1)":
+                value = filled("v + 0", dialect, v=value)
+            return Transported(value.copy(), replace(kind, sql="BIGINT"), "BIGINT")
+        if width <= _WIDEST:
+            stored = f"DECIMAL({width}, {kind.scale})"
+            return Transported(value.copy(), replace(kind, sql=stored), stored)
+    text = {
+        "postgres": "CAST(TRIM_SCALE(v) AS TEXT)",
+        "clickhouse": "CAST(v AS TEXT)",
+        "duckdb": "RTRIM(RTRIM(CAST(v AS TEXT), '0'), '.')" if kind.scale else "CAST(v AS TEXT)",
+    }.get(dialect)
+    if text is None:
+        text = MYSQL_ZEROS if kind.scale else "CAST(v AS CHAR)"
+    unlimited = replace(kind, sql="digits", digits=None, scale=None)
+    return Transported(filled(text, dialect, v=value), unlimited, _TEXT)
+
+
+def _float(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
+    stored = "FLOAT" if kind.single else "DOUBLE"
+    if dialect != "duckdb" and kind.single:
+        # Its text has fewer digits than the number.
+        value = filled("CAST(v AS DOUBLE)", "duckdb", v=value)
+    return Transported(value.copy(), replace(kind, sql=stored), stored)
+
+
+_PLAIN: Mapping[CellKind, str] = {
+    "boolean": stored_type("boolean"),
+    "date": stored_type("date"),
+    "timestamp": stored_type("timestamp"),
+    "timestamptz": stored_type("timestamptz"),
+}
+_TEXTS = {
+    ("binary", ""): "LOWER(HEX(v))",
+    ("binary", "postgres"): "ENCODE(v, 'hex')",
+    ("uuid", ""): "LOWER(CAST(v AS TEXT))",
+    ("time", "mysql"): MYSQL_FRACTION,
+    ("json", "mysql"): "CAST(v AS CHAR)",
+    ("nested", "clickhouse"): "CAST(v AS TEXT)",
+    ("nested", ""): "CAST(TO_JSON(v) AS TEXT)",
+}

@@ -17,7 +17,7 @@ from skillian.data.tables.cells import (
     in_one_width,
     moment_form,
 )
-from skillian.data.tables.changes.cells import changed
+from skillian.data.tables.changes import changed
 from skillian.data.tables.types import CellType
 
 _WIDEST = 38

@@ -3,23 +3,17 @@
 import json
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from xml.etree.ElementTree import Element, SubElement, indent, tostring
+from xml.etree.ElementTree import Element, SubElement
 
 from skillian.data.results.rows import Proposal
 from skillian.data.schema.diff import SchemaDiff, SchemaDifference
-from skillian.reports.as_junit import xml_text
+from skillian.reports.as_junit import xml_document, xml_text
 
 VERSION = 1
 
 
 def schema_json(diff: SchemaDiff, proposals: Sequence[Proposal], *, every: bool) -> str:
-    """The difference as JSON.
-
-    Args:
-        diff: The difference.
-        proposals: Columns that may have been renamed.
-        every: Whether each difference is a finding.
-    """
+    """The difference as JSON."""
     verdict = "findings" if counted_differences(diff, every=every) else "equal"
     report = {"version": VERSION, "kind": "schema", "verdict": verdict, **diff.to_dict()}
     report["proposals"] = [each.to_dict() for each in proposals]
@@ -60,9 +54,7 @@ def schema_junit(diff: SchemaDiff, proposals: Sequence[Proposal], *, every: bool
     sentences = (*diff.sentences, *(each.sentence for each in proposals))
     SubElement(suite, "system-out").text = xml_text("\n".join(sentences))
     SubElement(suite, "system-err")
-    indent(root)
-    written: bytes = tostring(root, encoding="utf-8", xml_declaration=True)
-    return written.decode() + "\n"
+    return xml_document(root)
 
 
 def _cases(

@@ -16,8 +16,8 @@ from skillian.api import jobs
 from skillian.api.comparisons import Comparisons
 from skillian.chat import durable_turns
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import Progress
 from skillian.errors import QueryError
+from skillian.tasks import Progress
 
 LATER = {"Prefer": "wait=10, Respond-Async"}
 ANY = ("queued", "running", "completed")

@@ -14,6 +14,7 @@ from tests.support.waits import SECONDS
 
 from skillian.connectors.duckdb import engine
 from skillian.connectors.duckdb.connector import DuckDBConnector
+from skillian.connectors.duckdb.statement import RunningStatement
 from skillian.errors import QueryError
 
 
@@ -86,7 +87,7 @@ async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
 
 
 def test_a_statement_that_has_just_ended_may_be_interrupted() -> None:
-    statement = engine.RunningStatement()
+    statement = RunningStatement()
     with statement.on(duckdb.connect()):
         pass
     statement.interrupt()

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from skillian.connectors.base import ArrowBatch
-from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.errors import QueryError
 
 COLUMNS = {"key_0": stored_type("text"), "total_0": stored_type("decimal", 2)}

@@ -18,7 +18,7 @@ pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 
 from tests.skillian.connectors.test_contract import GIVEN
 from tests.support.spark_connect import SPARK, spark_tables
 
-from skillian.connectors import limits
+from skillian.connectors import base
 from skillian.connectors.spark import connect as connect_module
 from skillian.connectors.spark.connect import SparkConnectConnector
 from skillian.connectors.spark.rows import BATCH_ROWS
@@ -149,7 +149,7 @@ async def test_it_reads_a_database_elsewhere(
         await a_stream_gives_its_rows(connector)
         await time_is_limited(connector)
         await _cancelling_stops_the_statement(connector)
-        monkeypatch.setattr(limits, "ROW_BUDGET", 10)
+        monkeypatch.setattr(base, "ROW_BUDGET", 10)
         with pytest.raises(QueryError, match="larger than 10 rows"):
             await connector.run("SELECT * FROM parts", {})
     finally:

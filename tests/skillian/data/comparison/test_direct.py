@@ -7,7 +7,7 @@ import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison import differences
+from skillian.data.comparison import statement
 from skillian.data.results.result import ComparisonResult
 from skillian.data.services import DataServices
 
@@ -59,7 +59,7 @@ def is_direct(result: ComparisonResult) -> bool:
 async def test_rows_that_are_repeated_fail_the_proof(
     services: DataServices, monkeypatch: pytest.MonkeyPatch, a: str, b: str, *, direct: bool
 ) -> None:
-    monkeypatch.setattr(differences, "_repeats", AsyncMock(return_value=False))
+    monkeypatch.setattr(statement, "_repeats", AsyncMock(return_value=False))
     for name, rows in (("test", a), ("other", b)):
         execute(services, name, f"INSERT INTO t {'' if rows == MANY else 'VALUES'} {rows}")
     result = await services.comparison.compare(TOTAL)
@@ -85,4 +85,4 @@ async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
     execute(services, "other", f"INSERT INTO t SELECT i, 1 FROM {rows}")  # noqa: S608
     result = await services.comparison.compare(TOTAL)
     groups = services.comparison._get(result.cache_key)
-    assert await differences._repeats(groups.place) is are_repeated
+    assert await statement._repeats(groups.place) is are_repeated

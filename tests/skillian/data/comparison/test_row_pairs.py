@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.row_pairs import MAX_PAIRED, PairedRows, match_rows
+from skillian.data.comparison.engine import MAX_PAIRED
+from skillian.data.comparison.row_pairs import PairedRows, match_rows
 from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError
 

@@ -5,8 +5,7 @@ from decimal import Decimal
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from skillian.data.declare.document import YamlDocument, shown, validated
-from skillian.data.declare.yaml_text import read_yaml
+from skillian.data.declare.document import YamlDocument, read_yaml, shown, validated
 
 
 def test_scalars_stay_text_and_every_part_has_its_line() -> None:

@@ -6,13 +6,12 @@ import pytest
 from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
 
 from skillian.connectors.clickhouse.types import column_type as clickhouse_type
-from skillian.connectors.duckdb.types import column_type as duckdb_type
+from skillian.connectors.duckdb.statement import column_type as duckdb_type
 from skillian.connectors.mysql.types import column_type as mysql_type
 from skillian.connectors.postgres.types import column_type as postgres_type
 from skillian.connectors.spark.rows import column_type as spark_type
 from skillian.connectors.sqlite.types import declared_type
-from skillian.data.schema.matrix import relation
-from skillian.data.schema.types import parse_type
+from skillian.data.schema.types import parse_type, relation
 from skillian.data.tables.cells import NotComparableError, family_of
 from skillian.data.tables.types import CellType, cell_type
 

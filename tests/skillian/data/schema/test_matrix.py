@@ -34,9 +34,8 @@ from tests.support.spark_connect import SPARK
 
 from skillian.connectors.mysql.connector import login_of
 from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
-from skillian.data.schema.engines import FAMILIES, LogicalType
-from skillian.data.schema.matrix import MATRIX, relation
-from skillian.data.schema.types import parse_type
+from skillian.data.schema.engines import FAMILIES, MATRIX, LogicalType
+from skillian.data.schema.types import parse_type, relation
 
 Values = frozenset[Any]
 _NUMBERS = frozenset({"boolean", "integer", "decimal", "float"})

@@ -4,8 +4,7 @@ import pytest
 
 from skillian.connectors.base import ColumnType, Declaration, Table
 from skillian.data.schema.engines import LogicalType
-from skillian.data.schema.matrix import relation
-from skillian.data.schema.types import logical_type, parse_type
+from skillian.data.schema.types import logical_type, parse_type, relation
 
 # Engine, text in the catalogue, and the facts that count.
 CASES: tuple[tuple[str, str, dict[str, object]], ...] = (

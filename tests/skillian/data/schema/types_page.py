@@ -5,8 +5,7 @@ from pathlib import Path
 
 from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
 
-from skillian.data.schema.matrix import LOSSES, relation
-from skillian.data.schema.types import parse_type
+from skillian.data.schema.types import LOSSES, parse_type, relation
 
 PAGE = Path(__file__).parents[4] / "docs" / "types.md"
 

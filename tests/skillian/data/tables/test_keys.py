@@ -9,9 +9,9 @@ import pytest
 from tests.skillian.data.tables.comparing import compare, compared
 from tests.skillian.data.tables.conftest import Store
 
+from skillian.connectors.base import StateConnector
 from skillian.connectors.duckdb.connector import DuckDBConnector
 from skillian.connectors.postgres.connector import PostgresConnector
-from skillian.connectors.snapshots import StateConnector
 from skillian.data.results.result import ComparisonResult
 from skillian.data.tables import keys
 from skillian.errors import InvalidInputError

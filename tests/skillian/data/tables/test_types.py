@@ -13,7 +13,7 @@ from tests.skillian.data.tables.comparing import compared, in_two_files
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
-from skillian.connectors.duckdb.types import column_type
+from skillian.connectors.duckdb.statement import column_type
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.tables.cells import NotComparableError, family_of
 from skillian.data.tables.types import cell_type

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import Any
 
 from skillian.connectors.base import Kind
-from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.data.comparison.page import position
 from skillian.data.comparison.plan import ComparisonPlan
 from skillian.data.sql.values import Record, python_rows, python_value

@@ -13,7 +13,7 @@ from typing import Any, cast
 from sqlglot import exp
 
 from skillian.connectors.base import Kind
-from skillian.connectors.duckdb.workspace import Workspace, stored_type
+from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.data import sql
 from skillian.data.comparison.explain.explanation import (
     MEMBERS,
@@ -22,7 +22,7 @@ from skillian.data.comparison.explain.explanation import (
     MeasureExplanation,
     RowCounts,
 )
-from skillian.data.comparison.place import Place
+from skillian.data.comparison.groups import Place
 from skillian.data.comparison.plan import ComparisonPlan
 from skillian.data.query.filters import Condition, condition_sql
 from skillian.data.results.groups import EXACT
@@ -62,14 +62,7 @@ async def explain_measures(
 
 
 class _Search:
-    """Examines dimensions, then pairs of them, until all are done or the cost limit is reached.
-
-    Args:
-        table: The groups that differ.
-        workspace: The workspace of the table.
-        plan: The plan of the comparison.
-        all_rows: The number of rows of both sides together.
-    """
+    """Examines dimensions, then pairs of them, until all are done or the cost limit is reached."""
 
     def __init__(
         self, table: str, workspace: Workspace, plan: ComparisonPlan, all_rows: int
@@ -191,8 +184,7 @@ async def _rows_of(
     def statement() -> Statement:
         count = sql.named(exp.Sum(this=sql.bare("row_count")), "row_count")
         keys = [terms[name][0] for name in dimensions]
-        select = exp.Select(expressions=[*keys, count])
-        select.from_(place.rows().subquery(sql.name("rows"), copy=False), copy=False)
+        select = sql.select([*keys, count], place.rows(), "rows")
         for name in dimensions:
             key, kind = terms[name]
             values = dict.fromkeys(cast("Value", member[name]) for member in members)

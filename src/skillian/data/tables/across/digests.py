@@ -19,9 +19,10 @@ from sqlglot import exp
 from skillian.connectors.dialects import filled
 from skillian.data import sql
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.types import CellKind, CellType
+from skillian.data.tables.types import MYSQL_FRACTION, MYSQL_ZEROS, CellKind, CellType
 
-DIALECTS = frozenset({"duckdb", "postgres", "mysql"})
+_ENGINES = ("duckdb", "postgres", "mysql")
+DIALECTS = frozenset(_ENGINES)
 """The dialects whose databases compute the same digests."""
 
 _FREE: frozenset[CellKind] = frozenset({"text", "json", "nested", "other"})
@@ -29,40 +30,27 @@ _FREE: frozenset[CellKind] = frozenset({"text", "json", "nested", "other"})
 _PLAIN = "CAST(v AS TEXT)"
 _MYSQL_TEXT = "CAST(v AS CHAR)"
 _ZEROS = "RTRIM(RTRIM(CAST(v AS TEXT), '0'), '.')"
-_MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
-_MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {_MYSQL_ZEROS} ELSE {_MYSQL_TEXT} END"
-# By kind and dialect; the text of the same dialect on both sides may be any (see `_same_engine`).
-_TEXTS: Mapping[tuple[CellKind, str], str] = {
-    ("integer", "duckdb"): _PLAIN,
-    ("integer", "postgres"): _PLAIN,
-    ("integer", "mysql"): _MYSQL_TEXT,
-    ("decimal", "postgres"): "CAST(TRIM_SCALE(v) AS TEXT)",
-    ("text", "duckdb"): _PLAIN,
-    ("text", "postgres"): _PLAIN,
-    ("text", "mysql"): "CONVERT(v USING utf8mb4)",
-    ("boolean", "duckdb"): "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END",
-    ("boolean", "postgres"): "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END",
-    ("boolean", "mysql"): "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END",
-    ("date", "duckdb"): _PLAIN,
-    ("date", "postgres"): _PLAIN,
-    ("date", "mysql"): _MYSQL_TEXT,
-    ("timestamp", "duckdb"): _PLAIN,
-    ("timestamp", "postgres"): _PLAIN,
-    ("timestamp", "mysql"): _MYSQL_FRACTION,
-    ("binary", "duckdb"): "LOWER(HEX(v))",
-    ("binary", "postgres"): "ENCODE(v, 'hex')",
-    ("binary", "mysql"): "LOWER(HEX(v))",
-    ("uuid", "duckdb"): _PLAIN,
-    ("uuid", "postgres"): _PLAIN,
-    ("uuid", "mysql"): _MYSQL_TEXT,
-    ("time", "duckdb"): _PLAIN,
-    ("time", "postgres"): _PLAIN,
+_TRUTH = "CASE WHEN v THEN '1' WHEN NOT v THEN '0' END"
+# By kind, of each of `_ENGINES`; the text of the same dialect on both sides may be any.
+_TEXTS: Mapping[CellKind, tuple[str | None, str | None, str | None]] = {
+    "integer": (_PLAIN, _PLAIN, _MYSQL_TEXT),
+    "decimal": (None, "CAST(TRIM_SCALE(v) AS TEXT)", None),
+    "text": (_PLAIN, _PLAIN, "CONVERT(v USING utf8mb4)"),
+    "boolean": (_TRUTH, _TRUTH, _TRUTH),
+    "date": (_PLAIN, _PLAIN, _MYSQL_TEXT),
+    "timestamp": (_PLAIN, _PLAIN, MYSQL_FRACTION),
+    "binary": ("LOWER(HEX(v))", "ENCODE(v, 'hex')", "LOWER(HEX(v))"),
+    "uuid": (_PLAIN, _PLAIN, _MYSQL_TEXT),
+    "time": (_PLAIN, _PLAIN, MYSQL_FRACTION),
     # The bits of 64, of which all that are equal, such as both zeros, have one text.
-    ("float", "duckdb"): "CASE WHEN v = 0 THEN '0' WHEN ISNAN(v) THEN 'nan'"
-    " ELSE LOWER(HEX(CAST(CAST(CAST(v AS DOUBLE) AS BIT) AS BLOB))) END",
-    ("float", "postgres"): "CASE WHEN v = 0 THEN '0' WHEN v = 'NaN' THEN 'nan'"
-    " ELSE ENCODE(FLOAT8SEND(v), 'hex') END",
-    ("time", "mysql"): _MYSQL_FRACTION,
+    "float": (
+        (
+            "CASE WHEN v = 0 THEN '0' WHEN ISNAN(v) THEN 'nan'"
+            " ELSE LOWER(HEX(CAST(CAST(CAST(v AS DOUBLE) AS BIT) AS BLOB))) END"
+        ),
+        "CASE WHEN v = 0 THEN '0' WHEN v = 'NaN' THEN 'nan' ELSE ENCODE(FLOAT8SEND(v), 'hex') END",
+        None,
+    ),
 }
 # A cast to BIT drops the digits beyond its length.
 _DIGEST = {
@@ -141,10 +129,11 @@ def digest(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
 def _template(kind: CellType, dialect: str) -> str | None:
     if kind.nanos:
         return None
-    if kind.kind == "decimal" and dialect != "postgres":
-        if not kind.scale:
-            return _TEXTS["integer", dialect]
-        return _ZEROS if dialect == "duckdb" else _MYSQL_ZEROS
-    if kind.kind == "timestamptz":
-        return _TEXTS.get(("timestamp", dialect)) if dialect != "mysql" else None
-    return _TEXTS.get((kind.kind, dialect))
+    name = kind.kind
+    if name == "decimal" and dialect != "postgres":
+        if kind.scale:
+            return _ZEROS if dialect == "duckdb" else MYSQL_ZEROS
+        name = "integer"
+    if name == "timestamptz" and dialect != "mysql":
+        name = "timestamp"
+    return None if name not in _TEXTS else _TEXTS[name][_ENGINES.index(dialect)]

@@ -23,11 +23,11 @@ from sqlglot import exp
 from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
-from skillian.data.single_flight import together
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
 from skillian.data.tables.across.digests import DIALECTS, cell_of, digest, no_common_text
 from skillian.data.tables.columns import ColumnPair
+from skillian.tasks import together
 
 SMALL = 5_000_000
 """Up to this number of cells, all that are not in DuckDB already travel in about two seconds."""
@@ -291,9 +291,9 @@ class SegmentSearch:
         if distinct and not self._is_key:
             columns.append(sql.named(self._digest(index), "key"))
             key = digests["key"] = sql.bare("key")
-        cells = self._sides[index].rows(columns).subquery(sql.name("cells"), copy=False)
+        cells = self._sides[index].rows(columns)
         named = [sql.named(value.copy(), name) for name, value in digests.items()]
-        rows = exp.Select(expressions=[sql.bare("ranged"), *named]).from_(cells, copy=False)
+        rows = sql.select([sql.bare("ranged"), *named], cells, "cells")
         # Each digest is computed once, and rows are grouped without their cells.
         rows.meta["apart"] = True
         part = self._part(sql.bare("ranged"))
@@ -308,8 +308,7 @@ class SegmentSearch:
         }
         if distinct:
             counts["keys"] = exp.Count(this=exp.Distinct(expressions=[key.copy()]))
-        select = exp.Select(expressions=[sql.named(each, name) for name, each in counts.items()])
-        select.from_(rows.subquery(sql.name("rows"), copy=False), copy=False)
+        select = sql.select([sql.named(each, name) for name, each in counts.items()], rows, "rows")
         return select.group_by(part.copy(), copy=False)
 
     def _part(self, value: exp.Expr) -> exp.Expr:

@@ -11,15 +11,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.sql import Statement
 from skillian.data.sql.values import StatementEngine, fetch
 from skillian.data.tables.cells import CellPair, exact_in_mysql, family_of, shown
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.statement import ONLY_A, ONLY_B, TablePlan, TableSide, differences
-from skillian.data.tables.transport import transported
-from skillian.data.tables.types import CellType
+from skillian.data.tables.types import CellType, transported
 
 _TEXT = CellType("text", "VARCHAR")
 _CLASSES = (ONLY_A, ONLY_B)
@@ -136,21 +135,13 @@ def _rows_of_one_side(plan: TablePlan, *, duplicates: bool) -> exp.Select:
         duplicates: As of `differences`.
     """
     rows = differences(plan, duplicates=duplicates)
-    table = exp.Subquery(this=rows, alias=exp.TableAlias(this=sql.name("compared")))
     columns = [sql.column(name, "compared") for name in plan.columns()]
-    select = exp.Select(expressions=columns).from_(table, copy=False)
+    select = sql.select(columns, rows, "compared")
     return select.where(_is_of_one_side("compared"), copy=False)
 
 
 def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> str:
-    """The staged rows that differ with these columns as `x0` ….
-
-    Args:
-        plan: What was compared.
-        table: The staged rows.
-        others: The staged rows of `_rows_of_one_side`.
-        columns: The columns.
-    """
+    """The staged rows that differ with these columns as `x0` …."""
     cells = (
         f'"{others}".{"ab"[column.side]}{plan.keys + number} AS x{number}'
         for number, column in enumerate(columns)

@@ -10,7 +10,6 @@ from sqlglot import exp
 from skillian.data import sql
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import within
 from skillian.data.query.filters import MAX_VALUES
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import map_options
@@ -20,12 +19,23 @@ from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.differing import DifferingRows
 from skillian.data.tables.engine import TableEngine
 from skillian.data.tables.statement import DIFFERING, DUPLICATE
-from skillian.data.tables.why.cause import Cause, differences, in_rows, of_filter, of_rule
 from skillian.data.tables.why.guesses import LEAST, guessed, is_equal
 from skillian.data.tables.why.rates import Rates
-from skillian.data.tables.why.results import CLASSES, Fact, ProvedRule, Report, Why
+from skillian.data.tables.why.results import (
+    CLASSES,
+    Cause,
+    Fact,
+    ProvedRule,
+    Report,
+    Why,
+    differences,
+    in_rows,
+    of_filter,
+    of_rule,
+)
 from skillian.data.tables.why.shared_values import InCommon, SharedValues
 from skillian.errors import ToolError
+from skillian.tasks import within
 
 _SAMPLE = 2000
 _RERUNS = 8
@@ -226,7 +236,7 @@ class _CauseSearch:
     async def _sample(self, index: int) -> str:
         """A table of cells of a column that differ."""
         columns: list[exp.Expr] = [sql.named(sql.bare(f"{side}{index}"), side) for side in "ab"]
-        select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
+        select = sql.select(columns, self._rows.table)
         select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
         keys = [sql.bare(f"k{each}") for each in range(self._rows.plan.keys)]
         select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
@@ -279,7 +289,7 @@ class _CauseSearch:
     async def _of_repeated(self, name: str) -> list[InCommon]:
         """What the rows have in common that one side has more often, of a sample of their keys."""
         keys = [sql.bare(f"k{index}") for index in range(self._rows.plan.keys)]
-        select = exp.Select(expressions=list(keys)).from_(sql.table(self._rows.table), copy=False)
+        select = sql.select(keys, self._rows.table)
         is_repeated = exp.GT(this=sql.bare(f"rows_{name[-1]}"), expression=sql.one())
         has_key = (sql.negated(sql.is_null(key)) for key in keys)
         repeated = sql.equals(sql.bare("class"), DUPLICATE)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from decimal import Context, Decimal
 from itertools import chain, combinations
@@ -12,16 +12,15 @@ from typing import Any, cast
 from sqlglot import exp
 
 from skillian.connectors.dialects import filled
-from skillian.connectors.duckdb.workspace import Workspace
+from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.declare.rules import Precision, Rule
 from skillian.data.sql.values import fetch_tree
 from skillian.data.tables.cells import CellPair
-from skillian.data.tables.changes.numbers import DIGITS
+from skillian.data.tables.changes import DIGITS
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import CellKind, CellType
 from skillian.data.tables.unequal import differs
-from skillian.data.tables.why.zones import ZONES
 
 LEAST = 5
 """How many rows a cause explains at least."""
@@ -39,6 +38,16 @@ _TYPES: dict[CellKind, CellType] = {
 }
 _TEXT = ("trim", "collapse_whitespace", "ignore_case", "nfc", "empty_is_null")
 _UNITS: tuple[Precision, ...] = ("day", "hour", "minute", "second")
+# In which times often are; of those with the same clocks, the best known is first.
+_ZONES = """
+Europe/Berlin Europe/London America/New_York America/Chicago America/Denver America/Los_Angeles
+America/Phoenix America/Anchorage America/Halifax America/St_Johns America/Sao_Paulo
+America/Argentina/Buenos_Aires America/Santiago America/Mexico_City America/Bogota
+Pacific/Honolulu Europe/Athens Europe/Moscow Europe/Istanbul Africa/Cairo Africa/Lagos
+Africa/Johannesburg Asia/Jerusalem Asia/Dubai Asia/Tehran Asia/Karachi Asia/Kolkata
+Asia/Kathmandu Asia/Dhaka Asia/Bangkok Asia/Shanghai Asia/Tokyo Australia/Perth
+Australia/Adelaide Australia/Darwin Australia/Brisbane Australia/Sydney Pacific/Auckland
+""".split()  # noqa: SIM905 - a list to read, not a column
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +104,7 @@ async def _best(
         equal = is_equal(cells, guess.rule, sql.bare("a"), sql.bare("b"))
         both = exp.and_(test, equal, copy=False)
         columns.append(sql.named(filled("COUNT_IF(v)", "duckdb", v=both), f"c{index}"))
-    [row] = await fetch_tree(workspace, _from(table, columns))
+    [row] = await fetch_tree(workspace, sql.select(columns, table))
     total = int(row["n"])
     counts = [int(row[f"c{index}"]) for index in range(len(guesses))]
     most = max(counts)
@@ -126,10 +135,8 @@ async def _by_chance(workspace: Workspace, table: str, cells: CellPair, guess: G
                 filled("COUNT(*) FILTER (WHERE v AND w)", "duckdb", v=different, w=equal), "same"
             ),
         ]
-        pairs = _sampled(table, template).subquery(sql.name("pairs"), copy=False)
-        [row] = await fetch_tree(
-            workspace, exp.Select(expressions=columns).from_(pairs, copy=False)
-        )
+        pairs = sql.select(columns, _sampled(table, template), "pairs")
+        [row] = await fetch_tree(workspace, pairs)
         shares.append(int(row["same"]) / max(1, int(row["n"])))
     return min(shares)
 
@@ -158,10 +165,6 @@ def _read(
         for kind, value in zip(kinds, (a, b), strict=True)
     ]
     return CellPair(kinds[0], kinds[1], cells.family, rule), read[0], read[1]
-
-
-def _from(table: str, columns: Iterable[exp.Expr]) -> exp.Select:
-    return exp.Select(expressions=list(columns)).from_(sql.table(table), copy=False)
 
 
 async def _rows(workspace: Workspace, table: str, template: str) -> list[dict[str, Any]]:
@@ -302,7 +305,7 @@ def _time_guesses(gaps: list[Decimal], cells: CellPair) -> Iterator[Guess]:
     for unit in _UNITS:
         cut = " OR ".join(f"DATE_TRUNC('{unit}', {side}) = {side}" for side in "ab")
         yield Guess(Rule(precision=unit), f"precision={unit}", f"({cut})")
-    for zone in ZONES:
+    for zone in _ZONES:
         if kinds == {"timestamptz", "timestamp"}:
             yield Guess(Rule(zone=zone), f"zone={zone}")
         elif kinds == {"timestamp"}:

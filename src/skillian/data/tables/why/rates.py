@@ -38,11 +38,7 @@ class Rate:
 
 
 class Rates:
-    """Looks for rates among rows that differ.
-
-    Args:
-        rows: The rows.
-    """
+    """Looks for rates among rows that differ."""
 
     def __init__(self, rows: DifferingRows) -> None:
         self._rows = rows

@@ -240,7 +240,7 @@ class SharedValues:
             _counted(group.test, "n"),
             sql.named(exp.Count(this=exp.Star()), "of"),
         ]
-        select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
+        select = sql.select(columns, self._rows.table)
         select.where(group.all.copy(), copy=False).group_by(value.copy(), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
@@ -255,7 +255,7 @@ class SharedValues:
             sql.named(value.copy(), "value"),
             sql.named(filled(place, "duckdb", v=typed), "place"),
         ]
-        select = exp.Select(expressions=columns).from_(sql.table(self._rows.table), copy=False)
+        select = sql.select(columns, self._rows.table)
         select.where(group.test.copy(), sql.negated(sql.is_null(typed)), copy=False)
         select.order_by(exp.Ordered(this=sql.bare("place"), desc=not is_low), copy=False)
         select.limit(min(_EDGE, group.total // 4 + 2), copy=False)
@@ -297,14 +297,13 @@ class SharedValues:
         if self._others is None:
             tests.append(sql.negated(exp.Paren(this=group.test.copy())))
         columns = [sql.named(exp.Count(this=exp.Star()), "n"), _counted(condition(value), "same")]
-        select = exp.Select(expressions=columns).from_(sql.table(rows.table), copy=False)
+        select = sql.select(columns, rows.table)
         [row] = await fetch_tree(rows.workspace, select.where(*tests, copy=False))
         others = int(row["n"])
         return None if others < _FEWEST else int(row["same"]) / max(others, _OTHERS)
 
     async def _fetch(self, columns: list[exp.Expr], test: exp.Expr) -> list[dict[str, Any]]:
-        select = exp.Select(expressions=list(columns))
-        select.from_(sql.table(self._rows.table), copy=False).where(test.copy(), copy=False)
+        select = sql.select(columns, self._rows.table).where(test.copy(), copy=False)
         return await fetch_tree(self._rows.workspace, select)
 
 

@@ -24,9 +24,9 @@ from skillian.api.service import Service
 from skillian.app import open_service
 from skillian.chat.turns import LocalTurns
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.phases import Progress
 from skillian.errors import UnavailableError
 from skillian.settings import Settings
+from skillian.tasks import Progress
 from skillian.web.comparison.form.view import compare_form
 from skillian.web.start.view import start_view
 

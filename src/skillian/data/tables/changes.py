@@ -1,4 +1,4 @@
-"""Numbers that a rule multiplies, adds to or rounds, exactly."""
+"""What a rule computes of cells before they are compared by the rest of the rule."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data.declare.rules import Rule
-from skillian.data.tables.cells import CellPair, exact_text
+from skillian.data.tables.cells import FLOOR, UTC, CellPair, exact_text, literal, moment
 from skillian.data.tables.types import CellType
 
 _WIDEST = 38
@@ -65,3 +65,50 @@ def _width(number: Decimal) -> tuple[int, int]:
 def _exact(number: str) -> str:
     whole, scale = _width(Decimal(number))
     return f"CAST('{number}' AS DECIMAL({whole + scale}, {scale}))"
+
+
+_DAY = CellType("timestamp", "TIMESTAMP")
+_MOVED_NANOSECONDS = """
+CASE WHEN ISFINITE(v)
+THEN MAKE_TIMESTAMP_NS(EPOCH_NS(v) + (EPOCH_US(moved) - EPOCH_US(whole)) * 1000) ELSE v END
+"""
+
+
+def moved(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:
+    """A time by the clocks of the other side, and moved by the shift."""
+    rule, own = pair.rule, (pair.a, pair.b)[side]
+    zones = [zone or rule.zone or UTC for zone in (rule.zone_a, rule.zone_b)]
+    kinds = [_DAY if kind.kind == "date" else kind for kind in (pair.a, pair.b)]
+    zone = zones[0] if pair.b.kind == "timestamptz" else zones[1]
+    rest = Rule(seconds=rule.seconds, precision=rule.precision, zone=zone)
+    result = CellPair(kinds[0], kinds[1], "timestamp", rest)
+    if own.kind == "date":
+        value, own = moment(own, value, dialect), _DAY
+    template = "v"
+    # Instants have one clock time, but a clock time may be two instants.
+    converted = 0 if zones[0] == UTC else 1
+    if side == converted and {pair.a.kind, pair.b.kind}.isdisjoint({"timestamptz"}):
+        own_zone, goal_zone = zones[side], zones[1 - side]
+        template = f"v AT TIME ZONE {literal(own_zone)} AT TIME ZONE {literal(goal_zone)}"
+    if side == 0 and rule.shift is not None:
+        micros = int(rule.shift * 1_000_000)
+        interval = f"INTERVAL '{micros} microseconds'"
+        span = interval if dialect == "postgres" else f"TO_MICROSECONDS({micros})"
+        template = f"({template}) + {span}"
+    if own.nanos and template != "v":
+        whole = filled(FLOOR[own.kind], dialect, v=value)
+        goal = filled(template, dialect, v=whole)
+        return result, filled(_MOVED_NANOSECONDS, dialect, v=value, whole=whole, moved=goal)
+    return result, filled(template, dialect, v=value)
+
+
+def changed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:
+    """A cell after what the rule computes, with the types that both sides then have.
+
+    The rule of the result has only the rest: limits, units and a zone.
+    """
+    if pair.rule.changes_numbers and pair.family in {"number", "float"}:
+        return computed(pair, side, value, dialect)
+    if pair.rule.changes_clocks and pair.family in {"date", "timestamp"}:
+        return moved(pair, side, value, dialect)
+    return pair, value

@@ -1,1 +1,0 @@
-"""What a rule computes of cells before they are compared."""
