@@ -14,7 +14,7 @@ from tests.skillian.oracle.running import Pair, compared
 from tests.skillian.oracle.tables import Profile, questions, refused_questions
 from tests.skillian.oracle.test_rules_floats import MOST, floats, tables, values
 
-from skillian.data.comparison import differences, place
+from skillian.data.comparison import groups, statement
 from skillian.errors import QueryError
 
 LONG = int(os.environ.get("ORACLE_EXAMPLES", "0"))
@@ -39,8 +39,8 @@ def test_different_types_are_refused_with_the_fix(one_pair: Pair, data: st.DataO
 
 # Without a look at some keys only the proof decides; or nothing joins rows.
 WAYS: dict[str, tuple[Any, str, Any]] = {
-    "proof": (differences, "_repeats", AsyncMock(return_value=False)),
-    "apart": (place, "JOINING", ()),
+    "proof": (statement, "_repeats", AsyncMock(return_value=False)),
+    "apart": (groups, "JOINING", ()),
 }
 
 
