@@ -19,6 +19,7 @@ from stamina.instrumentation import set_on_retry_hooks
 pytest_plugins = [
     "tests.support.mysql",
     "tests.support.postgres",
+    "tests.support.spark_connect",
     "tests.support.suite.plugin",
 ]
 

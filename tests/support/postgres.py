@@ -38,8 +38,6 @@ INSTALLED = "pginstall18"
 SUPERUSER = "postgres"
 PASSWORD = "p@ss/w:rd#?&=ä 100%"  # noqa: S105 - of a role that lives as long as a test
 FOLDER = Path()
-# Gigabytes, which the server makes row by row.
-MANY = "SELECT generate_series(1, 1000000000) AS n"
 STOP_SECONDS = 10
 
 # A test needs no durability, and no statistics that come when they like.

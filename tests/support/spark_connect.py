@@ -4,14 +4,29 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import threading
 from collections.abc import Generator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+SPARK = [
+    pytest.mark.spark,
+    pytest.mark.timeout(600),
+    pytest.mark.skipif(
+        find_spec("grpc") is None, reason="there is no Spark: pip install 'pyspark[connect]'"
+    ),
+    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
+    # Nothing here goes through pandas.
+    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
+]
+"""What marks a test that asks a Spark server."""
 START_SECONDS = 300
 _STARTED = re.compile(r"service 'org\S*SparkConnectService' on port (\d+)")
 _SETTINGS = {
@@ -79,3 +94,10 @@ def running_spark_connect(folder: Path) -> Generator[str]:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
         reader.join()
+
+
+@pytest.fixture(scope="session")
+def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Generator[str]:
+    """The URL of one server for all tests, since it takes a while to start."""
+    with running_spark_connect(tmp_path_factory.mktemp("spark")) as url:
+        yield url

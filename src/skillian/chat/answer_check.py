@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 QUESTION = -1
 """The tool call index of a number in the user's question."""
@@ -59,8 +59,7 @@ class Checked:
     unverified: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Known:
+class _Known(NamedTuple):
     """A number, or a text such as 2024-03-31, in a result."""
 
     call: int

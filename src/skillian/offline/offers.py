@@ -10,7 +10,7 @@ from itertools import chain, combinations
 from rapidfuzz import fuzz, process, utils
 
 from skillian.offline.calls import Plan, PlannedCall
-from skillian.offline.changes import call_of, reading_of
+from skillian.offline.changes import call_of, reading_of, with_named
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.periods import spelt_out
@@ -85,6 +85,7 @@ def _looks(reading: Reading, known: PastComparison | None) -> Iterator[str]:
         return
     if said & {"missing", "exists"}:
         yield from (f"What is missing in {source}?" for source in known.sources)
+    said |= {"equal"} if said >= {"which", "compare"} else set()  # "which ones match?"
     yield from (text for kind, text in _LOOKS.items() if kind in said)
 
 
@@ -105,18 +106,23 @@ def _of_named(
     named: Named, reading: Reading, vocabulary: Vocabulary, last: ToolCall | None
 ) -> Iterator[Reading | PlannedCall]:
     """Yield what the question names, as a change of the last one or as one of its own."""
-    if last is not None and not reading.sources:
+    sources, measures = reading.sources, reading.measures or named.measures
+    is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
+    is_of_last = len(sources) == 1 or (is_compared and not sources)
+    if last is not None and last.name == QUERY and is_of_last:
+        before = reading_of(last.arguments)
+        groups = with_named(before.breakdown, named.groups, is_added=False)
+        narrow = replace(before, breakdown=groups, ordered_by=[], count=None)
+        for other in sources or vocabulary.with_measures(before.measures):
+            pair = [*before.sources, other] if sources else [other, *before.sources]
+            if other not in before.sources:
+                yield call_of(COMPARE, replace(narrow, sources=pair))
+    if last is not None and not sources:
         yield from changes(named, last, vocabulary)
         return
-    if last is not None and last.name == QUERY and len(reading.sources) == 1:
-        before = reading_of(last.arguments)
-        pair = [before.sources[0], reading.sources[0]]
-        yield call_of(COMPARE, replace(before, sources=pair, ordered_by=[], count=None))
-    sources, measures = reading.sources, reading.measures or named.measures
     having = vocabulary.with_measures(measures)
     pairs = [pair for pair in combinations(having, 2) if {*sources} <= {*pair}]
-    if not _COMPARING & {token.kind for token in reading.tokens}:
-        pairs = []
+    pairs = pairs if is_compared else []
     alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
     for some in (*alone, *pairs[:1]):
         yield from asked(named, replace(reading, sources=[*some]))

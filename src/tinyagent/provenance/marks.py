@@ -10,7 +10,8 @@ import re
 import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
+from itertools import chain
 from typing import NamedTuple
 
 from tinyagent.core.provenance import Mark
@@ -87,20 +88,25 @@ def marks_of(
     every = frozenset[str]().union(*names.values())
     starts = [word.start() for word in words]
     sources: list[set[str]] = [set() for _ in words]
+
+    @cache
+    def words_of(first: int) -> range:
+        """The words of the run that begins with this token; none if the user said it."""
+        repeated = tokens[first : first + _WORDS]
+        start, end = repeated[0].start(), repeated[-1].end()
+        plainly = " ".join(token[0].casefold() for token in repeated)
+        if is_said(answer[start:end]) or is_said(plainly):
+            return range(0)
+        return range(bisect_right(starts, start) - 1, bisect_left(starts, end))
+
     for source, written in records:
         shared = every & written.names
         for at, named in names.items() if shared else ():
             if named & shared and not _is_all_said(words[at][0], named & shared, is_said):
                 sources[at].add(source)
-        for number in runs.keys() & written.runs:
-            for first in runs[number]:
-                repeated = tokens[first : first + _WORDS]
-                start, end = repeated[0].start(), repeated[-1].end()
-                plainly = " ".join(token[0].casefold() for token in repeated)
-                if is_said(answer[start:end]) or is_said(plainly):
-                    continue
-                for at in range(bisect_right(starts, start) - 1, bisect_left(starts, end)):
-                    sources[at].add(source)
+        for number in written.runs.intersection(runs):  # looks each of the few runs up
+            for at in chain.from_iterable(map(words_of, runs[number])):
+                sources[at].add(source)
     return tuple(_spans(words, sources))
 
 

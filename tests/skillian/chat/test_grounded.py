@@ -101,6 +101,7 @@ async def test_an_invented_value_is_refused_with_the_reason(
 QUERY = scripted_call(
     "query_source", source="fi_reporting", measures=["amount"], dimensions=["account"], limit=1
 )
+OF_1001 = scripted_call("compare_sources", **BOTH, align_on=["period"], filters={"company": "1001"})
 
 
 @pytest.mark.parametrize(
@@ -113,12 +114,15 @@ QUERY = scripted_call(
         (QUERY, "Do you mean the first account?", ""),
         (scripted_call("compare_sources", **BOTH), "They differ.", "difference -140,305.79 EUR"),
         (scripted_call("compare_sources", **BOTH), "They differ by 140,305.79.", ""),
+        (OF_1001, "Here it is for company 1001.", "-131,674.49 EUR"),
+        (OF_1001, "Most of company 1001 is in 2024004.", ""),
     ],
 )
 async def test_an_answer_that_says_nothing_of_the_result_is_followed_by_it(
     opened: Opened, call: RawToolCall, reply: str, added: str
 ) -> None:
     question = "The first account of fi_reporting by amount" if call is QUERY else ASK
+    question += " for company 1001" if call is OF_1001 else ""
     agent = Agent(ScriptedModel([call, reply]), *opened)
     events = [event async for event in agent.stream(question)]
     [finished] = [event for event in events if isinstance(event, RunFinished)]

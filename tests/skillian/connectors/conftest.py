@@ -1,13 +1,23 @@
-"""One Spark for all tests of connectors, since it takes a while to start."""
+"""Each database of the contract, and a connector to it."""
 
-from collections.abc import Iterator
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.support.spark_connect import running_spark_connect
+from tests.skillian.connectors.databases import ALL_SERVERS, LOCAL, Opened
 
 
-@pytest.fixture(scope="session")
-def spark_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of a Spark Connect server."""
-    with running_spark_connect(tmp_path_factory.mktemp("spark")) as url:
-        yield url
+@pytest.fixture(params=[*LOCAL, *ALL_SERVERS])
+def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
+    found: Opened = request.param(request, tmp_path)
+    return found
+
+
+@pytest.fixture
+async def connector(opened: Opened) -> AsyncIterator[Any]:
+    made = opened.make(60)
+    yield made
+    await made.aclose()

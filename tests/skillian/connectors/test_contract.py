@@ -3,43 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import aclosing, closing
+from collections.abc import Awaitable
+from contextlib import aclosing
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import duckdb
 import pytest
-from psycopg.conninfo import conninfo_to_dict
-from tests.support.clickhouse import clickhouse_server, needs_clickhouse
-from tests.support.mysql import DIGITS, MANY
-from tests.support.waits import SECONDS, cancelled, executing, soon
+from tests.skillian.connectors.databases import (
+    LOCAL,
+    NEVER,
+    NUMBERS,
+    SERVERS,
+    Opened,
+    in_duckdb,
+    in_sqlite,
+)
+from tests.support.waits import SECONDS, cancelled
 
 from skillian.connectors import base, connect
-from skillian.connectors.clickhouse.connector import login_of as clickhouse_login
-from skillian.connectors.duckdb.connector import DuckDBConnector
-from skillian.connectors.files.connector import FilesConnector
-from skillian.connectors.mysql.connector import MySQLConnector, login_of
-from skillian.connectors.postgres.connector import PostgresConnector
-from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.errors import QueryError
 
-# Hours of work that keeps no memory busy.
-ENDLESS = """
-SELECT COUNT(*) FROM range(100000000) AS a, range(100000000) AS b
-WHERE (a.range * b.range) % 7 = 3
-"""
-NUMBERS = {
-    "duckdb": "SELECT range AS n FROM range({})",
-    "postgres": "SELECT generate_series(1, {}) AS n",
-    "mysql": "SELECT seq AS n FROM seq_1_to_{}",
-    "clickhouse": 'SELECT "number" AS n FROM "system"."numbers" LIMIT {}',
-}
 # A value in the middle of the rows that cannot be read.
 LATE = {
     "duckdb": "SELECT CAST(CASE WHEN range = {0} THEN 'x' ELSE '1' END AS INT) AS n"
@@ -49,12 +36,6 @@ LATE = {
     "mysql": "SELECT CAST(CASE WHEN seq = {0} THEN 'x' ELSE '1' END AS SIGNED) AS n"
     " FROM seq_1_to_{0}",
     "clickhouse": 'SELECT throwIf("number" = {0}) AS n FROM "system"."numbers" LIMIT 400000',
-}
-NEVER = {
-    "duckdb": ENDLESS,
-    "postgres": "SELECT pg_sleep(3600)",
-    "mysql": f"{MANY} WHERE {' + '.join(f'd{n}.d' for n in range(12))} < 0",
-    "clickhouse": 'SELECT SUM(sipHash64("number")) AS n FROM "system"."numbers"',
 }
 MANY_ROWS = 10**9
 # What a database refuses besides: files, calls, and comments that it would run.
@@ -73,6 +54,8 @@ FORBIDDEN = {
         "SELECT * FROM executable('x', 'CSV', 'a Int8')", "SYSTEM SHUTDOWN", "SET readonly = 0",
     ),
 }  # fmt: skip
+# What no SELECT of a database in this process reads.
+UNREADABLE = ("read_csv('/etc/passwd')", "'/etc/passwd'", "read_text('/etc/passwd')", "opened")
 GIVEN: dict[str, object] = {
     "p0": "O'Hara \\ \" %s %(p1)s :p1 $p1 {p1: } -- ; \n\t\r \ufeffß😀",
     "p1": Decimal("-99999999999999999999.99"),
@@ -91,120 +74,6 @@ MARKS = {
     "mysql": (":{}", "':p0 %'", ":p0 %"),
     "clickhouse": ("{{{}: }}", "'{p0: } \\''", "{p0: } '"),
 }
-
-
-class Opened(NamedTuple):
-    """A database: its dialect, a new connector to it, where it is, and what runs in its server."""
-
-    url: str
-    dialect: str
-    make: Callable[[float], Any]
-    place: str
-    running: Callable[[], int] | None = None
-
-    async def begun(self, task: asyncio.Task[Any], count: int = 1) -> None:
-        """Wait until a statement runs."""
-        if self.running is None:
-            await executing(task)
-        else:
-            running = self.running
-            await soon(lambda: running() >= count)
-
-    async def stopped(self) -> None:
-        """Wait until none does; those of this process have ended with their task."""
-        if self.running is not None:
-            running = self.running
-            await soon(lambda: not running())
-
-
-def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> Opened:
-    path = folder / "x.duckdb"
-    duckdb.connect(path).close()
-    return Opened(
-        f"duckdb:///{path}", "duckdb", lambda limit: DuckDBConnector(path, "x", limit), str(folder)
-    )
-
-
-def in_files(_: pytest.FixtureRequest, folder: Path) -> Opened:
-    (folder / "a.csv").write_text("a\n1\n")
-    url = f"files:///{folder}"
-    return Opened(
-        url, "duckdb", lambda limit: FilesConnector(folder, "x", timeout=limit), str(folder)
-    )
-
-
-def in_sqlite(_: pytest.FixtureRequest, folder: Path) -> Opened:
-    path = folder / "x.sqlite"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.execute("CREATE TABLE t (a INT)")
-    return Opened(
-        f"sqlite:///{path}", "duckdb", lambda limit: SQLiteConnector(path, "x", limit), str(folder)
-    )
-
-
-def in_postgres(request: pytest.FixtureRequest, _: Path) -> Opened:
-    database = request.getfixturevalue("postgres_database")
-    options = {key: str(value) for key, value in conninfo_to_dict(database.url).items()}
-    return Opened(
-        database.url,
-        "postgres",
-        lambda limit: PostgresConnector("x", options, timeout=limit),
-        str(database.server.folder),
-        lambda: int(database.active()),
-    )
-
-
-def in_mysql(request: pytest.FixtureRequest, folder: Path) -> Opened:
-    database = request.getfixturevalue("mysql_database")
-    database.execute(DIGITS)
-    others = "id <> CONNECTION_ID() AND info IS NOT NULL AND info NOT LIKE 'KILL%'"
-    statement = f"SELECT id FROM information_schema.processlist WHERE db = '{database.name}'"  # noqa: S608
-    return Opened(
-        database.url,
-        "mysql",
-        lambda limit: MySQLConnector(login_of(database.url, folder), "x", timeout=limit),
-        "localhost",
-        lambda: len(database.execute(f"{statement} AND {others}")),
-    )
-
-
-def in_a_clickhouse(request: pytest.FixtureRequest, folder: Path) -> Opened:
-    server = request.getfixturevalue("clickhouse")
-    url = f"clickhouse://{server.address}"
-    kind: Any = type(connect("x", url, folder))
-    login, _ = clickhouse_login(url, folder)
-    like = "query LIKE '%sipHash64%' AND query NOT LIKE '%processes%'"
-    counted = f"SELECT count() FROM system.processes WHERE {like}"  # noqa: S608
-    return Opened(
-        url,
-        "clickhouse",
-        lambda limit: kind(login, "x", timeout=limit),
-        server.address,
-        lambda: int(server.run(counted)),
-    )
-
-
-@pytest.fixture(scope="module")
-def clickhouse(tmp_path_factory: pytest.TempPathFactory) -> Any:
-    with clickhouse_server(tmp_path_factory.mktemp("clickhouse") / "data") as running:
-        yield running
-
-
-LOCAL = (in_duckdb, in_files, in_sqlite)
-SERVERS = (in_postgres, in_mysql)
-
-
-@pytest.fixture(params=[*LOCAL, *SERVERS, pytest.param(in_a_clickhouse, marks=needs_clickhouse)])
-def opened(request: pytest.FixtureRequest, tmp_path: Path) -> Opened:
-    found: Opened = request.param(request, tmp_path)
-    return found
-
-
-@pytest.fixture
-async def connector(opened: Opened) -> AsyncIterator[Any]:
-    made = opened.make(60)
-    yield made
-    await made.aclose()
 
 
 async def works(connector: Any) -> None:
@@ -226,8 +95,9 @@ async def test_nothing_but_a_single_select_runs(opened: Opened, connector: Any) 
                 await call
         with pytest.raises(QueryError):
             await connector.describe(statement)
-    with pytest.raises(QueryError):
-        await connector.run("SELECT '", {})
+    for each in ("'", *(f"* FROM {each}" for each in UNREADABLE)):
+        with pytest.raises(QueryError):
+            await connector.run(f"SELECT {each}", {})
     await works(connector)
 
 

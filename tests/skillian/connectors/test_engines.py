@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillian.connectors import Engine, connect, dialect_of, engines, schemes
+from skillian.connectors import UNTRIED, Engine, connect, dialect_of, engines, schemes
 from skillian.errors import UnavailableError
 
 ROOT = Path(__file__).parents[3]
@@ -46,6 +46,8 @@ def test_each_engine_is_complete() -> None:
         assert callable(import_module(f"skillian.connectors.{engine.rules}").adapt)
         assert any(f"{scheme}://" in page for scheme in engine.schemes)
         assert dialect_of(engine.schemes[0]) == engine.dialect
+        line = next(line for line in page.splitlines() if engine.title in line)
+        assert [UNTRIED in text for text in (line, engine.label)] == [not engine.is_tried] * 2
 
 
 def test_schemes_belong_to_one_engine() -> None:

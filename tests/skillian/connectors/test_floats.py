@@ -4,10 +4,9 @@ NumPy and Python print just that, each by its own algorithm.
 """
 
 import random
-import shutil
 from decimal import Decimal
 from importlib import import_module
-from importlib.util import find_spec
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -17,18 +16,11 @@ import pytest
 from sqlglot import exp
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database
-from tests.support.spark_connect import spark_tables
+from tests.support.spark_connect import SPARK, spark_tables
 
 from skillian.connectors import Connector, connect
 from skillian.connectors.dialects import compile_sql
-from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data import sql
-
-pytestmark = [
-    pytest.mark.timeout(600),
-    # Nothing here goes through pandas.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-]
 
 COUNT = 500
 # What a decimal can hold; floats that take more are refused.
@@ -104,53 +96,51 @@ def load(connection: Any, target: str) -> None:
     connection.execute(target.format("SELECT * FROM given"))
 
 
-@pytest.mark.parametrize("width", [32, 64])
-async def test_duckdb(tmp_path: Path, width: int) -> None:
-    with duckdb.connect(tmp_path / "f.duckdb") as connection:
+def in_duckdb(_: pytest.FixtureRequest, folder: Path) -> str:
+    with duckdb.connect(folder / "f.duckdb") as connection:
         load(connection, "CREATE TABLE floats AS {}")
-    connector = connect("d", f"duckdb:///{tmp_path / 'f.duckdb'}", tmp_path)
-    try:
-        assert not (await differing(connector, width))[:5]
-    finally:
-        await connector.aclose()
+    return f"duckdb:///{folder / 'f.duckdb'}"
 
 
-@pytest.mark.parametrize("width", [32, 64])
-async def test_postgres(
-    postgres_database: Database, postgres_connector: PostgresConnector, width: int
-) -> None:
-    kind = "real" if width == 32 else "double precision"
-    rows = ",".join(f"({index}, {each!r})" for index, each in enumerate(values(width)))
-    postgres_database.execute(
-        f"CREATE TABLE floats (i int, v{width} {kind}); INSERT INTO floats VALUES {rows};"  # noqa: S608
-    )
-    assert not (await differing(postgres_connector, width))[:5]
+def in_postgres(request: pytest.FixtureRequest, _: Path) -> str:
+    database: Database = request.getfixturevalue("postgres_database")
+    pairs = enumerate(zip_longest(values(32), values(64), fillvalue="NULL"))
+    rows = ",".join(f"({index}, {narrow}, {wide})" for index, (narrow, wide) in pairs)
+    database.execute("CREATE TABLE floats (i int, v32 real, v64 double precision)")
+    database.execute(f"INSERT INTO floats VALUES {rows}")  # noqa: S608 - our own numbers
+    return database.url
 
 
-@needs_clickhouse
-async def test_clickhouse(tmp_path: Path) -> None:
+def in_file(folder: Path) -> Path:
+    (folder / "tables").mkdir()
     with duckdb.connect() as connection:
-        load(connection, f"COPY ({{}}) TO '{tmp_path / 'floats.parquet'}'")
-    table = f"SELECT * FROM file('{tmp_path / 'floats.parquet'}', 'Parquet')"  # noqa: S608
-    order = "ENGINE = MergeTree ORDER BY tuple()"
-    connector = connect("c", in_clickhouse(f"CREATE TABLE floats {order} AS {table}"), tmp_path)
-    try:
-        for width in (32, 64):
-            assert not (await differing(connector, width))[:5], width
-    finally:
-        await connector.aclose()
+        load(connection, f"COPY ({{}}) TO '{folder / 'tables' / 'floats.parquet'}'")
+    return folder / "tables"
 
 
-@pytest.mark.spark
-@pytest.mark.skipif(
-    find_spec("grpc") is None, reason="there is no Spark Connect: pip install 'pyspark[connect]'"
+def in_a_clickhouse(_: pytest.FixtureRequest, folder: Path) -> str:
+    table = f"SELECT * FROM file('{in_file(folder) / 'floats.parquet'}', 'Parquet')"  # noqa: S608
+    return in_clickhouse(f"CREATE TABLE floats ENGINE = MergeTree ORDER BY tuple() AS {table}")
+
+
+def in_spark(request: pytest.FixtureRequest, folder: Path) -> str:
+    return spark_tables(request.getfixturevalue("spark_server"), "binary", in_file(folder))
+
+
+PLACES = (
+    in_duckdb,
+    in_postgres,
+    pytest.param(in_a_clickhouse, marks=needs_clickhouse),
+    pytest.param(in_spark, marks=SPARK),
 )
-@pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later")
-async def test_spark(spark_server: str, tmp_path: Path) -> None:
-    (tmp_path / "tables").mkdir()
-    with duckdb.connect() as connection:
-        load(connection, f"COPY ({{}}) TO '{tmp_path / 'tables' / 'floats.parquet'}'")
-    connector = connect("s", spark_tables(spark_server, "binary", tmp_path / "tables"), tmp_path)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("put", PLACES)
+async def test_a_float_is_the_shortest_decimal(
+    request: pytest.FixtureRequest, tmp_path: Path, put: Any
+) -> None:
+    connector = connect("x", put(request, tmp_path), tmp_path)
     try:
         for width in (32, 64):
             assert not (await differing(connector, width))[:5], width

@@ -256,7 +256,7 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
         ),
         (
             "revenue of erp for Germany",
-            "sorry, I meant France",
+            "honestly, I meant France",
             "Show revenue of erp, for country France",
         ),
         (
@@ -295,6 +295,11 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "Compare revenue between erp and web_shop by country, for channel web",
         ),
         (
+            "revenue of erp by country for web",
+            "compare the two by month",
+            "Compare revenue between web_shop and erp by month, for channel web",
+        ),
+        (
             "compare revenue between erp and web_shop by country",
             "Back to it: which ones does erp lack honestly?",
             "What is missing in erp?",
@@ -303,6 +308,11 @@ async def test_a_change_that_leaves_a_doubt_offers_its_readings(
             "compare revenue between erp and web_shop by country",
             "I wonder why honestly",
             "Why?",
+        ),
+        (
+            "compare revenue between erp and web_shop by country",
+            "and which ones match?",
+            "Show the matching ones",
         ),
     ],
 )

@@ -1,9 +1,9 @@
 """What is asked about a comparison afterwards, against the oracle: pages, explanation, rows."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, permutations
 from typing import Any
 
 from tests.skillian.oracle.checks import check_json, same, shown, wanted_of
@@ -12,14 +12,16 @@ from tests.skillian.oracle.questions import Question, Side
 from tests.support.asking import page_of
 
 from skillian.data.comparison.explain.explanation import Breakdown, Contribution, Explanation
+from skillian.data.comparison.explain.heat_map import HeatMap
 from skillian.data.comparison.page import ComparisonRows
 from skillian.data.comparison.rows import DrillDown, GroupRow
 from skillian.data.query.engine import QueryResult
 from skillian.data.services import DataServices
+from skillian.data.sql.values import jsonable
 
 DIFFERENT = STATUSES[1:]
-# How many groups are drilled into.
-DRILLED = 2
+# The groups that are drilled into, by their keys as they are, and as JSON has them.
+DRILLED: tuple[Callable[[Any], Any], ...] = (lambda part: part, jsonable)
 
 
 async def check_follow_up(services: DataServices, cache_key: str, question: Question) -> None:
@@ -29,9 +31,12 @@ async def check_follow_up(services: DataServices, cache_key: str, question: Ques
     await check_pages(services, cache_key, oracle, STATUSES)
     explanation = await engine.explain(cache_key)
     check_explanation(explanation, oracle)
+    for names in [*permutations(oracle.align_on, 2)][:2]:
+        heat_map = await engine.heat_map(cache_key, names, question.measures[-1])
+        check_heat_map(heat_map, oracle)
     largest = sorted(oracle.groups, key=lambda group: by_size(group, question.measures[0]))
-    for group in largest[:DRILLED]:
-        key = dict(zip(oracle.align_on, group.key, strict=True))
+    for group, form in zip(largest, DRILLED, strict=False):
+        key = dict(zip(oracle.align_on, map(form, group.key), strict=True))
         check_drill_down(await engine.drill_down(cache_key, key), oracle, group)
 
 
@@ -133,6 +138,26 @@ def check_breakdown(
 
 def _shown(each: Contribution) -> tuple[Any, ...]:
     return dict(each.member), each.net, each.gross, each.groups
+
+
+def check_heat_map(found: HeatMap, oracle: Oracle) -> None:
+    """Each cell adds up the gap of its groups, and counts those that are no match."""
+    places = [oracle.align_on.index(name) for name in found.dimensions]
+    wanted: dict[tuple[Any, ...], tuple[Fraction, Fraction, int]] = {}
+    for group in oracle.groups:
+        member = tuple(group.key[place] for place in places)
+        net, gross, count = wanted.get(member, (Fraction(0), Fraction(0), 0))
+        cell = group.cells[found.measure]
+        gap = Fraction(cell.gap)
+        wanted[member] = net + gap, gross + abs(gap), count + (cell.status != "match")
+    cells = {
+        (found.rows[each.row], found.columns[each.column]): (each.net, each.gross, each.groups)
+        for each in found.cells
+    }
+    same(cells, wanted if found.cells else {})
+    assert bool(found.cells) >= any(gross or count for _, gross, count in wanted.values())
+    assert (found.more_rows, found.more_columns) == (0, 0)
+    check_json(found.to_dict())
 
 
 def check_drill_down(found: DrillDown, oracle: Oracle, group: Group) -> None:

@@ -4,19 +4,21 @@ One name: both sides in one database. Two: a in the first, b in the second.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from functools import cache
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 from tests.skillian.oracle.places import (
     ClickHousePlace,
     CSVPlace,
     DuckDBPlace,
-    MySQLPlace,
     Place,
-    PostgresPlace,
     SQLitePlace,
+    in_mysql,
+    in_postgres,
 )
 from tests.skillian.oracle.profiles import PROFILES
 from tests.skillian.oracle.running import Pair
@@ -33,42 +35,41 @@ CHOSEN = tuple(os.environ.get("ORACLE_PAIRS", "").split())
 
 
 @pytest.fixture(scope="session")
-def duckdb_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return DuckDBPlace(tmp_path_factory.mktemp("duckdb"))
-
-
-@pytest.fixture(scope="session")
-def duckdb_other_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return DuckDBPlace(tmp_path_factory.mktemp("duckdb"))
-
-
-@pytest.fixture(scope="session")
-def sqlite_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return SQLitePlace(tmp_path_factory.mktemp("sqlite"))
-
-
-@pytest.fixture(scope="session")
-def csv_place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return CSVPlace(tmp_path_factory.mktemp("csv"))
-
-
-@pytest.fixture(scope="session")
-def clickhouse_place() -> Place:
-    if find_spec("chdb") is None:
-        pytest.skip("there is no ClickHouse; get it with: pip install chdb-core")
-    return ClickHousePlace()
-
-
-@pytest.fixture(scope="session")
 def postgres_place(postgres_server: PostgresServer) -> Iterator[Place]:
-    with postgres_server.database() as database, closing(PostgresPlace(database.url)) as place:
+    with postgres_server.database() as database, closing(in_postgres(database.url)) as place:
         yield place
 
 
 @pytest.fixture(scope="session")
 def mysql_place(mysql_server: MySQLServer) -> Iterator[Place]:
-    with mysql_server.database() as database, closing(MySQLPlace(database.url)) as place:
+    with mysql_server.database() as database, closing(in_mysql(database.url)) as place:
         yield place
+
+
+@pytest.fixture(scope="session")
+def place_of(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[[str], Place]:
+    """The place of each kind, such as `postgres` or `duckdb other`."""
+    folders: dict[str, Callable[[Path], Place]] = {
+        "duckdb": DuckDBPlace,
+        "sqlite": SQLitePlace,
+        "csv": CSVPlace,
+    }
+
+    @cache
+    def place(kind: str) -> Place:
+        name = kind.partition(" ")[0]
+        if name in folders:
+            return folders[name](tmp_path_factory.mktemp(name))
+        if name != "clickhouse":
+            found: Place = request.getfixturevalue(f"{name}_place")
+            return found
+        if find_spec("chdb") is None:
+            pytest.skip("there is no ClickHouse; get it with: pip install chdb-core")
+        return ClickHousePlace()
+
+    return place
 
 
 @pytest.fixture(scope="session", params=CHOSEN or MAIN)
@@ -92,6 +93,6 @@ def any_pair(request: pytest.FixtureRequest) -> Pair:
 def made(request: pytest.FixtureRequest) -> Pair:
     kinds = request.param.split("-")
     if kinds[1:] == kinds[:1]:
-        kinds[1] = f"{kinds[1]}_other"
-    places = [request.getfixturevalue(f"{kind}_place") for kind in kinds]
-    return Pair(places, PROFILES.get(kinds[0], Profile()))
+        kinds[1] = f"{kinds[1]} other"
+    places = map(request.getfixturevalue("place_of"), kinds)
+    return Pair([*places], PROFILES.get(kinds[0], Profile()))

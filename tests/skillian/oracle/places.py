@@ -114,49 +114,37 @@ class ClickHousePlace:
         return in_clickhouse(*statements)
 
 
-class PostgresPlace:
+class ServerPlace:
+    """A database of a server, by a connection of its driver; its tables are dropped for others."""
+
     suffix = ""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, connection: Any, types: Mapping[str, str], quote: str) -> None:
         self._url = url
-        self._connection = psycopg.connect(url, autocommit=True)
-
-    def put(self, tables: Sequence[Table]) -> str:
-        with self._connection.cursor() as cursor:
-            cursor.execute("DROP SCHEMA public CASCADE; CREATE SCHEMA public")
-            for table in tables:
-                cursor.execute(_created(table, POSTGRES, '"').encode())
-                name = _quoted(table.name, '"')
-                with cursor.copy(f"COPY {name} FROM STDIN".encode()) as copy:
-                    for row in table.rows:
-                        copy.write_row(row)
-        return self._url
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-class MySQLPlace:
-    suffix = ""
-
-    def __init__(self, url: str) -> None:
-        self._url = url
-        self._connection = pymysql.connect(
-            **login_of(url, Path.cwd()), autocommit=True, charset="utf8mb4"
-        )
+        self._connection = connection
+        self._types = types
+        self._quote = quote
         self._there: list[str] = []
+        self.close = connection.close
 
     def put(self, tables: Sequence[Table]) -> str:
         with self._connection.cursor() as cursor:
             for name in self._there:
-                cursor.execute(f"DROP TABLE {_quoted(name, '`')}")
+                cursor.execute(f"DROP TABLE {_quoted(name, self._quote)}")
             self._there = [table.name for table in tables]
-            for statement, values in _statements(tables, MYSQL, "`", "%s"):
+            for statement, values in _statements(tables, self._types, self._quote, "%s"):
                 cursor.execute(statement, values or None)
         return self._url
 
-    def close(self) -> None:
-        self._connection.close()
+
+def in_postgres(url: str) -> ServerPlace:
+    return ServerPlace(url, psycopg.connect(url, autocommit=True), POSTGRES, '"')
+
+
+def in_mysql(url: str) -> ServerPlace:
+    login = login_of(url, Path.cwd())
+    connection = pymysql.connect(**login, autocommit=True, charset="utf8mb4")
+    return ServerPlace(url, connection, MYSQL, "`")
 
 
 def _statements(

@@ -4,13 +4,17 @@ ORACLE_EXAMPLES=3000 makes a long run, which also looks for the smallest questio
 """
 
 import os
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
-from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import questions, refused_questions
+from tests.skillian.oracle.running import Pair, compared
+from tests.skillian.oracle.tables import Profile, questions, refused_questions
+from tests.skillian.oracle.test_rules_floats import MOST, floats, tables, values
 
+from skillian.data.comparison import groups, statement
 from skillian.errors import QueryError
 
 LONG = int(os.environ.get("ORACLE_EXAMPLES", "0"))
@@ -31,3 +35,23 @@ def test_different_types_are_refused_with_the_fix(one_pair: Pair, data: st.DataO
     question = data.draw(refused_questions(one_pair.profile))
     with pytest.raises(QueryError, match="declare the same `type` for the dimension"):
         one_pair.compared(question)
+
+
+# Without a look at some keys only the proof decides; or nothing joins rows.
+WAYS: dict[str, tuple[Any, str, Any]] = {
+    "proof": (statement, "_repeats", AsyncMock(return_value=False)),
+    "apart": (groups, "JOINING", ()),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@given(data=st.data(), a=tables(values), b=tables(values))
+def test_the_engine_equals_the_oracle_however_it_joins_rows(
+    place_of: Any, way: str, data: st.DataObject, a: Any, b: Any
+) -> None:
+    pair = Pair([place_of("duckdb"), place_of("duckdb other")], Profile())
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(*WAYS[way])
+        pair.checked(data.draw(questions(pair.profile)))
+        compared(pair, floats("a", a, MOST), floats("b", b, MOST), measures=[*MOST])

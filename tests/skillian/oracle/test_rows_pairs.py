@@ -45,13 +45,13 @@ LIMITS = {
 
 
 @pytest.fixture(scope="session", params=PAIRS)
-def places(request: pytest.FixtureRequest) -> tuple[str, list[Place]]:
+def places(request: pytest.FixtureRequest, place_of: Any) -> tuple[str, list[Place]]:
     kinds = request.param.split("-")
     names = kinds
     if kinds[1:] == kinds[:1]:
         # Both tables are in one database, except for DuckDB, of which there are two files.
-        names = ["duckdb", "duckdb_other"] if kinds[0] == "duckdb" else kinds[:1]
-    return request.param, [request.getfixturevalue(f"{name}_place") for name in names]
+        names = ["duckdb", "duckdb other"] if kinds[0] == "duckdb" else kinds[:1]
+    return request.param, [*map(place_of, names)]
 
 
 Rows = list[dict[str, Any]]

@@ -1,74 +1,56 @@
 """Rules of the five classes and their limits: cases that somebody worked out."""
 
+from dataclasses import replace
 from typing import Any
 
-import pytest
-from tests.skillian.oracle.running import Pair, compared, statuses
+from tests.skillian.oracle.running import AMOUNT, KEY, Pair, compared, side
 
-
-def test_every_group_is_in_exactly_one_of_five_classes(pair: Pair) -> None:
-    a = [("same", 1), ("near", 100), ("far", 100), ("only a", 5), (None, 7), ("null a", None)]
-    b = [("same", 1), ("near", 101), ("far", 102), ("only b", 0), (None, 7), ("null b", None)]
-    result = compared(
-        pair,
-        [*a, ("sum", None), ("sum", 3), ("nulls", None), ("in a", None), ("in b", 0)],
-        [*b, ("sum", 3), ("nulls", None), ("in a", 0), ("in b", None)],
-        thresholds={"minor_diff": {"absolute": 1, "percentage": 1}},
-    )
-    assert [*result.summary.classes.to_dict().values()] == [4, 1, 3, 2, 2]
-    reasons = {each.key["key"]: each.reason for each in result.top_differences}
-    reasoned = {"in a": "null_in_a", "in b": "null_in_b"}
-    same = ("near", "far", "only a", "null a", "only b", "null b")
-    assert reasons == dict.fromkeys(same) | reasoned
-
-
-@pytest.mark.parametrize(
-    ("percentage", "kept", "over"),
-    [
-        (1, [("100", "101"), ("-100", "-101"), ("123456789012345.00", "124691356902468.45")],
-            [("100", "101.01"), ("-100", "-101.01"), ("123456789012345.00", "124691356902468.46")]),
-        ("14.285714285", [("0.07", "0.07")], [("0.07", "0.08")]),
-        ("14.285714286", [("0.07", "0.08")], []),
-        ("33.333333333", [("0", "0")], [("3", "4"), ("0", "10000000000001")]),
-        (100, [("1", "0"), ("-1", "0"), ("1", "2")], [("1", "-0.01")]),
-    ],
-)  # fmt: skip
-def test_percentages_are_of_a_inclusive_and_exact(
-    pair: Pair, percentage: Any, kept: list[tuple[str, str]], over: list[tuple[str, str]]
-) -> None:
-    a, b = zip(*kept, *over, strict=True)
-    limits = {"match": {"absolute": 10**13, "percentage": percentage}}
-    sides = [[(str(n), value) for n, value in enumerate(values)] for values in (a, b)]
-    classes = compared(pair, *sides, thresholds=limits).summary.classes
-    assert (classes.match, classes.major_diff) == (len(kept), len(over))
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "limits", "status"),
-    [
-        (200, 201, {"match": {"absolute": 1}}, "match"),
-        (200, 201, {"match": {"absolute": "0.99"}}, "major_diff"),
-        (200, 199, {"match": {"absolute": 1}}, "match"),
-        (200, 199, {"minor_diff": {"absolute": "0.99"}}, "major_diff"),
-        (200, 201, {"match": {"percentage": "0.5"}}, "match"),
-        (200, 201, {"match": {"percentage": "0.49"}}, "major_diff"),
-        (200, 201, {"match": {}}, "major_diff"),
-        (0, "0.01", {"match": {"percentage": 100}}, "major_diff"),
-        (0, -1, {"match": {"absolute": 1, "percentage": 0}}, "match"),
-        (0, "1.01", {"match": {"absolute": 1, "percentage": 100}}, "major_diff"),
-        (100, 101, {"match": {"absolute": "0.99", "percentage": 1}}, "major_diff"),
-        (100, 101, {"match": {"absolute": 1, "percentage": "0.99"}}, "major_diff"),
-        (100, 80, {"match": {"absolute": 100, "percentage": 20}}, "match"),
-        (80, 100, {"match": {"absolute": 100, "percentage": 20}}, "major_diff"),
-        (100, 104, {"match": {"absolute": 5}, "minor_diff": {"absolute": 1}}, "match"),
-        (100, 104, {"minor_diff": {"absolute": 4, "percentage": 4}}, "minor_diff"),
-    ],
+MUCH = "123456789012345.00"
+# Values of a and b, the limits, and the class.
+CASES: tuple[tuple[Any, Any, dict[str, Any], str], ...] = (
+    (200, 201, {"match": {"absolute": 1}}, "match"),
+    (200, 201, {"match": {"absolute": "0.99"}}, "major_diff"),
+    (200, 199, {"match": {"absolute": 1}}, "match"),
+    (200, 199, {"minor_diff": {"absolute": "0.99"}}, "major_diff"),
+    (200, 201, {"match": {"percentage": "0.5"}}, "match"),
+    (200, 201, {"match": {"percentage": "0.49"}}, "major_diff"),
+    (200, 201, {"match": {}}, "major_diff"),
+    (0, "0.01", {"match": {"percentage": 100}}, "major_diff"),
+    (0, -1, {"match": {"absolute": 1, "percentage": 0}}, "match"),
+    (0, "1.01", {"match": {"absolute": 1, "percentage": 100}}, "major_diff"),
+    (100, 101, {"match": {"absolute": "0.99", "percentage": 1}}, "major_diff"),
+    (100, 101, {"match": {"absolute": 1, "percentage": "0.99"}}, "major_diff"),
+    (100, 80, {"match": {"absolute": 100, "percentage": 20}}, "match"),
+    (80, 100, {"match": {"absolute": 100, "percentage": 20}}, "major_diff"),
+    (100, 104, {"match": {"absolute": 5}, "minor_diff": {"absolute": 1}}, "match"),
+    (100, 104, {"minor_diff": {"absolute": 4, "percentage": 4}}, "minor_diff"),
+    ("-100", "-101", {"match": {"percentage": 1}}, "match"),
+    ("-100", "-101.01", {"match": {"percentage": 1}}, "major_diff"),
+    (MUCH, "124691356902468.45", {"match": {"percentage": 1}}, "match"),
+    (MUCH, "124691356902468.46", {"match": {"percentage": 1}}, "major_diff"),
+    ("0.07", "0.08", {"match": {"percentage": "14.285714286"}}, "match"),
+    ("0.07", "0.08", {"match": {"percentage": "14.285714285"}}, "major_diff"),
+    ("-1", "0", {"match": {"percentage": 100}}, "match"),
+    ("1", "-0.01", {"match": {"percentage": 100}}, "major_diff"),
+    (None, None, {}, "match"),
+    (None, 0, {"match": {"absolute": 1}}, "major_diff"),
+    (0, None, {"match": {"absolute": 1}}, "major_diff"),
 )
-def test_every_limit_that_is_stated_decides(
-    one_pair: Pair, a: int, b: Any, limits: dict[str, Any], status: str
-) -> None:
-    result = compared(one_pair, [("x", a)], [("x", b)], thresholds=limits)
-    assert statuses(result) == {status: 1}
+
+
+def test_every_limit_that_is_stated_decides(pair: Pair) -> None:
+    """A measure for each case."""
+    names = [f"m{n}" for n in range(len(CASES))]
+    columns = (KEY, *(replace(AMOUNT, name=name) for name in names))
+    measures = {name: {"column": name, "aggregation": "sum"} for name in names}
+    a, b = (
+        side(each, [("x", *(case[n] for case in CASES))], columns, measures=measures)
+        for n, each in enumerate("ab")
+    )
+    limits = {name: {"thresholds": case[2]} for name, case in zip(names, CASES, strict=True)}
+    result = compared(pair, a, b, measures=names, settings={"measures": limits})
+    classes = [each.classes.to_dict() for each in result.summary.measures]
+    assert [each[case[3]] for each, case in zip(classes, CASES, strict=True)] == [1] * len(CASES)
 
 
 def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:

@@ -78,6 +78,10 @@ NORMALISED = (
     Theme(written(("0007", "00042", "7", "12345"), (7, 42, 7, 12345)), b=column("integer"),
           declared_a=FIVE, declared_b=FIVE),
     Theme(alike(("%", "é", "abcdef", "", "xé", "😀")), declared_a=THREE, declared_b=THREE),
+    # The steps run in their order, and the map sees what they make.
+    Theme(alike(("7", "07", "0 7", " 7")), declared_a={"normalise": ["lpad(3,'0')", "trim"]}),
+    Theme(alike(("s", " S", "debit", "DEBIT")),
+          declared_a={"normalise": ["trim", "upper"], "values": {"S": "debit"}}),
 )  # fmt: skip
 MAPPED = (
     Theme(written(("D", "K", "o'x", "S"), ("S", "H", "'", "D")),
@@ -114,6 +118,8 @@ DATED = (
     Theme(written([f"{day:%Y-%m}" for day in DAYS], DAYS), b=column("date"),
           declared_b={"type": "text", "format": "%Y-%m"}),
     Theme(written(DAY_TEXTS, DAYS), b=column("date"), declared_b={"type": "text"}),
+    Theme(written([f"'{day:%y0%m}'" for day in DAYS], DAYS), b=column("date"),
+          declared_b={"type": "text", "format": "'%y0%m'"}),
     Theme(written(TIMES, [day.date() for day in TIMES]), column("timestamp"), column("date"),
           {"type": "date"}),
     Theme(written(TIME_TEXTS, TIMES), b=column("timestamp"), declared_a={"type": "timestamp"}),

@@ -81,13 +81,3 @@ def orders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Outcome, ...]:
     return outcomes_of(
         path, comparison_of(**asked), comparison_of(**asked, filters={"id": 1}, key=["id"])
     )
-
-
-@pytest.fixture
-def explained(orders: tuple[Outcome, ...]) -> Outcome:
-    return orders[0]
-
-
-@pytest.fixture
-def unexplained(orders: tuple[Outcome, ...]) -> Outcome:
-    return orders[1]

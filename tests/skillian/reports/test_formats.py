@@ -91,7 +91,8 @@ def test_no_attribute_fetches_anything_or_sets_a_style(close: Outcome, hostile: 
     assert all(str(link).startswith("#") for link in links)
 
 
-def test_proved_rules_are_options_to_copy(explained: Outcome, unexplained: Outcome) -> None:
+def test_proved_rules_are_options_to_copy(orders: tuple[Outcome, ...]) -> None:
+    explained, unexplained = orders
     page = write_html([explained])
     for text in (page, html(explained)):
         assert f"with <code>{OPTIONS}</code>, 40 of 40 rows match." in text

@@ -81,20 +81,14 @@ async def test_all_comparisons_run_in_order_a_few_at_a_time(
     assert all((each[0], each[-1]) == ("comparing", "") for each in progress.values())
 
 
-@pytest.fixture
-def two_databases(tmp_path: Path) -> Path:
-    """The demo's sources, each with its own connection."""
+async def test_the_progress_of_two_databases_is_reported(tmp_path: Path) -> None:
     sources = write_demo(tmp_path)
     head, bpc = sources.read_text(encoding="utf-8").split("  bpc_reporting:")
     head = head.replace("  demo:", "  other: duckdb:///ledger.duckdb\n  demo:")
     bpc = bpc.replace("connection: demo", "connection: other")
     sources.write_text(f"{head}  bpc_reporting:{bpc}", encoding="utf-8")
-    return sources
-
-
-async def test_the_progress_of_two_databases_is_reported(two_databases: Path) -> None:
     progress: list[str] = []
-    async with open_engine(SourceRegistry.load(two_databases), 10) as engine:
+    async with open_engine(SourceRegistry.load(sources), 10) as engine:
         [outcome] = await run_all(
             engine, [comparison_of()], Depth(), lambda _, activity: progress.append(activity)
         )

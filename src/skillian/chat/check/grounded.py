@@ -4,7 +4,7 @@ A call that leaves out a part of the question that changes numbers goes back to 
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
 not used, and what the model chose itself, are in the scope of the result. If a model makes no valid
 call and asks nothing back, the planner answers the turn, provided that it reads the question; if
-its answer has neither a figure nor a member of a result, the planner words the result below. A
+its answer says nothing of what was found, the planner words the result below. A
 filter value that neither the user nor the catalogue has is refused: a cell that a model has read is
 not a value to search for, except as the group of a comparison to look into.
 """
@@ -15,10 +15,10 @@ import itertools
 import json
 import re
 from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any, cast
 
-from skillian.chat.answer_check import check_answer
+from skillian.chat.answer_check import amounts_of, check_answer
 from skillian.chat.check.question_check import CHECKED, DATA, Arguments, Loss, Turn, merged
 from skillian.chat.scope import CHOSEN, NOT_USED, PLANNED
 from skillian.chat.sealed import stand_ins
@@ -94,27 +94,31 @@ class _GroundedTurn(Middleware):
         return replace(response, content=_question_back(lost), finish_reason=NOT_UNDERSTOOD)
 
     def _with_result(self, reply: ModelResponse) -> ModelResponse:
-        """The reply; one without a figure or a member of a result is followed by the last result.
+        """The reply, followed by the last result if it says nothing of what was found.
 
-        One that asks back is left alone.
+        An amount says something, or a member of a result that the question does not name. A reply
+        that asks back is left alone, and so is one with figures that are in no result.
         """
-        text = reply.content or ""
-        if "?" in text or stand_ins.NAME.search(text) or check_answer(text, ()).unverified:
+        text, question = reply.content or "", self._turn.question
+        if "?" in text or stand_ins.NAME.search(text):
             return reply
         turn = self._messages[self._begin :]
         calls = {call.id: call.name for each in turn for call in each.tool_calls}
+        results = [(calls.get(each.tool_call_id or ""), each.text) for each in turn]
+        values = [as_object(raw) for _, raw in results]  # one that was cut is not an object
         answered = [
-            (name, each.text)
-            for each in turn
-            if (name := calls.get(each.tool_call_id or "")) in (COMPARE, QUERY)
-            and (result := as_object(each.text))  # one that was cut is not an object
-            and not result.get("error")
+            (name, raw, value)
+            for (name, raw), value in zip(results, values, strict=True)
+            if name in (COMPARE, QUERY) and value and not value.get("error")
         ]
-        found = (member for _, raw in answered for member in _members(raw))
-        if not answered or any(member in text for member in found):
+        figures = check_answer(text, values, question)
+        amounts = amounts_of(map(asdict, figures.references), values)
+        found = (member for _, raw, _ in answered for member in _members(raw))
+        is_told = any(each in text and each not in question for each in found)
+        if not answered or is_told or amounts or figures.unverified:
             return reply
-        name, raw = answered[-1]
-        words = word_result(name, as_object(raw), raw)
+        name, raw, result = answered[-1]
+        words = word_result(name, result, raw)
         self._run.emit(TextDelta(self._run.step, f"\n\n{words}"))
         return replace(reply, content=f"{text}\n\n{words}".strip())
 

@@ -312,7 +312,7 @@ class Turn:
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
-                is_kept |= self._is_said(condition)
+                is_kept = is_kept or self._is_said(condition)
                 is_kept &= name not in self._reading.cleared
                 wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []

@@ -317,8 +317,8 @@ class _Reader:
         self._reading.ordered_by += [sign + name for name in names]
 
     def direction(self, part: Sequence[Token]) -> None:
-        sign, text = "-" if part[0].kind == "descending" else "", part[0].text.lower()
-        is_bare = self._before in {"groups", "members"} and not ("first" in text or "high" in text)
+        sign, text = "-" if part[-1].kind == "descending" else "", part[-1].text.lower()
+        is_bare = self._before in {"groups", "members"} and ("asc" in text or "desc" in text)
         ordered = self._reading.ordered_by or self._reading.measures
         refuse_if(is_bare or len(ordered) > 1, part)  # "by month descending"
         self._reading.ordered_by = [sign + each.removeprefix("-") for each in ordered]

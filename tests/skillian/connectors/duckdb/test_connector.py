@@ -9,12 +9,12 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.skillian.connectors.test_contract import ENDLESS
+from tests.skillian.connectors.databases import ENDLESS
 from tests.support.waits import SECONDS
 
 from skillian.connectors.duckdb import engine
 from skillian.connectors.duckdb.connector import DuckDBConnector
-from skillian.connectors.duckdb.statement import RunningStatement, column_type
+from skillian.connectors.duckdb.statement import RunningStatement
 from skillian.errors import QueryError
 
 
@@ -31,14 +31,6 @@ async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
     opened = DuckDBConnector(path, "books", timeout=60)
     yield opened
     await opened.aclose()
-
-
-def test_types_have_kinds() -> None:
-    kinds = {
-        "VARCHAR": "text", "ENUM('a', '(b')": "text", "HUGEINT": "integer", "DOUBLE": "float",
-        "TIMESTAMP WITH TIME ZONE": "timestamptz", "INTEGER[]": "other", "STRUCT(a INT)": "other",
-    }  # fmt: skip
-    assert {name: column_type(name).kind for name in kinds} == kinds
 
 
 async def test_the_catalogue_has_keys_and_what_may_be_null(tmp_path: Path) -> None:
@@ -58,15 +50,6 @@ async def test_the_catalogue_has_keys_and_what_may_be_null(tmp_path: Path) -> No
         name: [each.nullable for each in table.declared.values()] for name, table in tables.items()
     }
     assert nullable == {"t": [False] * 3, "v": [None] * 3, "plain": [True]}
-
-
-UNREADABLE = ("read_csv('/etc/passwd')", "'/etc/passwd'", "read_text('/etc/passwd')", "connector")
-
-
-async def test_neither_files_nor_python_variables_can_be_read(connector: DuckDBConnector) -> None:
-    for each in UNREADABLE:
-        with pytest.raises(QueryError):
-            await connector.run(f"SELECT * FROM {each}", {})  # noqa: S608 - ours
 
 
 def test_the_time_zone_of_the_machine_changes_nothing(tmp_path: Path) -> None:

@@ -1,4 +1,3 @@
-import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -8,12 +7,11 @@ from typing import Any
 import pyarrow as pa
 import pytest
 import trustme
-from tests.support.mysql import DIGITS, MANY, Database, running_mariadb
+from tests.support.mysql import DIGITS, Database, running_mariadb
 from tests.support.ports import own_port
-from tests.support.waits import soon
 
 from skillian.connectors import connect
-from skillian.connectors.mysql.connector import MAX_CONNECTIONS, MySQLConnector, login_of
+from skillian.connectors.mysql.connector import MySQLConnector, login_of
 from skillian.connectors.mysql.session import for_driver
 from skillian.errors import QueryError
 
@@ -107,13 +105,6 @@ async def test_values_are_exact_and_typed(
     assert types["instant"] == pa.timestamp("us", tz="UTC")
 
 
-async def test_decimals_past_38_digits_are_refused(connector: MySQLConnector) -> None:
-    fits = await connector.run(f"SELECT CAST('-{'9' * 36}.99' AS DECIMAL(65, 2)) AS n", {})
-    assert fits.to_pylist() == [{"n": Decimal("-" + "9" * 36 + ".99")}]
-    with pytest.raises(QueryError, match="'n' holds a value that is not a valid decimal"):
-        await connector.run(f"SELECT CAST('{'9' * 37}.99' AS DECIMAL(65, 2)) AS n", {})
-
-
 async def test_a_date_without_a_day_is_refused_and_can_be_read_as_text(
     connector: MySQLConnector, mysql_database: Database
 ) -> None:
@@ -144,9 +135,7 @@ async def test_a_user_who_may_write_cannot(
 
 
 MADE_UP = {
-    "CAST('12x' AS DECIMAL(18, 2))": "12x",
     "CAST('abc is not BIGINT' AS SIGNED)": "abc is not BIGINT",
-    "CAST('2024-02-31' AS DATE)": "2024-02-31",
     "STR_TO_DATE('soon', '%Y')": "soon",
     "CAST(99999 AS DECIMAL(5, 2))": "Out of range",
     "1 DIV 0": "Division by 0",
@@ -198,42 +187,25 @@ async def test_long_texts_that_begin_alike_stay_apart(
     assert rows == [{"last": str(digit), "n": 8} for digit in reversed(range(8))]
 
 
-async def test_errors_hold_no_account_and_say_what_to_check(mysql_database: Database) -> None:
-    quoted = PASSWORD.replace("'", "''")
-    user = f"reader_{mysql_database.name}"
-    mysql_database.execute(f"""
-        CREATE TABLE hidden (x INT); CREATE TABLE open (x INT);
-        CREATE USER '{user}'@'%' IDENTIFIED BY '{quoted}';
-        CREATE USER '{user}'@'localhost' IDENTIFIED BY '{quoted}';
-        GRANT SELECT ON {mysql_database.name}.open TO '{user}'@'%';
-        GRANT SELECT ON {mysql_database.name}.open TO '{user}'@'localhost';
-    """)
-    server = mysql_database.server
-    login = mysql_database.url_for(user, PASSWORD)
-    cases = {
-        "SELECT x FROM hidden": (login, "may not read what the statement names"),
-        "SELECT y FROM open": (login, "Unknown column 'y'"),
-        "SELECT 1": (mysql_database.url_for(user, "wrong"), "check user and password"),
-        "SELECT 2": (server.url("nowhere"), "there is no such database"),
-        "SELECT 3": (f"mysql://{user}@127.0.0.1:1/x", "the server cannot be reached"),
-        "SELECT 4": ("mysql://x@/x?unix_socket=secret.sock", "the server cannot be reached"),
-    }
+async def test_a_user_sees_what_it_may_read(mysql_database: Database) -> None:
+    quoted, name = PASSWORD.replace("'", "''"), mysql_database.name
+    mysql_database.execute("CREATE TABLE hidden (x INT); CREATE TABLE open (x INT)")
+    accounts = [f"'reader_{name}'@'{host}'" for host in ("%", "localhost")]
+    for account in accounts:
+        mysql_database.execute(f"CREATE USER {account} IDENTIFIED BY '{quoted}'")
+        mysql_database.execute(f"GRANT SELECT ON {name}.open TO {account}")
+    url = mysql_database.url_for(f"reader_{name}", PASSWORD)
+    connector = MySQLConnector.from_url("books", url, FOLDER)
+    cases = {"hidden": "may not read what the statement names", "open": "Unknown column 'y'"}
     try:
-        for statement, (url, message) in cases.items():
-            connector = MySQLConnector.from_url("books", url, FOLDER)
+        for table, message in cases.items():
             with pytest.raises(QueryError, match=message) as refused:
-                await connector.run(statement, {})
-            assert str(refused.value).startswith("connection 'books': ")
-            for secret in (user, PASSWORD, "wrong", "localhost", "127.0.0.1", "secret.sock"):
-                assert secret not in str(refused.value)
-            assert refused.value.__cause__ is None
-            await connector.aclose()
-        reader = MySQLConnector.from_url("books", login, FOLDER)
-        tables = [table.name for table in await reader.catalog()]
-        await reader.aclose()
-        assert tables == ["open"]
+                await connector.run(f"SELECT y FROM {table}", {})  # noqa: S608 - ours
+            assert not [each for each in ("reader_", "localhost") if each in str(refused.value)]
+        assert [table.name for table in await connector.catalog()] == ["open"]
     finally:
-        mysql_database.execute(f"DROP USER '{user}'@'%', '{user}'@'localhost'")
+        await connector.aclose()
+        mysql_database.execute(f"DROP USER {', '.join(accounts)}")
 
 
 def test_a_url_is_read_with_its_encoded_parts() -> None:
@@ -275,48 +247,3 @@ async def test_a_certificate_is_checked_against_ssl_ca() -> None:
                 with pytest.raises(QueryError, match="check that it runs, and host, port"):
                     await connector.run(statement, {})
             await connector.aclose()
-
-
-ENDLESS = f"{MANY} WHERE {' + '.join(f'd{n}.d' for n in range(12))} < 0"
-
-
-async def test_connections_are_few_and_used_again(
-    connector: MySQLConnector, mysql_database: Database
-) -> None:
-    statement = "SELECT CONNECTION_ID() AS id, :p0 AS n"
-    tables = await asyncio.gather(*(connector.run(statement, {"p0": n}) for n in range(50)))
-    rows = [table.to_pylist()[0] for table in tables]
-    assert [row["n"] for row in rows] == list(range(50))
-    assert len({row["id"] for row in rows}) <= MAX_CONNECTIONS
-    mysql_database.execute(f"KILL {rows[-1]['id']}")
-    assert (await connector.run("SELECT 1 AS x", {})).num_rows == 1
-
-
-async def test_a_server_that_dies_is_an_error_and_the_next_call_works() -> None:
-    with running_mariadb() as server:
-        server.execute("CREATE DATABASE books")
-        server.execute(DIGITS, "books")
-        connector = MySQLConnector.from_url("books", server.url("books"), FOLDER)
-        await connector.run("SELECT 1", {})
-        task = asyncio.create_task(connector.run(ENDLESS, {}))
-        await soon(lambda: _running(Database(server, "books")))
-        server.kill()
-        with pytest.raises(QueryError, match="'books': the server ended the connection"):
-            await task
-        with pytest.raises(QueryError, match="'books': the server cannot be reached") as gone:
-            await connector.run("SELECT 1", {})
-        assert str(server.folder) not in str(gone.value)
-        server.start()
-        assert (await connector.run("SELECT 1 AS x", {})).to_pylist() == [{"x": 1}]
-        await connector.aclose()
-
-
-PROCESSES = "SELECT id FROM information_schema.processlist"
-
-
-def _running(database: Database) -> tuple[tuple[Any, ...], ...]:
-    """Return the statements of this database that run, but this one and those that end others."""
-    return database.execute(
-        f"{PROCESSES} WHERE db = '{database.name}' AND id <> CONNECTION_ID() AND info IS NOT NULL"
-        " AND info NOT LIKE 'KILL%'"
-    )

@@ -1,7 +1,6 @@
 """Spark by a real Spark Connect server."""
 
 import asyncio
-import shutil
 import time
 from datetime import UTC, date, datetime
 from decimal import Decimal
@@ -17,23 +16,16 @@ from skillian.errors import QueryError, UnavailableError
 pytest.importorskip("grpc", reason="Spark Connect is not installed: pip install 'pyspark[connect]'")
 
 from tests.skillian.connectors.test_contract import GIVEN
-from tests.support.spark_connect import spark_tables
+from tests.support.spark_connect import SPARK, spark_tables
 
 from skillian.connectors import base
 from skillian.connectors.spark import connect as connect_module
 from skillian.connectors.spark.connect import SparkConnectConnector
 from skillian.connectors.spark.rows import BATCH_ROWS
 
-pytestmark = [
-    pytest.mark.spark,
-    pytest.mark.timeout(600),
-    pytest.mark.skipif(shutil.which("java") is None, reason="Spark needs Java 17 or later"),
-    # Nothing here goes through pandas.
-    pytest.mark.filterwarnings("ignore:PySpark does not yet fully support pandas:FutureWarning"),
-    # Reported before the error is raised.
-    pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning"),
-]
-
+# Reported before the error is raised.
+ignored = pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning")
+pytestmark = [*SPARK, ignored]
 
 ENDLESS = """
 SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000) AS a, RANGE(1000000) AS b

@@ -44,19 +44,13 @@ async def rows(connector: SQLiteConnector, statement: str, **values: object) -> 
 
 
 DECLARED = {
-    "INTEGER": ("BIGINT", "integer"),
     "unsigned big int": ("BIGINT", "integer"),
-    "varchar(10)": ("VARCHAR", "text"),
     "NCHAR(3)": ("VARCHAR", "text"),
     "DECIMAL(17, 2)": ("DECIMAL(38,2)", "decimal"),
     "numeric(5)": ("DECIMAL(38,0)", "decimal"),
-    "NUMERIC": ("NUMERIC", "other"),
     "DECIMAL(99, 2)": ("DECIMAL(99, 2)", "other"),
     "": ("untyped", "other"),
     "double precision": ("DOUBLE", "float"),
-    "BLOB": ("BLOB", "other"),
-    "boolean": ("BOOLEAN", "boolean"),
-    "DATETIME": ("TIMESTAMP", "timestamp"),
     "timestamp with time zone": ("TIMESTAMP WITH TIME ZONE", "timestamptz"),
 }
 
@@ -95,11 +89,8 @@ async def test_the_catalogue_has_tables_and_views(connector: SQLiteConnector, pa
 @pytest.mark.parametrize(
     ("declared", "value", "shown"),
     [
-        ("DECIMAL(17,2)", "0.1 + 0.2", "0.30000000000000004"),
         ("DECIMAL(17,2)", "9e999", "inf"),
         ("REAL", "'much'", "'much'"),
-        ("VARCHAR", "x'00'", r"b'\x00'"),
-        ("DATE", "'20240131'", "20240131"),
         ("TIMESTAMP", "'2024-01-31 25:00'", "'2024-01-31 25:00'"),
         ("TIMESTAMP", "'2024-01-31 10:00Z'", "'2024-01-31 10:00Z'"),
         ("TIMESTAMP", "1706695200", "1706695200"),

@@ -134,15 +134,14 @@ async def test_unsigned_huge_integers_are_added_exactly(
     assert [item.gap for item in result.top_differences] == [Decimal(1)]
 
 
-@pytest.mark.parametrize("day", ["12000-01-01", "infinity", "0044-01-01 (BC)"])
 async def test_a_key_outside_the_years_of_python_is_reported_with_the_fix(
-    compared: Compared, day: str
+    compared: Compared,
 ) -> None:
-    given = f"(DATE '{day}', 1)", "", "k DATE, v DECIMAL(17, 2)"
+    given = "(DATE 'infinity', 1)", "", "k DATE, v DECIMAL(17, 2)"
     with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
         await compared(*given)
     result = await compared(*given, SOURCES.replace("{column: k}", "{column: k, type: text}"))
-    assert [item.key for item in result.top_differences] == [{"key": day}]
+    assert [item.key for item in result.top_differences] == [{"key": "infinity"}]
 
 
 async def test_every_column_of_the_statement_is_read(compared: Compared) -> None:

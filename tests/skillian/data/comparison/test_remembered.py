@@ -47,13 +47,33 @@ async def test_a_remembered_question_is_not_planned_again_unless_a_source_has_ch
     assert planned.call_count == 3
 
 
-async def test_definitions_are_part_of_the_question(make_services: MakeServices) -> None:
-    declared = (SOURCES, SOURCES.replace("sum}", "sum, unit: USD}"))
-    keys = {
-        (await comparing(make_services(TABLES, each).comparison)("a", "b", ["amount"])).cache_key
-        for each in declared
-    }
-    assert len(keys) == 2
+# Other questions than for amounts of x by key, each by what is stated otherwise.
+OTHERS: tuple[dict[str, Any], ...] = (
+    *({"a": "b", "b": "a"}, {"thresholds": {"match": {"absolute": 1}}}, {"filters": {}}),
+    *({"filters": {"key": each}} for each in ("y", {"ne": "x"}, None)),
+    *({"measures": names} for names in (["amount", "count"], ["count", "amount"])),
+    *({"align_on": names} for names in (["key", "again"], ["again", "key"])),
+)
+
+
+async def test_each_part_of_a_question_and_of_its_definitions_counts(
+    make_services: MakeServices,
+) -> None:
+    wider = two_sources(
+        "key: {column: k}, again: {column: k}",
+        f"{AMOUNT}, count: {{column: v, aggregation: count}}",
+        "key",
+    )
+    question = {"a": "a", "b": "b", "measures": ["amount"], "filters": {"key": "x"}}
+    compare, priced = (
+        comparing(make_services(TABLES, each).comparison)
+        for each in (wider, wider.replace("sum}", "sum, unit: USD}"))
+    )
+    first = await compare(**question)
+    assert await compare("a", "b", "amount", ["key"], {"key": ["x"]}, thresholds={}) is first
+    found = [first, await priced(**question)]
+    found += [await compare(**{**question, **each}) for each in OTHERS]
+    assert len({each.cache_key for each in found}) == len(found)
 
 
 async def test_nothing_is_kept_where_the_file_says_so(make_services: MakeServices) -> None:

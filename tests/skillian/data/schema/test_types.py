@@ -4,7 +4,7 @@ import pytest
 
 from skillian.connectors.base import ColumnType, Declaration, Table
 from skillian.data.schema.engines import LogicalType
-from skillian.data.schema.types import logical_type, parse_type
+from skillian.data.schema.types import logical_type, parse_type, relation
 
 # Engine, text in the catalogue, and the facts that count.
 CASES: tuple[tuple[str, str, dict[str, object]], ...] = (
@@ -72,3 +72,32 @@ def test_an_engine_that_is_not_known_here_has_types_by_their_kind() -> None:
     table = Table("", "t", kinds, engine="hana")
     assert logical_type(table, "n") == LogicalType("decimal", digits=38, scale=4)
     assert logical_type(table, "x") == LogicalType("other", name="GEO")
+
+
+# A type, another that is to hold its values, and how they are related.
+NESTED = (
+    ("duckdb INTEGER[]", "duckdb BIGINT[]", "widens"),
+    ("duckdb BIGINT[]", "duckdb INTEGER[]", "loses"),
+    ("duckdb VARCHAR[]", "duckdb INTEGER[]", "differs"),
+    ("duckdb INTEGER[]", "duckdb INTEGER[][]", "differs"),
+    ("duckdb INTEGER[3]", "duckdb INTEGER[]", "widens"),
+    ("duckdb INTEGER[]", "duckdb INTEGER[3]", "loses"),
+    # PostgreSQL states no depth.
+    ("duckdb INTEGER[][]", "postgres integer[]", "widens"),
+    ("postgres integer[]", "duckdb INTEGER[]", "equivalent"),
+    ("postgres numeric(10,2)[]", "duckdb INTEGER[]", "loses"),
+    ("duckdb STRUCT(a INTEGER)", "duckdb STRUCT(A BIGINT)", "widens"),
+    ("duckdb STRUCT(a INTEGER)", "duckdb STRUCT(a INTEGER, b INTEGER)", "widens"),
+    ("duckdb STRUCT(a INTEGER, b INTEGER)", "duckdb STRUCT(a INTEGER)", "loses"),
+    ("duckdb STRUCT(a INTEGER)", "duckdb STRUCT(a VARCHAR)", "differs"),
+    ("duckdb STRUCT(a INTEGER)[]", "duckdb STRUCT(a BIGINT)[]", "widens"),
+    ("duckdb STRUCT(a INTEGER)[]", "duckdb STRUCT(a INTEGER)", "differs"),
+    ("duckdb MAP(VARCHAR, BIGINT)", "duckdb MAP(VARCHAR, INTEGER)", "loses"),
+    ("duckdb MAP(VARCHAR, INTEGER)", "duckdb MAP(INTEGER, INTEGER)", "differs"),
+)
+
+
+def test_nested_types_are_related_as_their_parts_are() -> None:
+    for a, b, kind in NESTED:
+        one, other = (parse_type(*text.split(" ", 1)) for text in (a, b))
+        assert relation(one, other).kind == kind, (a, b)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
+import duckdb
 from tests.support.asking import rows_asked
 
 from skillian.data.comparison.cache import Memory
@@ -29,3 +31,15 @@ async def compare(a: str, b: str, *, keep: Any = None, **question: Any) -> Compa
             return await engine.compute(rows_asked(one, other, **question), keep=keep)
         finally:
             await memory.aclose()
+
+
+def in_two_files(folder: Path, a: str, b: str) -> tuple[str, str, str]:
+    """The results of SELECTs as a table a of a file, and b of another and of the first renamed."""
+    for file in ("one", "two"):
+        newest: Any = {"storage_compatibility_version": "latest"}
+        with duckdb.connect(folder / f"{file}.duckdb", config=newest) as database:
+            database.execute("SET TimeZone = 'UTC'")
+            database.execute(f"CREATE TABLE a AS {a}; CREATE TABLE b AS {b}")
+    (folder / "again.duckdb").symlink_to(folder / "one.duckdb")
+    one, two, again = (f"duckdb:///{folder / name}.duckdb" for name in ("one", "two", "again"))
+    return f"{one}#a", f"{two}#b", f"{again}#b"

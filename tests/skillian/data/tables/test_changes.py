@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import duckdb
 import pytest
@@ -89,38 +89,26 @@ def changed() -> dict[int, int]:
     return rows | {4000: -1, 200_000: 1}
 
 
-class Case(NamedTuple):
-    """The kind of b's database, the names of both tables, what makes b like a, and changes it."""
-
-    kind: str
-    names: list[str]
-    create: Write
-    write: Write
+# The names of both tables, what makes b like a, and changes it.
+Case = tuple[list[str], Write, Write]
 
 
-OTHERS = ("sqlite", "duckdb", "mysql")
-
-
-@pytest.fixture(params=["csv", "postgres", *OTHERS])
-def case(request: pytest.FixtureRequest, tmp_path: Path, store: Store) -> Case:
-    kind: str = request.param
-    (tmp_path / "a.csv").write_text(csv(rows_of("a")))
-    a = str(tmp_path / "a.csv")
-    path = tmp_path / f"b.{kind}"
+def made(kind: str, folder: Path, store: Store) -> Case:
+    (folder / "a.csv").write_text(csv(rows_of("a")))
+    a, path = str(folder / "a.csv"), folder / f"b.{kind}"
     if kind == "csv":
         create, write = (partial(replace, path, csv(rows)) for rows in (rows_of("b"), changed()))
-        return Case(kind, [a, str(path)], create, write)
+        return [a, str(path)], create, write
     script = (
         "DROP TABLE IF EXISTS b",
         "CREATE TABLE b (id INT PRIMARY KEY, v INT)",
         f"INSERT INTO b VALUES {', '.join(map(str, rows_of('b').items()))}",  # noqa: S608 - ours
     )
     if kind == "duckdb":
-        create = partial(in_duckdb, path, script)
-        write = partial(in_duckdb, path, (*script, *CHANGES))
-        return Case(kind, [a, f"duckdb:///{path}#b"], create, write)
+        create, write = (partial(in_duckdb, path, (*script, *more)) for more in ((), CHANGES))
+        return [a, f"duckdb:///{path}#b"], create, write
     fill, change = partial(store, kind, *script), partial(store, kind, *CHANGES)
-    return Case(kind, [a, f"{fill()}#b"], fill, change)
+    return [a, f"{fill()}#b"], fill, change
 
 
 def replace(path: Path, content: str) -> None:
@@ -144,33 +132,35 @@ async def compared(names: list[str]) -> dict[str, int]:
     return {name: rows[name] for name in BEFORE}
 
 
+@pytest.mark.parametrize("kind", ["csv", "postgres", "sqlite", "duckdb", "mysql"])
 async def test_rows_are_those_of_one_state_whenever_another_program_writes(
-    case: Case, monkeypatch: pytest.MonkeyPatch
+    kind: str, tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    names, create, write = made(kind, tmp_path, store)
     monkeypatch.setattr(segments, "SMALL", 10)
     monkeypatch.setattr(segments, "FEW_ROWS", 16)
-    case.create()
+    create()
     with monkeypatch.context() as counting:
-        counter = Interruption(case.write, 0)
-        counter.hook(counting, case.kind)
-        assert await compared(case.names) == BEFORE
+        counter = Interruption(write, 0)
+        counter.hook(counting, kind)
+        assert await compared(names) == BEFORE
     assert counter.statements > 1
     results: list[bool] = []
     for at in range(1, counter.statements + 1):
-        case.create()
+        create()
         with monkeypatch.context() as interrupted:
-            Interruption(case.write, at).hook(interrupted, case.kind)
+            Interruption(write, at).hook(interrupted, kind)
             try:
-                rows = await compared(case.names)
+                rows = await compared(names)
             except QueryError as error:
-                name, _, reason = str(error).partition(" changed while it was compared")
-                assert "b" in Path(name).name.replace("#", ".").split(".")
+                said, _, reason = str(error).partition(" changed while it was compared")
+                assert "b" in Path(said).name.replace("#", ".").split(".")
                 assert reason
                 results.append(False)
             else:
                 assert rows in (BEFORE, AFTER), f"before statement {at} of {counter.statements}"
                 results.append(True)
-    assert all(results) == (case.kind in {"postgres", "mysql"})
+    assert all(results) == (kind in {"postgres", "mysql"})
 
 
 async def test_measures_are_not_those_of_two_states_of_a_file(

@@ -25,7 +25,7 @@ def result_of(store: Store) -> Keyed:
 
     def compare(a: str, b: str | None = None) -> ComparisonResult:
         names = [
-            store(name, script if "CREATE" in script else f"CREATE TABLE t AS {script}")
+            store(name, script.strip() if "CREATE" in script else f"CREATE TABLE t AS {script}")
             for name, script in (("duckdb", a), ("duckdb other", b or a))
         ]
         return compared(*(f"{name}#t" for name in names))
@@ -49,27 +49,6 @@ def test_the_likeliest_unique_columns(
     key = result_of(f"SELECT {select} t (i)").key
     assert (key.columns, key.origin) == (columns, "profile")
     assert "No key was given" in key.reason
-
-
-def test_the_primary_key_precedes_other_unique_columns(result_of: Keyed) -> None:
-    key = result_of(
-        "CREATE TABLE t (id INTEGER, code VARCHAR PRIMARY KEY, n INTEGER);"
-        " INSERT INTO t VALUES (1, 'x', 1), (2, 'y', 1)"
-    ).key
-    assert (key.columns, key.origin) == (("code",), "catalogue")
-
-
-def test_a_key_that_is_repeated_on_one_side_is_used_and_named(result_of: Keyed) -> None:
-    rows = "SELECT i AS id, 1 AS v FROM range(20) t (i)"
-    key = result_of(rows, f"{rows} UNION ALL SELECT 3, 1").key
-    assert key.columns == ("id",)
-    assert "no two rows of main#t have the same value" in key.reason
-
-
-@pytest.mark.parametrize("select", ["1 AS a, 2 AS b", "i % 2 + 0.5 AS v"])
-def test_without_unique_columns_it_refuses(result_of: Keyed, select: str) -> None:
-    with pytest.raises(InvalidInputError, match=r"no column or combination .*multiset"):
-        result_of(f"SELECT {select} FROM range(5) t (i)")  # noqa: S608 - ours
 
 
 # No column alone is unique: `ref` is in the sampled rows only.
@@ -150,66 +129,79 @@ CREATE TABLE t AS SELECT 'P' || i AS payment_ref, i % 9 AS n,
 FROM range(2000) t (i);
 INSERT INTO t SELECT payment_ref, n, paid + 900 FROM t LIMIT {again}
 """
+IDS = "SELECT {} AS id, 1 AS v FROM range(20) t (i)"
+LINES = "SELECT i // 4 AS order_no, i % 4 AS line_no, i % 50 AS amount FROM range(400) t (i)"
+MOVED = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range(300) t (i)"
+NAMED = "SELECT i AS {}, '{}' || i AS {}, i % 7 AS n FROM range(200) t (i)"
+# Two tables, the key that is proposed, and what is counted by it.
+KEYED: dict[str, tuple[str, str, tuple[str, ...], dict[str, int]]] = {
+    "a key that is repeated on one side": (
+        *(IDS.format("i"), IDS.format("i % 19")),
+        *(("id",), {"duplicate_keys_b": 1}),
+    ),
+    "no column that identifies a side": (
+        *(PAYMENTS.format(moved=0, again=0), PAYMENTS.format(moved=1055, again=20)),
+        *(("payment_ref",), {"differing": 1035, "only_in_a": 0, "duplicate_keys_b": 20}),
+    ),
+    "no column that most rows of b repeat": (
+        *(LINES, f"{LINES} WHERE i % 4 = 0"),
+        *(("order_no", "line_no"), {"matched": 100, "only_in_a": 300}),
+    ),
+    "a key by which most rows meet": (
+        *(MOVED.format(0), MOVED.format(1_000_000), ("code",), {"differing": 300}),
+    ),
+    "an id in both before a column of another name": (
+        *(NAMED.format("id", "R", "ref"), NAMED.format("id", "R", "ref_no")),
+        *(("id",), {"matched": 200}),
+    ),
+    "the primary key": (
+        *("CREATE TABLE t (id INT, code TEXT PRIMARY KEY); INSERT INTO t VALUES (1, 'x')",) * 2,
+        *(("code",), {"matched": 1}),
+    ),
+}
 
 
-def test_a_key_never_contains_columns_that_identify_a_side(result_of: Keyed) -> None:
-    a, b = PAYMENTS.format(moved=0, again=0), PAYMENTS.format(moved=1055, again=20)
-    result = result_of(a.strip(), b.strip())
-    assert result.key.columns == ("payment_ref",)
-    rows = result.rows
-    assert (rows.differing, rows.only_in_a, rows.only_in_b) == (1035, 0, 0)
-    assert rows.duplicate_keys_b == 20
+@pytest.mark.parametrize("name", KEYED)
+def test_the_key_that_is_proposed(result_of: Keyed, name: str) -> None:
+    a, b, key, counts = KEYED[name]
+    result = result_of(a, b)
+    assert result.key.columns == key
+    assert result.rows.to_dict() == result.rows.to_dict() | counts
+    renamed = [("ref", "ref_no")] if "another name" in name else []
+    assert [(each.a, each.b) for each in result.proposals] == renamed
 
 
-def test_columns_that_are_repeated_in_most_rows_of_the_other_side_are_no_key(
-    result_of: Keyed,
-) -> None:
-    lines = "SELECT i // 4 AS order_no, i % 4 AS line_no, i % 50 AS amount FROM range(400) t (i)"
-    result = result_of(lines, f"{lines} WHERE i % 4 = 0")
-    assert result.key.columns == ("order_no", "line_no")
-    assert (result.rows.matched, result.rows.only_in_a) == (100, 300)
+INVOICES = "SELECT 'I' || i % 60 AS {}, i % 5 AS {}, 'open' AS status FROM range(200) t (i)"
+# Two tables without a key, and what is said of them.
+UNKEYED: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "no unique columns": (
+        *("SELECT 1 AS a, 2 AS b FROM range(5) t (i)",) * 2,
+        ("no column or combination", "multiset"),
+    ),
+    "a float": (*("SELECT i % 2 + 0.5 AS v FROM range(5) t (i)",) * 2, ("multiset",)),
+    "a renamed key": (
+        *(NAMED.format("customer_id", "x", "email"), NAMED.format("cust_id", "new", "email")),
+        ("--map customer_id=cust_id --key customer_id (100 % of the values",),
+    ),
+    "near candidates": (
+        "SELECT format('{:04d}', i) AS id, 'P' || i % 100 AS ref, 5 AS n FROM range(120) t (i)",
+        "SELECT i AS id, 'P' || i % 97 AS ref, 5 AS n FROM range(120) t (i)",
+        (
+            "20 values of ref occur more than once in main#t and 23 in ",
+            "id cannot be compared: VARCHAR and BIGINT have no common form",
+            "main#t holds '0000', '0001'",
+        ),
+    ),
+    "pairs that may be one": (
+        *(INVOICES.format("invoice", "region"), INVOICES.format("inv", "area")),
+        ("--map invoice=inv", "--map region=area"),
+    ),
+}
 
 
-def test_a_key_by_which_most_rows_meet_is_preferred(result_of: Keyed) -> None:
-    rows = 300
-    row = "SELECT i + {} AS id, 'C' || i AS code, i % 7 AS n FROM range({}) t (i)"
-    result = result_of(row.format(0, rows), row.format(1_000_000, rows))
-    assert result.key.columns == ("code",)
-    assert result.rows.differing == rows
-
-
-def test_a_renamed_key_is_proposed_instead_of_a_column_that_has_its_name_in_both(
-    result_of: Keyed,
-) -> None:
-    row = "SELECT i AS {}, 'x' || i || '{}' AS email, i % 7 AS n FROM range(200) t (i)"
-    advice = r"--map customer_id=cust_id --key customer_id \(100 % of the values"
-    with pytest.raises(InvalidInputError, match=advice):
-        result_of(row.format("customer_id", ""), row.format("cust_id", "@new"))
-
-
-def test_a_column_of_another_name_is_left_where_an_id_is_in_both(result_of: Keyed) -> None:
-    row = "SELECT i AS id, 'R' || i AS {}, i % 7 AS n FROM range(200) t (i)"
-    result = result_of(row.format("ref"), row.format("ref_no"))
-    assert result.key.columns == ("id",)
-    assert [(each.a, each.b) for each in result.proposals] == [("ref", "ref_no")]
-
-
-def test_without_a_key_it_says_why_each_near_candidate_is_none(result_of: Keyed) -> None:
-    a = "SELECT format('{:04d}', i) AS id, 'P' || i % 100 AS ref, 5 AS n FROM range(120) t (i)"
-    b = "SELECT i AS id, 'P' || i % 97 AS ref, 5 AS n FROM range(120) t (i)"
+@pytest.mark.parametrize("name", UNKEYED)
+def test_tables_without_a_key_are_refused_with_what_may_be_one(result_of: Keyed, name: str) -> None:
+    a, b, said = UNKEYED[name]
     with pytest.raises(InvalidInputError) as refusal:
         result_of(a, b)
-    message = str(refusal.value)
-    assert "20 values of ref occur more than once in main#t and 23 in " in message
-    assert "id cannot be compared: VARCHAR and BIGINT have no common form" in message
-    assert "main#t holds '0000', '0001'" in message
-
-
-def test_tables_that_share_no_key_are_refused_with_the_pairs_that_may_be_one(
-    result_of: Keyed,
-) -> None:
-    row = "SELECT 'I' || i % 60 AS {}, i % 5 AS {}, 'open' AS status FROM range(200) t (i)"
-    with pytest.raises(InvalidInputError) as refusal:
-        result_of(row.format("invoice", "region"), row.format("inv", "area"))
-    assert "--map invoice=inv" in str(refusal.value)
-    assert "--map region=area" in str(refusal.value)
+    assert [words for words in said if words not in str(refusal.value)] == []

@@ -7,9 +7,8 @@ from decimal import Decimal
 from itertools import combinations_with_replacement, product
 from zoneinfo import ZoneInfo
 
-import duckdb
 import pytest
-from tests.skillian.data.tables.comparing import compared
+from tests.skillian.data.tables.comparing import compared, in_two_files
 from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
@@ -97,20 +96,19 @@ def are_equal(a: str | None, b: str | None, kinds: tuple[str, str], rule: Rule) 
     return abs(one - other) <= rule.seconds * 10**9 and abs(one) < _INFINITE
 
 
-def rows(kinds: tuple[str, ...], names: tuple[str, ...], side: int) -> str:
+def rows(pairs: dict[str, tuple[str, str]], side: int) -> str:
     """A SELECT of every pair of times, in a column for each pair of types and each rule."""
-    columns = [f"CASE k {{}} END AS {name}" for name in names]
-    pairs = [pair[side] for pair in product(TIMES, TIMES)]
-    texts: list[str] = []
-    for column, kind in zip(columns, kinds, strict=True):
+    cells = [pair[side] for pair in product(TIMES, TIMES)]
+    columns: list[str] = []
+    for name, kinds in pairs.items():
         cases = [
-            f"WHEN {k} THEN CAST('{stored(text, kind)}' AS {kind})"
-            for k, text in enumerate(pairs)
+            f"WHEN {k} THEN CAST('{stored(text, kinds[side])}' AS {kinds[side]})"
+            for k, text in enumerate(cells)
             if text is not None
         ]
-        texts.append(column.format(" ".join(cases)))
-    again = [f"{name} AS {name}_{n}" for n in range(len(RULES)) for name in names]
-    once = f"SELECT k, {', '.join(texts)} FROM numbers"  # noqa: S608 - ours
+        columns.append(f"CASE k {' '.join(cases)} END AS {name}")
+    again = [f"{name} AS {name}_{n}" for n in range(len(RULES)) for name in pairs]
+    once = f"SELECT k, {', '.join(columns)} FROM numbers"  # noqa: S608 - ours
     return f"SELECT k, {', '.join(again)} FROM ({once}) AS once"  # noqa: S608 - ours
 
 
@@ -148,19 +146,8 @@ NUMBERS = f"numbers AS (SELECT range AS k FROM range({len(TIMES) ** 2}))"  # noq
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str, str]:
-    """Both sides in one file, and b in another one, and the first by another name."""
-    folder = tmp_path_factory.mktemp("moments")
-    pairs = names_of(tuple(UNITS))
-    for file in ("one", "two"):
-        with duckdb.connect(folder / f"{file}.duckdb") as database:
-            database.execute("SET TimeZone = 'UTC'")
-            for side, name in enumerate("ab"):
-                kinds = tuple(pair[side] for pair in pairs.values())
-                select = rows(kinds, tuple(pairs), side)
-                database.execute(f"CREATE TABLE {name} AS WITH {NUMBERS} {select}")
-    (folder / "again.duckdb").symlink_to(folder / "one.duckdb")
-    one, two, again = (f"duckdb:///{folder / name}.duckdb" for name in ("one", "two", "again"))
-    return f"{one}#a", f"{two}#b", f"{again}#b"
+    a, b = (f"WITH {NUMBERS} {rows(names_of(tuple(UNITS)), side)}" for side in (0, 1))
+    return in_two_files(tmp_path_factory.mktemp("moments"), a, b)
 
 
 def names_of(kinds: tuple[str, ...]) -> dict[str, tuple[str, str]]:
@@ -179,7 +166,5 @@ def test_in_postgres(postgres_database: PostgresDatabase) -> None:
     pairs = names_of(IN_POSTGRES)
     numbers = f"WITH numbers AS (SELECT generate_series(0, {len(TIMES) ** 2 - 1}) AS k)"
     for side, name in enumerate("ab"):
-        kinds = tuple(pair[side] for pair in pairs.values())
-        select = rows(kinds, tuple(pairs), side)
-        postgres_database.execute(f"CREATE TABLE {name} AS {numbers} {select}")
+        postgres_database.execute(f"CREATE TABLE {name} AS {numbers} {rows(pairs, side)}")
     check(f"{postgres_database.url}#a", f"{postgres_database.url}#b", pairs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import unicodedata
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,7 @@ async def test_a_trick_is_harmless(backend: str, trick: Trick, tmp_path: Path) -
             assert tree_of(folder) == meanwhile
         else:
             check_written(folder, meanwhile, trick)
+            check_as_shown(folder, result.changes)
     assert {name: folder.joinpath(name).read_bytes() for name in UNSHOWN} == UNSHOWN
     after = full_state(tmp_path / "outside")
     if "hard.txt" not in trick.written:  # its second name is counted with the file
@@ -73,11 +75,18 @@ def check_written(folder: Path, before: dict[str, bytes | None], trick: Trick) -
         if content is None and name in before:
             del expected[name]
         else:
-            expected[name] = content
+            expected[name] = after[name] if content is ... else content
     assert after == expected
     for path in folder.rglob("*"):
         if not path.is_symlink():
             assert path.stat().st_mode & 0o7000 == 0
+
+
+def check_as_shown(folder: Path, changes: tuple[Change, ...]) -> None:
+    """Whatever code did after its step, a file has the content whose digest was shown."""
+    shown = {each.path: each.digest for each in changes if each.digest and not each.withheld}
+    for path, digest in shown.items():
+        assert sha256(folder.joinpath(path).read_bytes()).hexdigest() == digest, path
 
 
 def test_nothing_that_is_not_seen_is_shown_as_it_is() -> None:

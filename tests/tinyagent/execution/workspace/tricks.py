@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from types import EllipsisType
 from typing import NamedTuple
 
 from tests.support.trees import Tree
@@ -77,7 +78,8 @@ class Trick(NamedTuple):
     Args:
         name: what is tried.
         code: run in the sandbox; it raises if something is not refused that should be.
-        written: what a commit of all changes in the folder; None for what is deleted.
+        written: what a commit of all changes in the folder; None for what is deleted, `...` for
+            content that depends on time.
         withheld: what a commit leaves out.
         meanwhile: what happens to the folder between the step and the commit.
         conflict: whether the commit must be refused.
@@ -85,7 +87,7 @@ class Trick(NamedTuple):
 
     name: str
     code: str = "write('a.txt', 'changed')"
-    written: dict[str, bytes | None] = {}  # noqa: RUF012 - never changed
+    written: dict[str, bytes | EllipsisType | None] = {}  # noqa: RUF012 - never changed
     withheld: frozenset[str] = frozenset()
     meanwhile: Callable[[Path], object] | None = None
     conflict: bool = False
@@ -275,10 +277,10 @@ SIZES = (
 
 OTHERS = (
     Trick("a child that goes on writing", "write('x')\nif os.fork() == 0:\n    time.sleep(0.3)\n"
-          "    while True: write('x', 'later')\n", {"x": b"new"}),
+          "    while True: write('x', 'later')\n", {"x": ...}),
     Trick("a thread that goes on writing", "def spin():\n    time.sleep(0.05)\n"
           "    while True: write('x', 'later')\nwrite('x')\n"
-          "threading.Thread(target=spin, daemon=True).start()", {"x": b"new"}),
+          "threading.Thread(target=spin, daemon=True).start()", {"x": ...}),
     Trick("a text that looks like a diff",
           "write('x', '\\x1b[31m+++ b/a.txt\\r\\u2028@@ -1 +1 @@')",
           {"x": b"\x1b[31m+++ b/a.txt\r\xe2\x80\xa8@@ -1 +1 @@"}),

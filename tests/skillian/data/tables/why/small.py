@@ -100,12 +100,6 @@ SMALL = {
         within(_SINCE, "CAST(net * 0.5 AS DECIMAL(12, 3)) AS net"),
         options=("--where 'booked>=2024-09-01' --where 'booked<=2024-12-19' --rule net:divisor=2",),
     ),
-    "in March": Small(
-        within(_MARCH, "placed + INTERVAL 1 HOUR AS placed"),
-        options=(
-            "--where 'booked>=2024-03-01' --where 'booked<=2024-03-31' --rule placed:shift=1h",
-        ),
-    ),
     "rounded in one warehouse": Small(
         within("warehouse = 'W4'", money("ROUND(net, 1)")),
         options=("--rule net:round=1",),
