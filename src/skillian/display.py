@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from decimal import Decimal
 from itertools import takewhile
 from typing import Any
 
@@ -264,7 +265,10 @@ def show_rows(
     for row in rows:
         pairs = zip(columns, row, strict=True)
         table.add_row(
-            *(_amount(value) if name in measures else _cell(value) for name, value in pairs)
+            *(
+                _cell(grouped(value) if name in measures and value is not None else value)
+                for name, value in pairs
+            )
         )
     _print_whole(console, table)
 
@@ -284,7 +288,8 @@ def _print_whole(console: Console, table: Table) -> None:
 
 
 def _amount(value: object) -> Text:
-    return _cell(None if value is None else grouped(value))
+    """A number of a comparison, with commas between thousands."""
+    return _cell(None if value is None else f"{Decimal(str(value)):,f}")
 
 
 def _cell(value: object) -> Text:

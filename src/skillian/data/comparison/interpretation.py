@@ -1,8 +1,8 @@
 """Sentences about a comparison; each only restates numbers of the result."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 
-from skillian.amounts import grouped
 from skillian.data.declare.definitions import Limits, Thresholds
 from skillian.data.results.groups import Difference, MeasureSummary, Summary
 from skillian.data.sql.values import jsonable
@@ -235,8 +235,8 @@ class _Interpreter:
                     f" and twice the {measure.name} of {once}, as if a load had run twice."
                 )
 
-    def _number(self, value: object, measure: MeasureSummary) -> str:
-        return f"{grouped(value)} {measure.unit}" if measure.unit else grouped(value)
+    def _number(self, value: Decimal, measure: MeasureSummary) -> str:
+        return f"{value:,f} {measure.unit}" if measure.unit else f"{value:,f}"
 
 
 def _agrees(measure: MeasureSummary) -> bool:

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar
 
-from skillian.amounts import grouped
 from skillian.data.results.groups import EXACT
 from skillian.data.sql.values import jsonable
 
@@ -141,7 +140,7 @@ class MeasureExplanation:
     def gap(self) -> str:
         """The measure and its gross gap in words."""
         unit = f" {self.unit}" if self.unit else ""
-        return f"{self.measure} of {grouped(self.gross)}{unit} gross"
+        return f"{self.measure} of {self.gross:,f}{unit} gross"
 
     def to_dict(self) -> dict[str, object]:
         """The explanation for JSON; numbers with a fraction are strings."""
