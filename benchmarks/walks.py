@@ -30,7 +30,7 @@ from skillian.settings import Settings
 from tinyagent import OpenAIModel, ReactAgent, TinyCodeAgent, tool
 
 SOURCE = Path(tinyagent_commands.__file__).parent
-TARGETS = {"tool call": 15, "code step": 25, "skillian compare": 30, "chat turn": 50}
+TARGETS = {"tool call": 15, "code step": 25, "skillian compare": 42, "chat turn": 50}
 QUESTION = "Compare amounts between fi_reporting and bpc_reporting for company 1001"
 
 

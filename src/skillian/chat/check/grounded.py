@@ -114,8 +114,8 @@ class _GroundedTurn(Middleware):
         figures = check_answer(text, values, question)
         amounts = amounts_of(map(asdict, figures.references), values)
         found = (member for _, raw, _ in answered for member in _members(raw))
-        is_told = any(each in text and each not in question for each in found)
-        if not answered or is_told or amounts or figures.unverified:
+        says_more = any(each in text and each not in question for each in found)
+        if not answered or says_more or amounts or figures.unverified:
             return reply
         name, raw, result = answered[-1]
         words = word_result(name, result, raw)
