@@ -4,9 +4,9 @@ A call that leaves out a part of the question that changes numbers goes back to 
 not corrected, the turn ends as a question with the readings that it may have. Other parts that are
 not used, and what the model chose itself, are in the scope of the result. If a model makes no valid
 call and asks nothing back, the planner answers the turn, provided that it reads the question; if
-its answer says nothing of what was found, the planner words the result below. A
-filter value that neither the user nor the catalogue has is refused: a cell that a model has read is
-not a value to search for, except as the group of a comparison to look into.
+its answer says nothing of what was found, the planner words the result below. A filter value that
+neither the user nor the catalogue has is refused: a cell that a model has read is not a value to
+search for, except as the group of a comparison to look into.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class _GroundedTurn(Middleware):
             return reply
         turn = self._messages[self._begin :]
         calls = {call.id: call.name for each in turn for call in each.tool_calls}
-        results = [(calls.get(each.tool_call_id or ""), each.text) for each in turn]
+        results = [(calls.get(each.tool_call_id), each.text) for each in turn if each.tool_call_id]
         values = [as_object(raw) for _, raw in results]  # one that was cut is not an object
         answered = [
             (name, raw, value)
