@@ -25,7 +25,7 @@ import duckdb
 import psycopg
 import pymysql
 import pytest
-from tests.skillian.data.schema import held_in_clickhouse, type_cases
+from tests.skillian.data.schema import held_in_clickhouse, held_in_spark, type_cases
 from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
 from tests.skillian.data.schema.types_page import PAGE, page
 from tests.support.mysql import Server as MySQLServer
@@ -79,19 +79,7 @@ def test_every_shown_type_is_known() -> None:
 
 
 @pytest.fixture(scope="module")
-def spark_session(spark_server: str) -> Iterator[Any]:
-    from pyspark.sql.connect.session import SparkSession
-
-    builder: Any = SparkSession.builder
-    session = builder.remote(spark_server).create()
-    session.conf.set("spark.sql.session.timeZone", "UTC")
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
 def holds(
-    request: pytest.FixtureRequest,
     postgres_server: PostgresServer,
     mysql_server: MySQLServer,
     tmp_path_factory: pytest.TempPathFactory,
@@ -114,7 +102,7 @@ def holds(
             "duckdb": lambda text, pool: _in_duckdb(duck, text, pool),
             "files": lambda text, pool: _in_parquet(duck, text, pool, folder),
             "sqlite": _in_sqlite,
-            "spark": lambda text, pool: _in_spark(request, text, pool),
+            "spark": _Process(processes, held_in_spark),
             "clickhouse": _Process(processes, held_in_clickhouse),
             "postgres": lambda text, pool: _in_postgres(postgres, text, pool),
             "mysql": lambda text, pool: _in_mysql(mysql, text, pool),
@@ -295,47 +283,6 @@ class _Process:
         self._process.stdin.flush()
         answer = json.loads(self._process.stdout.readline())
         return [bytes.fromhex(each) if is_binary and each is not None else each for each in answer]
-
-
-def _in_spark(request: pytest.FixtureRequest, text: str, pool: Sequence[Any]) -> list[Any]:
-    """Return the values of a cast or, since a cast enforces no length, of a table of texts.
-
-    They are inserted by length, since each insert takes long: all of one length that is refused,
-    and of those that are longer, the longest alone.
-    """
-    session = request.getfixturevalue("spark_session")
-    if text == "binary":
-        frame = session.createDataFrame(list(enumerate(pool)), "n int, x binary")
-        return [bytes(row["x"]) for row in sorted(frame.collect())]
-    if not text.startswith(("char", "varchar")):
-        frame = session.createDataFrame(list(enumerate(pool)), "n int, v string")
-        rows = frame.selectExpr("n", f"CAST(TRY_CAST(v AS {text}) AS STRING) AS x").collect()
-        return [row["x"] for row in sorted(rows)]
-    session.sql("DROP TABLE IF EXISTS held").collect()
-    session.sql(f"CREATE TABLE held (n INT, x {text}) USING parquet").collect()
-    by_length: dict[int, list[tuple[int, str]]] = {}
-    for number, value in sorted(enumerate(pool), key=lambda each: len(each[1])):
-        by_length.setdefault(len(value), []).append((number, value))
-    groups = list(by_length.values())
-    for group in groups:
-        if not _inserted(session, group):
-            single = [_inserted(session, [each]) for each in group]
-            if not any(single) and not _inserted(session, groups[-1][-1:]):
-                break
-    back = {row["n"]: row["x"] for row in session.sql("SELECT n, x FROM held").collect()}
-    stored = [back.get(number) for number in range(len(pool))]
-    pads = text.startswith("char")
-    return [value.rstrip(" ") if value and pads else value for value in stored]
-
-
-def _inserted(session: Any, rows: list[tuple[int, str]]) -> bool:
-    from pyspark.errors import PySparkException
-
-    try:
-        session.createDataFrame(rows, "n int, x string").write.insertInto("held")
-    except PySparkException:
-        return False
-    return True
 
 
 def _in_postgres(postgres: Any, text: str, pool: Sequence[Any]) -> list[Any]:
