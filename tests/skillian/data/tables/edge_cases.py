@@ -192,6 +192,7 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("0.5::FLOAT", "0.5::DOUBLE", True),
         ("0.1::FLOAT", "0.1::DOUBLE", True, {"relative": "0.000001"}),
         ("0.1::FLOAT", "0.1::DECIMAL(18,2)", True),
+        ("429870.12::FLOAT", "429870.12::DECIMAL(9,2)", True, {"absolute": "0.001"}),
         ("0.1::DOUBLE", "0.10000000000000001::DECIMAL(38,17)", False),
         ("1e20::DOUBLE", "100000000000000000000::DECIMAL(38,0)", True),
         ("1e20::DOUBLE", "100000000000000000001::DECIMAL(38,0)", False),
