@@ -42,6 +42,16 @@ def written(form: str) -> Build:
     return declared("TIMESTAMP", type="text", format=form)
 
 
+def decimal_text(value: exp.Expr) -> exp.Expr:
+    number = exp.cast(value, "DECIMAL(10, 2)")
+    number.type = exp.DataType.build("DECIMAL(38, 2)")
+    return exp.cast(number, "TEXT")
+
+
+def halved(value: exp.Expr) -> exp.Expr:
+    return exp.IntDiv(this=exp.cast(value, "BIGINT"), expression=exp.Literal.number(2))
+
+
 def second(value: exp.Expr) -> exp.Expr:
     """The second letter."""
     two, one = exp.Literal.number(2), exp.Literal.number(1)
@@ -91,6 +101,8 @@ OWN: Mapping[str, Cases] = {
         *((read(form), FORMS[form][:1]) for form in FORMS),
         (read("%d.%m.%Y"), ("31.01.1950",)),
         (written("%d|%M"), MOMENTS),
+        (decimal_text, ("1.50",)),
+        (halved, ("-7",)),
         (lambda value: exp.cast(exp.cast(value, "DOUBLE"), "TEXT"), ("0.15",)),
     ),
     "postgres": (
@@ -126,6 +138,7 @@ OWN_REFUSED: Mapping[str, Cases] = {
         (cast("DATE"), ("2024-02-30", "bad")),
         (cast("TIMESTAMP"), ("2024-02-30 10:00:00", "2024-01-01 25:00:00")),
         (cast("BOOLEAN"), ("bad",)),
+        (read("%Y%m%d"), ("20240131 or so",)),
     ),
     "mysql": (
         UNREAD,

@@ -46,7 +46,7 @@ async def test_a_state_stays_after_a_statement_that_fails_or_is_left(
     async with connector.one_state() as state:
         assert await count(state) == 0
         opened.execute("INSERT INTO t VALUES (2)")
-        with pytest.raises(QueryError):
+        with pytest.raises(QueryError, match=r"^connection 'x': .*missing.*\Z"):
             await anext(state.stream("SELECT missing FROM t", {}))
         async with aclosing(state.stream(NUMBERS[opened.dialect].format(10**6), {})) as batches:
             assert (await anext(batches)).num_rows < 10**6

@@ -102,6 +102,7 @@ async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
     (tmp_path / "x.csv").write_text("Report\n\na,b\n1,2\n3\n", encoding="utf-8")
     said = await refusal(tmp_path, "x.csv", "header=3")
     assert said.startswith("x.csv, line 5: it has 1 value, but the header names 2 columns")
+    assert said.endswith("a value with a delimiter in it")
     assert "it has 5 lines" in await refusal(tmp_path, "x.csv", "header=9")
     (tmp_path / "y.csv").write_text("1,2\n3\n", encoding="utf-8")
     assert (await refusal(tmp_path, "y.csv", "header=0")).startswith("y.csv, line 2: ")
@@ -113,7 +114,7 @@ async def test_packed_files_are_read(tmp_path: Path) -> None:
     assert await rows_of(tmp_path, "x.csv.gz") == [{"a": 1, "b": Decimal("2.50")}]
     whole = (tmp_path / "x.csv.gz").read_bytes()
     (tmp_path / "cut.csv.gz").write_bytes(whole[:-9])
-    assert "not a complete gzip file" in await refusal(tmp_path, "cut.csv.gz")
+    assert "not a complete gzip file; pack it again" in await refusal(tmp_path, "cut.csv.gz")
     (tmp_path / "text.csv.gz").write_bytes(b"a,b\n1,2\n")
     assert "not a complete gzip file" in await refusal(tmp_path, "text.csv.gz")
 

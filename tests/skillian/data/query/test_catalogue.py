@@ -58,6 +58,17 @@ async def test_every_source_describes_its_names(services: DataServices) -> None:
     assert (empty.row_count, empty.freshness, empty.dimensions["group"].values) == (0, None, ())
 
 
+@pytest.mark.parametrize("freshness", ["    freshness: day\n", ""])
+async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
+    make_services: MakeServices, freshness: str
+) -> None:
+    script = "CREATE TABLE t AS SELECT 'x' AS g, DATE 'infinity' AS d, 1 AS n; CREATE TABLE empty"
+    sources = SOURCES.replace("    freshness: day\n", freshness)
+    services = make_services(f"{script} (g VARCHAR, n INTEGER)", sources)
+    with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
+        await services.catalogue.source("full")
+
+
 async def test_a_sample_holds_rows_as_the_table_has_them(services: DataServices) -> None:
     sample = await services.catalogue.sample("full", 3)
     assert sample.types == ("VARCHAR", "DATE", "BIGINT")

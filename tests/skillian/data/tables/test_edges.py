@@ -75,6 +75,16 @@ def test_pairs_of_cells(store: Store, tmp_path: Path, pair: tuple[str, str]) -> 
         assert not wrong
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "postgres"])
+def test_a_relative_limit_is_that_of_the_number_in_a(
+    store: Store, tmp_path: Path, engine: str
+) -> None:
+    names = [put(store, tmp_path, engine, *each) for each in (("a", ["100"]), ("b", ["200"]))]
+    rules = Rules(columns={"v0": Rule.model_validate({"relative": "0.5"})})
+    results = [compared(*pair, key=("k",), rules=rules) for pair in (names, names[::-1])]
+    assert [result.rows.differing for result in results] == [1, 0]
+
+
 def test_a_number_without_a_limit_is_filtered(postgres_database: PostgresDatabase) -> None:
     postgres_database.execute(
         "CREATE TABLE a AS SELECT n AS k, 1e-40::numeric + n AS v FROM generate_series(1, 3) AS n;"

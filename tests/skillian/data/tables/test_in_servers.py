@@ -32,6 +32,12 @@ async def test_the_tables_are_joined_by_their_primary_keys(
     assert [row for row in plan if "PRIMARY" in map(str, row) and "eq_ref" in map(str, row)]
 
 
+async def test_texts_are_equal_by_their_bytes(names: list[str], mysql_database: Database) -> None:
+    mysql_database.execute("UPDATE b SET v = IF(id = 1, 'X', 'x ') WHERE id < 3")
+    result = await compare(*names)
+    assert (result.proof.place, result.rows.differing) == ("database", 2)
+
+
 @pytest.mark.parametrize(
     "question",
     [

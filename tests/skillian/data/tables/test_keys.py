@@ -167,6 +167,8 @@ def test_the_key_that_is_proposed(result_of: Keyed, name: str) -> None:
     result = result_of(a, b)
     assert result.key.columns == key
     assert result.rows.to_dict() == result.rows.to_dict() | counts
+    one_side = "no two rows of main#t have the same value" in result.key.reason
+    assert one_side == ("duplicate_keys_b" in counts)
     renamed = [("ref", "ref_no")] if "another name" in name else []
     assert [(each.a, each.b) for each in result.proposals] == renamed
 
