@@ -18,6 +18,11 @@ from typing import Any, Generic, TypeVar
 from skillian.errors import ToolError, too_slow
 
 T = TypeVar("T")
+Progress = Callable[[str, int], None]
+"""Called with the name of a source and the number of its rows that have arrived."""
+
+_report: ContextVar[Callable[[str], None] | None] = ContextVar("report", default=None)
+_INTERRUPT_INTERVAL_SECONDS = 0.01
 
 
 @dataclass(slots=True)
@@ -69,9 +74,6 @@ async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
             raise first from None
         raise
     return [task.result() for task in tasks]
-
-
-_INTERRUPT_INTERVAL_SECONDS = 0.01
 
 
 class BlockingCalls:
@@ -133,12 +135,6 @@ def _deliver(work: Callable[[], T], done: Future[T]) -> None:
         done.set_exception(error)
     else:
         done.set_result(result)
-
-
-Progress = Callable[[str, int], None]
-"""Called with the name of a source and the number of its rows that have arrived."""
-
-_report: ContextVar[Callable[[str], None] | None] = ContextVar("report", default=None)
 
 
 @contextmanager

@@ -19,6 +19,11 @@ from typing import Any, Literal, NoReturn, Protocol, Self, cast, runtime_checkab
 
 from skillian.errors import QueryError, ToolError, UnavailableError
 
+TIMEOUT_SECONDS = 30.0
+STREAM_TIMEOUT_SECONDS = 3600.0
+ROW_BUDGET = 100_000
+BYTE_BUDGET = 64 * 1024 * 1024
+
 Kind = Literal[
     "text",
     "integer",
@@ -232,12 +237,6 @@ class Connector(Protocol):
     async def aclose(self) -> None:
         """Stop running statements and disconnect; calling it twice is safe."""
         ...
-
-
-TIMEOUT_SECONDS = 30.0
-STREAM_TIMEOUT_SECONDS = 3600.0
-ROW_BUDGET = 100_000
-BYTE_BUDGET = 64 * 1024 * 1024
 
 
 class ResultBudget:

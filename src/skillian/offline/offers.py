@@ -121,8 +121,7 @@ def _of_named(
         yield from changes(named, last, vocabulary)
         return
     having = vocabulary.with_measures(measures)
-    pairs = [pair for pair in combinations(having, 2) if {*sources} <= {*pair}]
-    pairs = pairs if is_compared else []
+    pairs = [each for each in combinations(having, 2) if is_compared and {*sources} <= {*each}]
     alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
     for some in (*alone, *pairs[:1]):
         yield from asked(named, replace(reading, sources=[*some]))

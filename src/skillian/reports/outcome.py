@@ -26,9 +26,13 @@ if TYPE_CHECKING:
     from skillian.data.tables.why.results import Why
     from skillian.history.findings import Standing
 
-
 GROUPS = 1000
 DRILLED = 20
+AT_ONCE = 4
+OnProgress = Callable[[str, str], None]
+"""Gets the name of a comparison and its current activity; an empty activity when it has ended."""
+OnResult: TypeAlias = "Callable[[ComparisonEngine, ComparisonResult], Awaitable[None]]"
+"""Gets a result while all that differs can be read from the engine."""
 
 
 class Format(StrEnum):
@@ -204,16 +208,6 @@ Outcome = Compared | Failed
 def worst(outcomes: Iterable[Outcome]) -> Verdict:
     """The worst of all verdicts; `equal` if there are none."""
     return VERDICTS[max((VERDICTS.index(outcome.verdict) for outcome in outcomes), default=0)]
-
-
-AT_ONCE = 4
-
-OnProgress = Callable[[str, str], None]
-"""Gets the name of a comparison and its current activity; an empty activity when it has ended."""
-
-
-OnResult: TypeAlias = "Callable[[ComparisonEngine, ComparisonResult], Awaitable[None]]"
-"""Gets a result while all that differs can be read from the engine."""
 
 
 async def run_all(

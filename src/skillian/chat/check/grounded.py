@@ -104,11 +104,16 @@ class _GroundedTurn(Middleware):
             return reply
         turn = self._messages[self._begin :]
         calls = {call.id: call.name for each in turn for call in each.tool_calls}
-        results = [(calls.get(each.tool_call_id), each.text) for each in turn if each.tool_call_id]
-        values = [as_object(raw) for _, raw in results]  # one that was cut is not an object
+        # One that was cut is not an object.
+        results = [
+            (calls.get(each.tool_call_id), each.text, as_object(each.text))
+            for each in turn
+            if each.tool_call_id
+        ]
+        values = [value for _, _, value in results]
         answered = [
             (name, raw, value)
-            for (name, raw), value in zip(results, values, strict=True)
+            for name, raw, value in results
             if name in (COMPARE, QUERY) and value and not value.get("error")
         ]
         figures = check_answer(text, values, question)

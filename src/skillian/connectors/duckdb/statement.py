@@ -18,15 +18,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import printed_float, replaced
 from skillian.errors import QueryError
 
-
-def adapt(node: exp.Expr) -> exp.Expr:
-    """The replacement of a node."""
-    if isinstance(node, exp.Normalize):
-        return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node.this])
-    if kind := printed_float(node):
-        return floats.shortest(replaced(node.this, adapt), kind, "duckdb")
-    return node
-
+Cursor = duckdb.DuckDBPyConnection
 
 _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("VARCHAR", "ENUM"), "text"),
@@ -45,6 +37,17 @@ _PLAIN = frozenset(_KINDS) - {"ENUM", "TIMESTAMP_NS", "TIMESTAMP WITH TIME ZONE"
 # that Python does not have.
 _YEARS = range(2, 9999)
 _TYPE = re.compile(r"(?P<name>[A-Z_ ]+)(?:\((?P<arguments>.*)\))?", re.DOTALL)
+_WIDE = 200_000
+"""The characters of a statement about some 300 columns."""
+
+
+def adapt(node: exp.Expr) -> exp.Expr:
+    """The replacement of a node."""
+    if isinstance(node, exp.Normalize):
+        return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node.this])
+    if kind := printed_float(node):
+        return floats.shortest(replaced(node.this, adapt), kind, "duckdb")
+    return node
 
 
 def column_type(name: str) -> ColumnType:
@@ -80,12 +83,6 @@ def plain_rows(relation: duckdb.DuckDBPyRelation) -> list[dict[str, Any]] | None
 
 def _is_moment(value: object) -> bool:
     return isinstance(value, date) and value.year in _YEARS
-
-
-Cursor = duckdb.DuckDBPyConnection
-
-_WIDE = 200_000
-"""The characters of a statement about some 300 columns."""
 
 
 class RunningStatement:

@@ -18,6 +18,22 @@ from skillian.connectors import scheme
 from skillian.data.declare.definitions import reason_of
 from skillian.errors import ConfigurationError, Fault, nearest
 
+MAX_BYTES = 10 * 1024 * 1024
+_MAX_DEPTH = 20
+_MAX_VALUES = 100_000
+_MERGE = "tag:yaml.org,2002:merge"
+_BOOLEAN = "tag:yaml.org,2002:bool"
+_NULL = "tag:yaml.org,2002:null"
+_READ = frozenset(
+    f"tag:yaml.org,2002:{name}"
+    for name in ("map", "seq", "str", "null", "bool", "int", "float", "timestamp", "merge", "value")
+)
+# Keys whose value is a boolean.
+_SWITCHES = {
+    (name,)
+    for name in ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null", "multiset")
+}
+
 KeyPath = tuple[str | int, ...]
 Data = Mapping[str, "Data"] | list["Data"] | str | None
 
@@ -119,23 +135,6 @@ def _keys_at(model: type[BaseModel], location: tuple[int | str, ...]) -> list[st
 
 def _is_model(annotation: object) -> bool:
     return isinstance(annotation, type) and issubclass(annotation, BaseModel)
-
-
-MAX_BYTES = 10 * 1024 * 1024
-_MAX_DEPTH = 20
-_MAX_VALUES = 100_000
-_MERGE = "tag:yaml.org,2002:merge"
-_BOOLEAN = "tag:yaml.org,2002:bool"
-_NULL = "tag:yaml.org,2002:null"
-_READ = frozenset(
-    f"tag:yaml.org,2002:{name}"
-    for name in ("map", "seq", "str", "null", "bool", "int", "float", "timestamp", "merge", "value")
-)
-# Keys whose value is a boolean.
-_SWITCHES = {
-    (name,)
-    for name in ("trim", "ignore_case", "nfc", "collapse_whitespace", "empty_is_null", "multiset")
-}
 
 
 def read_yaml_file(path: Path) -> YamlDocument:

@@ -8,6 +8,15 @@ from sqlglot import exp
 from skillian.connectors.dialects import compile_sql
 
 MAX_DIGITS = 38
+_FILLERS = {
+    "number": "0",
+    "float": "0",
+    "boolean": "false",
+    "date": "2000-01-01",
+    "timestamp": "2000-01-01",
+    "time": "00:00",
+    "uuid": "00000000-0000-0000-0000-000000000000",
+}
 
 
 class BoundValues:
@@ -139,17 +148,6 @@ def prepare(tree: exp.Expr, dialect: str, parameters: Mapping[str, object]) -> S
     used = {str(node.this) for node in tree.find_all(exp.Placeholder)}
     bound = {name: value for name, value in parameters.items() if name in used}
     return Statement(compile_sql(tree, dialect), bound)
-
-
-_FILLERS = {
-    "number": "0",
-    "float": "0",
-    "boolean": "false",
-    "date": "2000-01-01",
-    "timestamp": "2000-01-01",
-    "time": "00:00",
-    "uuid": "00000000-0000-0000-0000-000000000000",
-}
 
 
 class KeyColumn(NamedTuple):

@@ -70,7 +70,6 @@ ELSE CASE WHEN v < 0 THEN '-' ELSE '' END || CASE
 END
 """
 _NO_KEYS = frozenset({"json", "nested", "other"})
-_WIDEST = 38
 _WHITE_SPACE = "' \t\n\r\f\v'"
 _SPACES = "'[ \t\n\r\f\v]+'"
 
@@ -208,7 +207,7 @@ def common_number(pair: CellPair) -> str:
     if whole_numbers and "UHUGEINT" not in {pair.a.sql, pair.b.sql}:
         return "raw"
     whole = max(digits, key=lambda each: each or 0) or 0
-    return f"DECIMAL({whole + scale}, {scale})" if whole + scale <= _WIDEST else "wide"
+    return f"DECIMAL({whole + scale}, {scale})" if whole + scale <= sql.MAX_DIGITS else "wide"
 
 
 def _number(pair: CellPair, own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:

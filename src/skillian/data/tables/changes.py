@@ -8,12 +8,17 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data.declare.rules import Rule
+from skillian.data.sql import MAX_DIGITS
 from skillian.data.tables.cells import FLOOR, UTC, CellPair, exact_text, literal, moment
 from skillian.data.tables.types import CellType
 
-_WIDEST = 38
 DIGITS = CellType("decimal", "VARCHAR", None, None)
 """A number of any width, as its text."""
+_DAY = CellType("timestamp", "TIMESTAMP")
+_MOVED_NANOSECONDS = """
+CASE WHEN ISFINITE(v)
+THEN MAKE_TIMESTAMP_NS(EPOCH_NS(v) + (EPOCH_US(moved) - EPOCH_US(whole)) * 1000) ELSE v END
+"""
 
 
 def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:
@@ -37,7 +42,7 @@ def computed(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[
         template, goal = f"CAST(v AS DECIMAL) * {factor} + {plus}", "DECIMAL"
     else:
         # The product of two decimals of few digits would have no more digits than they have.
-        goal = f"DECIMAL({_WIDEST}, {own.scale})"
+        goal = f"DECIMAL({MAX_DIGITS}, {own.scale})"
         template = f"CAST(v AS {goal}) * {_exact(factor)} + {_exact(plus)}"
         goal = kinds[side].sql
     if rule.round is not None:
@@ -51,7 +56,7 @@ def _result(kind: CellType, factor: Decimal, plus: Decimal) -> CellType:
         return DIGITS
     (whole, scale), (more, places) = _width(factor), _width(plus)
     whole, scale = max(kind.digits + whole, more) + 1, max(kind.scale + scale, places)
-    if whole + scale > _WIDEST:
+    if whole + scale > MAX_DIGITS:
         return DIGITS
     return CellType("decimal", f"DECIMAL({whole + scale}, {scale})", whole, scale)
 
@@ -65,13 +70,6 @@ def _width(number: Decimal) -> tuple[int, int]:
 def _exact(number: str) -> str:
     whole, scale = _width(Decimal(number))
     return f"CAST('{number}' AS DECIMAL({whole + scale}, {scale}))"
-
-
-_DAY = CellType("timestamp", "TIMESTAMP")
-_MOVED_NANOSECONDS = """
-CASE WHEN ISFINITE(v)
-THEN MAKE_TIMESTAMP_NS(EPOCH_NS(v) + (EPOCH_US(moved) - EPOCH_US(whole)) * 1000) ELSE v END
-"""
 
 
 def moved(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> tuple[CellPair, exp.Expr]:

@@ -68,6 +68,18 @@ _SINGLE_IN: Mapping[str, frozenset[str]] = {
     "tsql": frozenset({"REAL"}),
 }
 _FLOAT_OPTIONS = re.compile(r"\([\d, ]*+\)| UNSIGNED| ZEROFILL")
+_TEXT = "VARCHAR"
+MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
+"""The template of a number as text in MySQL, without superfluous zeros."""
+MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {MYSQL_ZEROS} ELSE CAST(v AS CHAR) END"
+"""The same of a time, which may have no fraction."""
+_FINE: Mapping[CellKind, str] = {"timestamp": "TIMESTAMP_NS", "timestamptz": "TIMESTAMPTZ_NS"}
+# Types of MySQL whose values are bytes, which it does not write as text.
+_BYTES = re.compile(
+    r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
+    r"|geom(?:etry)?collection|vector\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,21 +142,6 @@ def _other(written: str, name: str) -> CellType:
     return CellType("nested" if _NESTED.fullmatch(name) else "other", written)
 
 
-_WIDEST = 38
-_TEXT = "VARCHAR"
-MYSQL_ZEROS = "TRIM(TRAILING '.' FROM TRIM(TRAILING '0' FROM CAST(v AS CHAR)))"
-"""The template of a number as text in MySQL, without superfluous zeros."""
-MYSQL_FRACTION = f"CASE WHEN v LIKE '%.%' THEN {MYSQL_ZEROS} ELSE CAST(v AS CHAR) END"
-"""The same of a time, which may have no fraction."""
-_FINE: Mapping[CellKind, str] = {"timestamp": "TIMESTAMP_NS", "timestamptz": "TIMESTAMPTZ_NS"}
-# Types of MySQL whose values are bytes, which it does not write as text.
-_BYTES = re.compile(
-    r"bit\b|geometry|point|linestring|polygon|multi(?:point|linestring|polygon)"
-    r"|geom(?:etry)?collection|vector\b",
-    re.IGNORECASE,
-)
-
-
 class Transported(NamedTuple):
     """A column on its way into the workspace.
 
@@ -190,14 +187,14 @@ def _plain(kind: CellType, value: exp.Expr, dialect: str) -> Transported | None:
 def _number(kind: CellType, value: exp.Expr, dialect: str) -> Transported:
     if dialect == "clickhouse" and kind.kind == "decimal" and kind.scale is not None:
         # It may hold more digits than its type says.
-        kind = replace(kind, digits=max(kind.digits or 0, _WIDEST - kind.scale))
+        kind = replace(kind, digits=max(kind.digits or 0, sql.MAX_DIGITS - kind.scale))
     if kind.digits is not None and kind.scale is not None:
         width = kind.digits + kind.scale
         if kind.kind == "integer" and kind.digits <= _BIGINT_DIGITS:
             if kind.sql.upper() == "BIT(1)":
                 value = filled("v + 0", dialect, v=value)
             return Transported(value.copy(), replace(kind, sql="BIGINT"), "BIGINT")
-        if width <= _WIDEST:
+        if width <= sql.MAX_DIGITS:
             stored = f"DECIMAL({width}, {kind.scale})"
             return Transported(value.copy(), replace(kind, sql=stored), stored)
     text = {

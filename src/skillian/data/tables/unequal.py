@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from skillian.connectors.dialects import filled
 from skillian.data.declare.rules import Rule
+from skillian.data.sql import MAX_DIGITS
 from skillian.data.tables.cells import (
     CellPair,
     common_number,
@@ -20,7 +21,6 @@ from skillian.data.tables.cells import (
 from skillian.data.tables.changes import changed
 from skillian.data.tables.types import CellType
 
-_WIDEST = 38
 _MICROSECONDS, _NANOSECONDS = 1_000_000, 1_000_000_000
 
 
@@ -59,7 +59,7 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
 def _wide(pair: CellPair, a: exp.Expr, b: exp.Expr) -> exp.Expr:
     """Whether two decimals differ whose types together exceed 38 digits."""
     scale = max(pair.a.scale or 0, pair.b.scale or 0)
-    goal = f"DECIMAL({_WIDEST}, {scale})"
+    goal = f"DECIMAL({MAX_DIGITS}, {scale})"
     return filled(
         f"TRY_CAST(a AS {goal}) IS DISTINCT FROM TRY_CAST(b AS {goal})"
         f" OR (TRY_CAST(a AS {goal}) IS NULL AND text_a IS DISTINCT FROM text_b)",
@@ -111,12 +111,12 @@ def _same_number(
     index = 0 if pair.a.kind == "float" else 1
     kinds, values = (pair.a, pair.b), (a, b)
     number = kinds[1 - index]
-    if number.digits is None or number.scale is None or number.digits + number.scale > _WIDEST:
+    if number.digits is None or number.scale is None or number.digits + number.scale > MAX_DIGITS:
         return None
     kind = "FLOAT" if kinds[index].single else "DOUBLE"
     return filled(
         f"CASE WHEN CAST(CAST(n AS TEXT) AS {kind}) IS DISTINCT FROM f THEN FALSE"
-        f" ELSE COALESCE(TRY_CAST(text AS DECIMAL({_WIDEST}, {number.scale})) = n, FALSE) END",
+        f" ELSE COALESCE(TRY_CAST(text AS DECIMAL({MAX_DIGITS}, {number.scale})) = n, FALSE) END",
         "duckdb",
         f=values[index],
         n=values[1 - index],
@@ -162,7 +162,7 @@ def _near_decimals(pair: CellPair, common: str, a: exp.Expr, b: exp.Expr) -> exp
         else:
             width = whole + 1 + scale + before + after
             tests.append(f"{gap} <= ABS(CAST(a AS {goal})) * {number}")
-        if width > _WIDEST:
+        if width > MAX_DIGITS:
             return None
     return filled(" AND ".join(tests), "duckdb", a=_plain(pair.a, a), b=_plain(pair.b, b))
 
