@@ -101,7 +101,9 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
             with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
                 if is_json:
                     texts, mixed = _write_json(path, text, target, options.null)
-                    remark = f"has texts and other values in {mixed}: all are texts" if mixed else ""
+                    remark = (
+                        f"has texts and other values in {mixed}: all are texts" if mixed else ""
+                    )
                     return Prepared(copy, 0, texts, is_canonical=True, remark=remark)
                 left_out = _write_lines(path, text, target, options, before)
                 return Prepared(copy, left_out, delimiter=delimiter)
