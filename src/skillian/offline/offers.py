@@ -72,9 +72,9 @@ def offers(
         call = each if isinstance(each, PlannedCall) else plan(each)
         if not isinstance(call, PlannedCall) or call == last:
             continue
-        written = sentence_of(call) or (each if isinstance(each, str) else None)
-        if written is not None and plan(written) == call:
-            made[written] = None
+        said = [each] if isinstance(each, str) else []
+        written = (sentence_of(call), sentence_of(call, is_quoted=True), *said)
+        made |= dict.fromkeys([text for text in written if text and plan(text) == call][:1])
     return tuple(made)
 
 

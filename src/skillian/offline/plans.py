@@ -170,7 +170,8 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if not measures and (reading.direction or not reading.members or is_several):
         is_answer = is_several or says & EDITS  # "and in erp?" after one that was not answered
         measures = [] if is_answer else ordered or _default_measures(reading, vocabulary)
-        if not measures and (is_answer or not dimensions):
+        is_measured = not dimensions or says & {"how_many", "how_much"}
+        if not measures and (is_answer or is_measured):
             raise UnclearError("Which measure? Name one.")
     is_ranked = reading.direction or reading.count or reading.ordered_by
     if is_ranked and not dimensions:
@@ -202,7 +203,7 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     counts = {
         name
         for name in shared
-        for phrase in first[name]
+        for phrase in (name, *first[name])
         if "count" in phrase.split() or phrase.startswith("number of")
     }
     asked = [name for name in shared if (name in counts) == ("how_many" in reading.says)]

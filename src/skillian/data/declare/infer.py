@@ -26,19 +26,19 @@ _PLAIN = frozenset({"text", "boolean", "date", "timestamp", "timestamptz"})
 _UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
 # The meaning of whole numbers, by the last word of their column's name that is in a list.
 _AMOUNTS = frozenset(
-    {
-        *("amount", "balance", "cost", "costs", "count", "credit", "debit", "gross", "hours"),
-        *("net", "pieces", "price", "qty", "quantity", "sum", "tax", "total", "units", "value"),
-        *("volume", "weight"),
-    }
+    """
+    amount balance births budget calls cases clicks cost costs count credit deaths debit delay
+    discount distance duration fee fees gross hours income minutes net paid passengers payment
+    payments people pieces points pop population price profit qty quantity revenue salary sales
+    seconds stock sum tax total turnover units value views visits volume votes wages weight
+    """.split()
 )
 _KEYS = frozenset(
-    {
-        *("account", "center", "centre", "code", "company", "customer", "day", "doc", "document"),
-        *("entity", "fiscal", "id", "item", "key", "line", "month", "no", "nr", "num", "number"),
-        *("order", "period", "plant", "position", "product", "project", "quarter", "ref"),
-        *("segment", "unit", "vendor", "version", "week", "year", "zip"),
-    }
+    """
+    account center centre code company customer day doc document entity fiscal id item key line
+    month no nr num number order period plant position product project quarter ref segment unit
+    vendor version week year zip
+    """.split()
 )
 _KEY_ENDS = ("key", "id", "code", "number", "year")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -56,6 +56,7 @@ class ColumnSample:
         is_code: Whether all values have the same number of digits, at least three, as codes have.
         has_key: Whether the columns whose names are those of keys, or one of this kind that
             completes them, make the rows unique.
+        is_beside_key: Whether no value of a text, a date or a time repeats.
     """
 
     rows: int
@@ -63,6 +64,7 @@ class ColumnSample:
     completes_key: bool = False
     is_code: bool = False
     has_key: bool = False
+    is_beside_key: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +80,14 @@ def is_whole(kind: ColumnType) -> bool:
     return kind.kind == "integer" or (kind.kind == "decimal" and kind.scale == 0)
 
 
-def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -> Role:
-    """The role of a column that nobody has declared."""
+def role_of(
+    column: str, kind: ColumnType, sample: ColumnSample, dialect: str, table: str = ""
+) -> Role:
+    """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
         return Role(Dimension(column=column))
     if is_whole(kind):
-        return _whole_number(column, sample)
+        return _whole_number(column, sample, table)
     exact = kind.kind == "float" and dialect in floats.EXACT
     if kind.kind == "decimal" or exact:
         return Role(Measure(column=column, aggregation="sum"))
@@ -94,17 +98,19 @@ def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -
     return Role(None, f"left out: {column} is {kind.sql}")
 
 
-def _whole_number(column: str, sample: ColumnSample) -> Role:
+def _whole_number(column: str, sample: ColumnSample, table: str) -> Role:
     """The role of whole numbers: by the column's name, or else by its values."""
     telling = _telling(column)
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
         return key if telling in _KEYS else amount
+    if column.casefold().rstrip("s") == table.casefold().rstrip("s"):
+        return Role(key.definition, "check: read as a key, since its name is the table's")
     if sample.completes_key:
         return Role(key.definition, "check: read as a key, since rows are unique only with it")
     if sample.has_key and not sample.is_code:
         return Role(amount.definition, "check: read as an amount, since other columns are a key")
-    if sample.distinct == sample.rows:
+    if sample.distinct == sample.rows and not sample.is_beside_key:
         return Role(key.definition, "check: read as a key, since no value repeats")
     if sample.distinct * _REPEATED <= sample.rows:
         return Role(key.definition, "check: read as a key, since its values repeat")
@@ -169,10 +175,14 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     omitted: dict[str, str] = {}
     async with Connections(registry_of({connection: url}, {}, folder)) as opened:
         connector = opened.get(connection)
+        known = set[str]()
         for table in await connector.catalog():
+            # The bare name belongs to the first table of that name, in the default schema.
+            named = f"{table.schema}.{table.name}" if table.name in known else table.name
+            known.add(table.name)
             try:
-                name = _free(table.name, sources)
-                sources[name] = await _source(name, connection, table, connector)
+                name = _free(_short(table), sources)
+                sources[name] = await _source(name, connection, named, table, connector)
             except QueryError as error:
                 omitted[f"{table.schema}.{table.name}"] = str(error)
     shared = _shared([source.definition for source in sources.values()])
@@ -180,14 +190,23 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     return Inferred(connection, own, omitted, shared)
 
 
-async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
+def _short(table: Table) -> str:
+    """The name of a table; of a file, without its suffixes."""
+    is_file = table.engine == "files" and "#" not in table.name
+    return Path(table.name.removesuffix(".gz")).stem if is_file else table.name
+
+
+async def _source(
+    name: str, connection: str, named: str, table: Table, connector: Connector
+) -> InferredSource:
     """A table as a source; raises `QueryError` for an unsuitable table."""
     samples = await _sample(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     remarks: list[str] = []
     for column, kind in usable_columns(table):
-        role = role_of(column, kind, samples.get(column, ColumnSample(0, 0)), connector.dialect)
+        sample = samples.get(column, ColumnSample(0, 0))
+        role = role_of(column, kind, sample, connector.dialect, name)
         logical = _free(column, (*dimensions, *measures))
         if isinstance(role.definition, Dimension):
             dimensions[logical] = role.definition
@@ -197,13 +216,10 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
             remarks.append(f"{logical}: {role.remark}")
     if not dimensions:
         raise QueryError("no column of it can be a dimension")
-    if not measures:
-        column = next(iter(dimensions.values())).column
-        measures[_free("rows", dimensions)] = Measure(column=column, aggregation="count")
+    measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
     source = Source(
         connection=connection,
-        # The short name belongs to the first table of that name, in the default schema.
-        table=table.name if name == table.name else f"{table.schema}.{table.name}",
+        table=named,
         dimensions=dimensions,
         measures=measures,
     )
@@ -220,13 +236,15 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
         for column, kind in usable_columns(table)
         if (is_whole(kind) or kind.kind in _PLAIN) and _telling(column) in _KEYS
     ]
-    columns = list(dict.fromkeys((*keys, *whole)))
+    plain = [column for column, kind in usable_columns(table) if kind.kind in _PLAIN]
+    columns = list(dict.fromkeys((*keys, *whole, *plain)))
     first = exp.select(*(sql.bare(column) for column in columns))
     first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
     result = await connector.run(compile_sql(first.limit(_SAMPLED_ROWS), connector.dialect), {})
     rows = python_rows(result)
     completing = _completing(rows, keys, [column for column in whole if not _telling(column)])
     has_key = bool(keys) and (completing is not None or _is_unique(rows, keys))
+    is_beside_key = any(_is_unique(rows, [column]) for column in plain)
     return {
         column: ColumnSample(
             rows=len(rows),
@@ -234,6 +252,7 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
             completes_key=column == completing,
             is_code=_is_code(rows, column),
             has_key=has_key,
+            is_beside_key=is_beside_key,
         )
         for column in whole
     }

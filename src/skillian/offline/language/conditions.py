@@ -181,6 +181,14 @@ class Conditions:
     def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
+            alike = self._vocabulary.alike.get((dimension, token.name), ())
+            if token.is_quoted and token.text in alike:
+                return [token.text]
+            if alike:
+                written = [f'"{value}"' for value in alike]
+                choices = (" and ".join(written), *written)
+                instead = [(token.text, f"{dimension} {choice}") for choice in choices]
+                raise NotReadError(f"{token.text} ({' or '.join(alike)}?)", instead)
             return self._in_period(token, dimension) or [token.values[dimension]]
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
