@@ -365,7 +365,8 @@ def _read(
         types = types_once(cursor, copy.path, form, (path, options, stamp))
         select = csv_select(copy.path, form, types)
         table, statement = _created(cursor, "VIEW", path.name, select)
-        yield replace(table, remark=copy.remark), statement
+        is_text = options.is_plain and suffix_of(path) not in JSON
+        yield replace(table, remark=copy.remark, is_text=is_text), statement
 
 
 def _created(

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlglot import exp
@@ -26,22 +26,27 @@ _PLAIN = frozenset({"text", "boolean", "date", "timestamp", "timestamptz"})
 _UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
 # The meaning of whole numbers, by the last word of their column's name that is in a list.
 _AMOUNTS = frozenset(
-    """
-    amount balance births budget calls cases clicks cost costs count credit deaths debit delay
-    discount distance duration fee fees gross hours income minutes net paid passengers payment
-    payments people pieces points pop population price profit qty quantity revenue salary sales
-    seconds stock sum tax total turnover units value views visits volume votes wages weight
-    """.split()
+    {
+        *("amount", "balance", "births", "budget", "calls", "cases", "clicks", "cost"),
+        *("costs", "count", "credit", "deaths", "debit", "delay", "discount", "distance"),
+        *("duration", "fee", "fees", "gross", "hours", "income", "minutes", "net", "paid"),
+        *("passengers", "payment", "payments", "people", "pieces", "points", "pop"),
+        *("population", "price", "profit", "qty", "quantity", "revenue", "salary", "sales"),
+        *("seconds", "stock", "sum", "tax", "total", "turnover", "units", "value", "views"),
+        *("visits", "volume", "votes", "wages", "weight"),
+    }
 )
 _KEYS = frozenset(
-    """
-    account center centre code company customer day doc document entity fiscal id item key line
-    month no nr num number order period plant position product project quarter ref segment unit
-    vendor version week year zip
-    """.split()
+    {
+        *("account", "center", "centre", "code", "company", "customer", "day", "doc"),
+        *("document", "entity", "fiscal", "id", "item", "key", "line", "month", "no", "nr"),
+        *("num", "number", "order", "period", "plant", "position", "product", "project"),
+        *("quarter", "ref", "segment", "unit", "vendor", "version", "week", "year", "zip"),
+    }
 )
 _KEY_ENDS = ("key", "id", "code", "number", "year")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +62,7 @@ class ColumnSample:
         has_key: Whether the columns whose names are those of keys, or one of this kind that
             completes them, make the rows unique.
         is_beside_key: Whether no value of a text, a date or a time repeats.
+        word: The only text in a column of a file that is otherwise numbers, such as NA.
     """
 
     rows: int
@@ -65,6 +71,7 @@ class ColumnSample:
     is_code: bool = False
     has_key: bool = False
     is_beside_key: bool = False
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +92,9 @@ def role_of(
 ) -> Role:
     """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
-        return Role(Dimension(column=column))
+        word = sample.word
+        fix = f"check: {word!r} makes it a text; if that is no value, add ?null={word} to the URL"
+        return Role(Dimension(column=column), fix if word else "")
     if is_whole(kind):
         return _whole_number(column, sample, table)
     exact = kind.kind == "float" and dialect in floats.EXACT
@@ -104,17 +113,21 @@ def _whole_number(column: str, sample: ColumnSample, table: str) -> Role:
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
         return key if telling in _KEYS else amount
-    if column.casefold().rstrip("s") == table.casefold().rstrip("s"):
-        return Role(key.definition, "check: read as a key, since its name is the table's")
-    if sample.completes_key:
-        return Role(key.definition, "check: read as a key, since rows are unique only with it")
-    if sample.has_key and not sample.is_code:
-        return Role(amount.definition, "check: read as an amount, since other columns are a key")
-    if sample.distinct == sample.rows and not sample.is_beside_key:
-        return Role(key.definition, "check: read as a key, since no value repeats")
-    if sample.distinct * _REPEATED <= sample.rows:
-        return Role(key.definition, "check: read as a key, since its values repeat")
-    return Role(amount.definition, "check: read as an amount; declare a key as a dimension")
+    is_named = column.casefold().rstrip("s") == table.casefold().rstrip("s")
+    is_alone = sample.distinct == sample.rows and not sample.is_beside_key
+    has_amounts = sample.has_key and not sample.is_code
+    # By the first reason that holds.
+    keys = {
+        "its name is the table's": is_named,
+        "rows are unique only with it": sample.completes_key,
+        "no value repeats": is_alone and not has_amounts,
+        "its values repeat": sample.distinct * _REPEATED <= sample.rows and not has_amounts,
+    }
+    reason = next((reason for reason, holds in keys.items() if holds), "")
+    if reason:
+        return replace(key, remark=f"check: read as a key, since {reason}")
+    because = ", since other columns are a key" if has_amounts else "; declare a key as a dimension"
+    return replace(amount, remark=f"check: read as an amount{because}")
 
 
 def looks_like_key(column: str, kind: ColumnType) -> bool:
@@ -227,9 +240,9 @@ async def _source(
 
 
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
-    """What the first rows show about the columns of whole numbers."""
+    """What the first rows show about the columns of whole numbers, and the texts of a file."""
     whole = [column for column, kind in usable_columns(table) if is_whole(kind)]
-    if not whole:
+    if not (whole or table.is_text):
         return {}
     keys = [
         column
@@ -253,8 +266,9 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
             is_code=_is_code(rows, column),
             has_key=has_key,
             is_beside_key=is_beside_key,
+            word=_word(rows, column) if table.is_text and column in plain else "",
         )
-        for column in whole
+        for column in columns
     }
 
 
@@ -276,6 +290,13 @@ def _is_unique(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> 
 def _is_code(rows: Sequence[Mapping[str, object]], column: str) -> bool:
     widths = {len(str(row[column]).lstrip("-")) for row in rows if row[column] is not None}
     return len(widths) == 1 and min(widths) >= _CODE_DIGITS
+
+
+def _word(rows: Sequence[Mapping[str, object]], column: str) -> str:
+    """The only text that is no number, if all others are."""
+    texts = {row[column] for row in rows if isinstance(row[column], str)}
+    words = [text for text in texts if not _NUMBER.fullmatch(str(text))]
+    return str(words[0]) if len(words) == 1 < len(texts) else ""
 
 
 def _values(rows: Sequence[Mapping[str, object]], column: str) -> int:

@@ -29,10 +29,10 @@ _MOST_EXTENTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class DimensionInfo(Record):
-    """A dimension; `values` are all of its values, or None if there are more than 50, or more than
-    250 whole numbers or texts of at most 30 characters and three words.
+    """A dimension; `values` are all of its values, or None if there are too many.
 
-    `last` is the latest of the values of such a dimension of dates.
+    There are at most 50, or 250 whole numbers or texts of at most 30 characters and three words.
+    `last` is the latest of the values of a dimension of dates that has more.
     """
 
     json_names = "type description synonyms values"
