@@ -1,4 +1,4 @@
-"""The columns of six more domains: codes that are English words, and periods of four kinds."""
+"""The columns of more domains: codes that are English words, and periods of five kinds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
-MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions", "clinic", "wind")
+MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions", "clinic", "wind", "flights")
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 # Every second day, since 420 rows do not hold all 547 days; the first and the last day are in it.
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(0, 547, 2)]
@@ -93,5 +93,17 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "run_time": [Decimal("2.5")],
         "stops": range(5),
         "fee": [Decimal("310.75")],
+    },
+    "flights": {
+        "year": (2013, 2014),
+        "month": range(1, 13),
+        "carrier": ("UA", "AA", "US"),
+        "flight": range(1, 91),
+        "dest": [f"{a}T{b}" for a in "ABCDEFGH" for b in "LMNOPQRS"],
+        "engine": ("Jet", "Prop"),
+        "engines": (1, 2, 3, 4),
+        "grade": ("A", "A+", "A-", "B", "C+"),
+        "kind": ("Web", "WEB", "Shop", "Shops", "Phone"),
+        "distance": [Decimal("12.5")],
     },
 }

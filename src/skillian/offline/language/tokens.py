@@ -186,8 +186,10 @@ class _Place:
             names.get(text.lower()) or names.get(phrase)  # "engines", where "engine" is another
             for names in (self.part.measures, self.part.dimensions)
         )
-        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
-            measure = None
+        kind = KINDS.get(phrase)
+        is_counted = kind == "rows" and bool(self.before) and as_number(self.before[-1].text)
+        if is_counted or (kind == "total" and self._following() in self.part.measures):
+            measure = None  # "first 5 rows", where rows are a measure
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
         is_other = KINDS.get(phrase) in {"from", "to"} and not self.part.is_open(dimension or "")
