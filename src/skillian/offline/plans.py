@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from skillian.offline.calls import (
     EDITS,
@@ -198,12 +199,15 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """
     first, *others = (vocabulary.sources[name].measures for name in reading.sources)
     shared = [name for name in first if all(name in each for each in others)]
+    clauses = [name for name, _ in reading.parts]
+    if "how_many" in reading.says and ("asked", "source") in pairwise(clauses):
+        return vocabulary.rows_of(reading.sources[0])  # "how many flights"
     if not {"how_much", "how_many"} & reading.says.keys():
         return shared
     counts = {
         name
         for name in shared
-        for phrase in (name, *first[name])
+        for phrase in first[name]
         if "count" in phrase.split() or phrase.startswith("number of")
     }
     asked = [name for name in shared if (name in counts) == ("how_many" in reading.says)]

@@ -19,6 +19,7 @@ _WORD = re.compile(
 _QUOTES = "'\"“”"
 _SIGNED = re.compile(r"[^\w\s].*|.*[^\w\s]", re.DOTALL)
 _SHORTEST_PLURAL = 4
+_COUNTS = {"count", "number", "quantity"}
 _QUARTERS = {
     f"q{number}": (f"{word} quarter", f"{order} quarter", f"quarter {number}")
     for number, (word, order) in enumerate(
@@ -262,6 +263,17 @@ class Vocabulary:
         values = [value for name in self.timed for value in self.values[name]]
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
+
+    def rows_of(self, source: str) -> list[str]:
+        """The measure that counts the rows of a source, unless another one may count the same."""
+        measures = self.sources[source].measures
+        forms = {name: {plain(each) for each in (name, *of)} for name, of in measures.items()}
+        rows = [name for name, of in forms.items() if of & {"row", plain(source)}]
+        others = [each for name, of in forms.items() if name not in rows for each in of]
+        is_clear = len(rows) == 1 and not _COUNTS & {
+            word for each in others for word in each.split()
+        }
+        return rows if is_clear else []
 
     def with_measures(self, measures: Collection[str]) -> list[str]:
         """The sources that have all of these measures."""
