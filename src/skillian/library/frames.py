@@ -108,10 +108,10 @@ def _holds(read: Any, values: Any) -> bool:
 
 
 def _is_same(after: Any, before: Any) -> bool:
-    kind: type[Any] = type(after)
-    if kind is list:
+    kind = type(after).__name__
+    if kind == "list":
         return len(after) == len(before) and all(map(_is_same, after, before))
-    if kind is dict:
+    if kind == "dict":
         return all(_is_same(part, before.get(name)) for name, part in after.items())
     return after is None or bool(after == before or after != after)  # noqa: PLR0124 - NaN
 
