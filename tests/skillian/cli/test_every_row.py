@@ -253,3 +253,38 @@ def test_rows_are_those_of_one_comparison(skillian: Run, tmp_path: Path) -> None
     done = skillian("compare", "one", "other", "--all", "--output", "diff.csv")
     assert done.returncode == 2
     assert "--all writes reports" in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare a.csv b.csv --output b.csv",
+        "compare a.csv?null=x b.csv --output diff.csv --output ./a.csv",
+        "compare b.csv c.jsonl --output report.html --output c.jsonl",
+        "compare one other --sources sources.yaml --measure id --by name --output a.csv",
+        "compare rows.yaml --output b.csv",
+        "compare . folder --all --output folder/a.json",
+        "schema a.csv folder/a.json --output folder/a.json",
+    ],
+)
+def test_what_is_compared_is_not_written_over(skillian: Run, tmp_path: Path, words: str) -> None:
+    (tmp_path / "folder").mkdir()
+    files = {
+        "a.csv": "id,name\n1,x\n",
+        "b.csv": "id,name\n1,y\n",
+        "c.jsonl": '{"id": 1, "name": "z"}\n',
+        "folder/a.json": '[{"id": 1, "name": "z"}]\n',
+        "sources.yaml": "connections: {files: 'files:///.'}\nsources:\n"
+        + "".join(
+            f"  {name}:\n    connection: files\n    table: {file}\n"
+            "    dimensions: {name: {column: name}}\n"
+            "    measures: {id: {column: id, aggregation: sum}}\n"
+            for name, file in (("one", "a.csv"), ("other", "b.csv"))
+        ),
+        "rows.yaml": "sources: sources.yaml\ncompare: [{name: x, a: one, b: other, key: [id]}]\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = skillian(*words.split())
+    assert (done.returncode, "is what is compared; name another" in done.stderr) == (2, True), done
+    assert {name: (tmp_path / name).read_text() for name in files} == files
