@@ -227,6 +227,23 @@ def test_two_queries_of_one_database_are_compared_in_it(tmp_path: Path) -> None:
     assert sums.counts["missing_in_b"] == 1
 
 
+def test_texts_that_a_collation_finds_equal_are_different(tmp_path: Path) -> None:
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as shop:
+        for name, text in (("a", "'A'"), ("b", "'a'")):
+            select = f"SELECT {text} COLLATE NOCASE AS id, 1 AS v UNION ALL SELECT 'b', 2"
+            shop.execute(f"CREATE TABLE {name} AS {select}")
+    a, b = f"{path}#a", f"{path}#b"
+    frame = _arrow.table({"id": ["a", "b"], "v": [1, 2]})
+    for other in (b, frame):
+        for options in ({"key": "id"}, {"multiset": True}):
+            counts = skillian.compare(a, other, **options).counts
+            assert [counts[name] for name in ("matched", "only_in_a", "only_in_b")] == [1, 1, 1]
+        sums = skillian.compare(a, other, measures="v", by="id").counts
+        assert [sums[name] for name in ("match", "missing_in_a", "missing_in_b")] == [1, 1, 1]
+    assert skillian.compare(a, b, key="id", where={"id": "a"}).counts["only_in_b"] == 1
+
+
 def test_a_query_that_is_not_one_select_is_refused(tmp_path: Path) -> None:
     url = f"duckdb:///{tmp_path / 'shop.duckdb'}"
     with pytest.raises(QueryError):
