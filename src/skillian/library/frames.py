@@ -46,6 +46,10 @@ def frame_of(value: Any, name: str) -> Frame:
         raise InvalidInputError(
             f"{name}: it cannot be read as a table: {_reason(error)}; convert the column first"
         ) from None
+    except InvalidInputError:
+        raise
+    except Exception as error:  # of the library that makes its rows
+        raise InvalidInputError(f"{name}: it cannot be read: {_reason(error)}") from error
 
 
 def _room(value: object) -> str:
@@ -118,7 +122,8 @@ def _is_same(after: Any, before: Any) -> bool:
 
 def _reason(error: Exception) -> str:
     is_arrow = isinstance(error, _arrow.ArrowException) and error.args
-    return str(error.args[0] if is_arrow else error).partition("\n")[0].rstrip(".")
+    text, _, _ = str(error.args[0] if is_arrow else error).partition("\n")
+    return text.partition(". Detail: Python")[0].rstrip(".")
 
 
 def _check_objects(frame: Any) -> None:

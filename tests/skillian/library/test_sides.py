@@ -48,6 +48,11 @@ def _objects(*values: Any) -> Any:
     return pd.DataFrame({"v": pd.Series(values, dtype=object)})
 
 
+def _failing() -> Any:
+    batches = (1 // each for each in (0,))
+    return _arrow.RecordBatchReader.from_batches(_arrow.schema({"v": _arrow.int64()}), batches)
+
+
 def _of_arrow(values: list[Any], kind: Any) -> Any:
     return _arrow.table({"v": _arrow.array(values, kind)})
 
@@ -180,6 +185,9 @@ def test_a_frame_is_read_where_it_is_and_stays_as_it_was() -> None:
         (_of_arrow([(0, 0, 1)], _arrow.month_day_nano_interval()), "'v': durations have nano"),
         (_of_arrow([Decimal(10**50)], _arrow.decimal256(60, 0)), "'v': Decimal value does not fit"),
         (pd.DataFrame(), "it has no columns"),
+        (pl.LazyFrame({"v": [1]}).select("w"), 'cannot be read: unable to find column "w"'),
+        (duckdb.sql("SELECT error('torn') AS v"), "cannot be read: .*torn"),
+        (_failing(), "by zero; convert"),
         ([1, 2], "a list cannot be compared; compare a path"),
         (pd.Series([1, 2]), "a Series cannot be compared"),
         (pl.Series([1, 2]), "a Series cannot be compared"),
