@@ -255,6 +255,16 @@ def test_rows_are_those_of_one_comparison(skillian: Run, tmp_path: Path) -> None
     assert "--all writes reports" in " ".join(done.stderr.split())
 
 
+def test_an_empty_text_is_told_from_no_value(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,name\n1,""\n2,x\n')
+    (tmp_path / "b.csv").write_text('id,name\n1,\n2,""\n')
+    skillian("compare", "a.csv", "b.csv", "--key", "id", *ALL)
+    lines = (tmp_path / "diff.csv").read_text("utf-8-sig").splitlines()
+    assert lines[1:] == ['differs,name,1,1,1,"",', 'differs,name,1,1,2,x,""']
+    again = skillian("compare", "diff.csv", "diff.parquet", "--key", "id")
+    assert again.returncode == 0, again
+
+
 @pytest.mark.parametrize(
     "words",
     [
