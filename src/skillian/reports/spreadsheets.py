@@ -31,7 +31,7 @@ Format = Any
 _EXACT_DIGITS = 15
 _LONGEST = 32_767
 _WIDTH = 16
-# An empty text, told from no value, until lines are written: half a character, in no text.
+# An empty text until the lines are written, where it is not as no value: half a character.
 _EMPTY = "\udc00"
 # A spreadsheet takes a text that begins with one of these for a formula.
 _FORMULA_START = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r", "\n")

@@ -255,7 +255,7 @@ def test_rows_are_those_of_one_comparison(skillian: Run, tmp_path: Path) -> None
     assert "--all writes reports" in " ".join(done.stderr.split())
 
 
-def test_an_empty_text_is_told_from_no_value(skillian: Run, tmp_path: Path) -> None:
+def test_an_empty_text_is_not_written_as_no_value(skillian: Run, tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('id,name\n1,""\n2,x\n')
     (tmp_path / "b.csv").write_text('id,name\n1,\n2,""\n')
     skillian("compare", "a.csv", "b.csv", "--key", "id", *ALL)
