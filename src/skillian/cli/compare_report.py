@@ -46,6 +46,7 @@ from skillian.reports.replacing import write_whole
 if TYPE_CHECKING:
     from rich.progress import TaskID
 
+    from skillian.data.declare.sources import SourceRegistry
     from skillian.data.engine import ComparisonEngine
 
 _LISTED = 5
@@ -163,6 +164,8 @@ async def _compare(
     why: bool,
 ) -> tuple[Outcome, ...]:
     saved = await load()
+    names = {name for each in saved.comparisons for name in (each.a, each.b)}
+    check_inputs(saved.registry, names, [each.path for each in outputs])
     forms = {each.form for each in outputs}
     wants_rows = not forms.isdisjoint(ROWS)
     if wants_rows and len(saved.comparisons) != 1:
@@ -210,6 +213,16 @@ def check_target(output: ReportTarget) -> None:
         return
     if output.path.is_dir() or not os.access(output.path.parent, os.W_OK):
         raise typer.BadParameter(f"{output.path} cannot be written", param_hint="--output")
+
+
+def check_inputs(
+    registry: SourceRegistry, names: Iterable[str], outputs: Iterable[Path | None]
+) -> None:
+    """Refuse to write over a file with the rows of one of these sources."""
+    read = {file.resolve() for name in names for file in registry.files(name)}
+    for path in outputs:
+        if path is not None and path.resolve() in read:
+            raise InvalidInputError(f"--output {path} is what is compared; name another file")
 
 
 def show_table(

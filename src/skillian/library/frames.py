@@ -16,11 +16,13 @@ from skillian.errors import InvalidInputError
 _arrow: Any = pa  # pyarrow carries no types
 _STREAM = "__arrow_c_stream__"
 _MAX_DIGITS = 38
+_FAULTS = (_arrow.ArrowException, TypeError, OverflowError, UnicodeEncodeError)
 
 
 def is_frame(value: object) -> bool:
     """Whether a value is a data frame: it exports an Arrow stream, or polars will collect it."""
-    return hasattr(value, _STREAM) or _is_lazy(value)
+    is_series = _room(value) in {"pandas", "polars"} and not hasattr(type(value), "columns")
+    return (hasattr(value, _STREAM) and not is_series) or _is_lazy(value)
 
 
 def frame_of(value: Any, name: str) -> Frame:
@@ -37,13 +39,17 @@ def frame_of(value: Any, name: str) -> Frame:
         if _room(value) == "pandas":
             return _of_pandas(value, name)
         collected = value.collect() if _is_lazy(value) else value
+        _check_objects(collected)
         rows = _arrow.RecordBatchReader.from_stream(collected).read_all()
         return _readable(rows, name)
     except _arrow.ArrowException as error:
-        reason = str(error).partition("\n")[0].rstrip(".")
         raise InvalidInputError(
-            f"{name}: it cannot be read as a table: {reason}; convert the column first"
+            f"{name}: it cannot be read as a table: {_reason(error)}; convert the column first"
         ) from None
+    except InvalidInputError:
+        raise
+    except Exception as error:  # of the library that makes its rows
+        raise InvalidInputError(f"{name}: it cannot be read: {_reason(error)}") from error
 
 
 def _room(value: object) -> str:
@@ -73,16 +79,59 @@ def _of_pandas(frame: Any, name: str) -> Frame:
 def _arrow_of(frame: Any) -> Any:
     """A pandas data frame as an Arrow table; raises `ArrowInvalid` with the column."""
     try:
-        return _arrow.Table.from_pandas(frame, preserve_index=False)
-    except TypeError as error:  # of a sparse column
-        raise _arrow.ArrowInvalid(str(error)) from None
-    except OverflowError:
-        for column, values in frame.items():
+        rows = _arrow.Table.from_pandas(frame, preserve_index=False)
+    except _FAULTS as error:
+        for column in frame.columns:
             try:
-                _arrow.array(values, from_pandas=True)
-            except OverflowError as error:
-                raise _arrow.ArrowInvalid(f"column {str(column)!r}: {error}") from None
-        raise
+                _arrow.Table.from_pandas(frame[[column]], preserve_index=False)
+            except _FAULTS as fault:
+                raise _arrow.ArrowInvalid(f"column {str(column)!r}: {_reason(fault)}") from None
+        raise _arrow.ArrowInvalid(_reason(error)) from None
+    for column, kind, read in zip(frame.columns, frame.dtypes, rows.columns, strict=True):
+        if _is_object(kind) and not _holds(read, frame[column]):
+            raise _arrow.ArrowInvalid(
+                f"column {str(column)!r}: not all values are exactly of type {read.type}"
+            )
+    return rows
+
+
+def _is_object(kind: Any) -> bool:
+    categories = getattr(kind, "categories", None)
+    return str(kind if categories is None else categories.dtype) == "object"
+
+
+def _holds(read: Any, values: Any) -> bool:
+    """Whether Arrow data has exactly the Python objects that it was made of."""
+    if _arrow.types.is_string(read.type):
+        return True  # Arrow makes texts of texts only
+    has_value = read.is_valid().to_numpy()
+    after, before = read.drop_null().to_pylist(), values[has_value].tolist()
+    if not _arrow.types.is_nested(read.type):
+        return bool(after == before)
+    return all(map(_is_same, after, before))
+
+
+def _is_same(after: Any, before: Any) -> bool:
+    kind = type(after).__name__
+    if kind == "list":
+        return len(after) == len(before) and all(map(_is_same, after, before))
+    if kind == "dict":
+        return all(_is_same(part, before.get(name)) for name, part in after.items())
+    return after is None or bool(after == before or after != after)  # noqa: PLR0124 - NaN
+
+
+def _reason(error: Exception) -> str:
+    is_arrow = isinstance(error, _arrow.ArrowException) and error.args
+    text, _, _ = str(error.args[0] if is_arrow else error).partition("\n")
+    return text.partition(". Detail: Python")[0].rstrip(".")
+
+
+def _check_objects(frame: Any) -> None:
+    """Refuse Python objects in polars, which exports where they are in memory."""
+    if _room(frame) == "polars":
+        for column, kind in frame.schema.items():
+            if str(kind) == "Object":
+                raise _arrow.ArrowInvalid(f"column {column!r} holds Python objects")
 
 
 def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
@@ -90,20 +139,40 @@ def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
     _check_names(rows.column_names, name)
     if not rows.column_names:
         raise InvalidInputError(f"{name}: it has no columns; compare a data frame that has some")
-    schema = _arrow.schema([field.with_type(_type_read(field.type)) for field in rows.schema])
     has_untyped = any(_arrow.types.is_null(field.type) for field in rows.schema)
-    read = rows if schema.equals(rows.schema) else rows.cast(schema)
-    return Frame(read, inferred=is_guessed or has_untyped)
+    for position, field in enumerate(rows.schema):
+        kind = _type_read(field.type)
+        if kind != field.type:
+            try:
+                read = rows.column(position).cast(kind)
+            except _arrow.ArrowException as error:
+                reason = f"column {field.name!r}: {_reason(error)}"
+                raise _arrow.ArrowInvalid(reason) from None
+            rows = rows.set_column(position, field.with_type(kind), read)
+        elif _has_nanoseconds(rows.column(position)):
+            raise _arrow.ArrowInvalid(f"column {field.name!r}: durations have nanoseconds")
+    return Frame(rows, inferred=is_guessed or has_untyped)
 
 
 def _type_read(kind: Any) -> Any:
-    if _arrow.types.is_null(kind):
+    types = _arrow.types
+    if types.is_null(kind):
         return _arrow.string()
-    if _arrow.types.is_float16(kind):
+    if types.is_float16(kind):
         return _arrow.float32()
-    if _arrow.types.is_decimal256(kind):
-        return _arrow.decimal128(_MAX_DIGITS, kind.scale)
+    if types.is_decimal256(kind) or (types.is_decimal(kind) and kind.scale < 0):
+        return _arrow.decimal128(_MAX_DIGITS, max(kind.scale, 0))
+    if types.is_duration(kind):
+        return _arrow.duration("us")  # all that an interval of DuckDB holds
     return kind
+
+
+def _has_nanoseconds(column: Any) -> bool:
+    """Whether it has durations of nanoseconds, which DuckDB would cut."""
+    kind = str(column.type)
+    if kind == "month_day_nano_interval":
+        return any(each.nanoseconds % 1000 for each in column.drop_null().to_pylist())
+    return "duration[ns]" in kind
 
 
 def _check_names(names: Sequence[str], name: str) -> None:

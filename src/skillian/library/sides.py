@@ -19,7 +19,7 @@ from skillian.data.declare.sources import Connections, SourceRegistry, connectio
 from skillian.data.named import named_tables, with_options
 from skillian.data.query.relation import SourceOfTable, free_name, from_here
 from skillian.data.sql.admission import admit_query
-from skillian.errors import InvalidInputError, quoted
+from skillian.errors import InvalidInputError
 from skillian.library.frames import frame_of, is_frame
 from skillian.settings import Settings
 
@@ -106,9 +106,9 @@ async def sides_of(
             frames[name] = await asyncio.to_thread(frame_of, side, name)
         elif at not in texts:
             raise InvalidInputError(
-                f"{name}: {quoted(side)} cannot be compared; compare a path, the URL of a table, a"
-                " declared source, skillian.sql(...), or a data frame of pandas, polars, Arrow or"
-                " DuckDB"
+                f"{name}: a {type(side).__name__} cannot be compared; compare a path, the URL of a"
+                " table, a declared source, skillian.sql(...), or a data frame of pandas,"
+                " polars, Arrow or DuckDB"
             )
     registry, given = await _with_frames(registry, frames, as_source)
     return Sides(registry, (chosen[0], chosen[1]), given, tuple(remarks))

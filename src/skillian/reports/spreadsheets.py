@@ -31,22 +31,26 @@ Format = Any
 _EXACT_DIGITS = 15
 _LONGEST = 32_767
 _WIDTH = 16
+# An empty text until the lines are written, where it is not as no value: half a character.
+_EMPTY = "\udc00"
 # A spreadsheet takes a text that begins with one of these for a formula.
 _FORMULA_START = (*"=+-@", *"\uff1d\uff0b\uff0d\uff20", "\t", "\r", "\n")
 
 
 def csv_lines(rows: Iterable[Iterable[object]]) -> bytes:
     """Lines of CSV; a text that would be a formula gets a `'` in front."""
-    written = io.StringIO()
-    csv.writer(written).writerows([_csv_cell(value) for value in row] for row in rows)
-    return written.getvalue().encode(errors="replace")
+    return _written([_csv_cell(value) for value in row] for row in rows)
 
 
 def csv_table(columns: Iterable[tuple[Sequence[Any], str]]) -> bytes:
     """Lines of CSV, as `csv_lines`, of columns with the names of their types in Arrow."""
+    return _written(zip(*starmap(_csv_column, columns), strict=True))
+
+
+def _written(rows: Iterable[Iterable[object]]) -> bytes:
     written = io.StringIO()
-    csv.writer(written).writerows(zip(*starmap(_csv_column, columns), strict=True))
-    return written.getvalue().encode(errors="replace")
+    csv.writer(written).writerows(rows)
+    return written.getvalue().replace(_EMPTY, '""').encode(errors="replace")
 
 
 def _csv_column(values: Sequence[Any], kind: str) -> Iterable[object]:
@@ -60,7 +64,7 @@ def _csv_column(values: Sequence[Any], kind: str) -> Iterable[object]:
 
 def _csv_cell(value: object) -> object:
     if isinstance(value, str):
-        return f"'{value}" if value.lstrip(" ").startswith(_FORMULA_START) else value
+        return f"'{value}" if value.lstrip(" ").startswith(_FORMULA_START) else value or _EMPTY
     return "" if value is None else jsonable(value)
 
 

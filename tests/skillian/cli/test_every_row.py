@@ -253,3 +253,48 @@ def test_rows_are_those_of_one_comparison(skillian: Run, tmp_path: Path) -> None
     done = skillian("compare", "one", "other", "--all", "--output", "diff.csv")
     assert done.returncode == 2
     assert "--all writes reports" in " ".join(done.stderr.split())
+
+
+def test_an_empty_text_is_not_written_as_no_value(skillian: Run, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('id,name\n1,""\n2,x\n')
+    (tmp_path / "b.csv").write_text('id,name\n1,\n2,""\n')
+    skillian("compare", "a.csv", "b.csv", "--key", "id", *ALL)
+    lines = (tmp_path / "diff.csv").read_text("utf-8-sig").splitlines()
+    assert lines[1:] == ['differs,name,1,1,1,"",', 'differs,name,1,1,2,x,""']
+    again = skillian("compare", "diff.csv", "diff.parquet", "--key", "id")
+    assert again.returncode == 0, again
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "compare a.csv b.csv --output b.csv",
+        "compare a.csv?null=x b.csv --output diff.csv --output ./a.csv",
+        "compare b.csv c.jsonl --output report.html --output c.jsonl",
+        "compare one other --sources sources.yaml --measure id --by name --output a.csv",
+        "compare rows.yaml --output b.csv",
+        "compare . folder --all --output folder/a.json",
+        "schema a.csv folder/a.json --output folder/a.json",
+    ],
+)
+def test_what_is_compared_is_not_written_over(skillian: Run, tmp_path: Path, words: str) -> None:
+    (tmp_path / "folder").mkdir()
+    files = {
+        "a.csv": "id,name\n1,x\n",
+        "b.csv": "id,name\n1,y\n",
+        "c.jsonl": '{"id": 1, "name": "z"}\n',
+        "folder/a.json": '[{"id": 1, "name": "z"}]\n',
+        "sources.yaml": "connections: {files: 'files:///.'}\nsources:\n"
+        + "".join(
+            f"  {name}:\n    connection: files\n    table: {file}\n"
+            "    dimensions: {name: {column: name}}\n"
+            "    measures: {id: {column: id, aggregation: sum}}\n"
+            for name, file in (("one", "a.csv"), ("other", "b.csv"))
+        ),
+        "rows.yaml": "sources: sources.yaml\ncompare: [{name: x, a: one, b: other, key: [id]}]\n",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    done = skillian(*words.split())
+    assert (done.returncode, "is what is compared; name another" in done.stderr) == (2, True), done
+    assert {name: (tmp_path / name).read_text() for name in files} == files

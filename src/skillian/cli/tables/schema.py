@@ -74,7 +74,7 @@ def schema(  # noqa: PLR0913 - the options of a command are its arguments
     form = form or _format_of(output)
     pairs = column_map(mapping or ())
     names = addressed(a, b)
-    diff, proposals = run(_compared(names, pairs, listed(ignore or ()), sources))
+    diff, proposals = run(_compared(names, pairs, listed(ignore or ()), sources, output))
     text = _text(diff, proposals, form, every=fail_on is SchemaFailOn.SCHEMA)
     if output is not None:
         from skillian.cli.compare_report import write_text
@@ -136,9 +136,11 @@ async def _compared(
     mapping: dict[str, str],
     ignore: Iterable[str],
     sources: Path | None,
+    output: Path | None,
 ) -> tuple[SchemaDiff, tuple[Proposal, ...]]:
     """The difference of two tables' schemas, and proposals of renamed columns."""
     from skillian.cli.compare_input import named_by_command
+    from skillian.cli.compare_report import check_inputs
     from skillian.data import sql
     from skillian.data.declare.sources import Connections
     from skillian.data.query.binding import Binder
@@ -149,6 +151,7 @@ async def _compared(
     from skillian.errors import UnknownNameError
 
     registry, (a, b) = await named_by_command(names, sources)
+    check_inputs(registry, (a, b), [output])
     async with Connections(registry) as connections:
         binder = Binder(registry, connections)
         bound = await binder.bind(a), await binder.bind(b)

@@ -20,6 +20,7 @@ from rich.progress import (
 from skillian.cli.compare_report import (
     INTERRUPTED,
     ReportTarget,
+    check_inputs,
     check_target,
     write_report,
 )
@@ -73,7 +74,7 @@ def report_whole(
             raise typer.BadParameter("name a file for the index of pages", param_hint="--output")
         check_target(output)
     files = None if save is None else SavedFiles(save)
-    whole, outcomes = run(_compared(common, selected, outputs[0].top, files), INTERRUPTED)
+    whole, outcomes = run(_compared(common, selected, outputs, files), INTERRUPTED)
     written = [_written(whole, outcomes, output) for output in outputs]
     if not all(written):
         show_tables(out, outcomes)
@@ -132,14 +133,15 @@ def show_tables(console: Console, outcomes: Sequence[Outcome]) -> None:
 async def _compared(
     common: SavedComparison,
     selected: tuple[Sequence[str], Sequence[str]],
-    top: int,
+    outputs: Sequence[ReportTarget],
     files: SavedFiles | None,
 ) -> tuple[WholeSchema, tuple[Outcome, ...]]:
     whole = await plan_whole((common.a, common.b), Path(), common, *selected)
+    check_inputs(whole.registry, whole.registry.names, [each.path for each in outputs])
     if files is not None:
         files.prepare(whole.comparisons, whole.registry)  # refuses a secret before the long run
     with _showing_progress(len(whole.comparisons)) as on_progress:
-        async with open_engine(whole.registry, top) as engine:
+        async with open_engine(whole.registry, outputs[0].top) as engine:
             compared = await run_all(engine, whole.comparisons, Depth(), on_progress)
     missing = (_missing(each, whole, common) for each in whole.missing)
     return whole, tuple(sorted((*compared, *missing), key=lambda each: each.comparison.name))

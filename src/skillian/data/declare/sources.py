@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from pydantic import SecretStr
 
-from skillian.connectors import Connector, connect, dialect_of, scheme, schemes
+from skillian.connectors import PATHS, Connector, connect, dialect_of, scheme, schemes
+from skillian.connectors.files.options import read_url
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
@@ -229,6 +230,16 @@ class SourceRegistry:
         if name not in self._definitions.sources:
             raise SourceNotFoundError(name, self.names)
         return self._definitions.sources[name]
+
+    def files(self, name: str) -> set[Path]:
+        """The paths that the file with the rows of a source may have; raises as `get` and `url`."""
+        source = self.get(name)
+        url = self.url(source.connection)
+        if scheme(url) not in PATHS:
+            return set()
+        path, _ = read_url(source.connection, url, self.folder)
+        table, _, _ = (source.table or "").partition("#")
+        return {path / table, path / table.removeprefix("main.")} if path.is_dir() else {path}
 
     def shared(self, a: str, b: str) -> Shared:
         """The common names of two sources; raises as `get`."""

@@ -149,7 +149,7 @@ def _text(value: exp.Expr, kind: ColumnType) -> exp.Expr:
     if kind.kind == "decimal":
         value = value.copy()
         value.type = exp.DataType.build(f"DECIMAL({sql.MAX_DIGITS}, {kind.scale})")
-    return value if kind.sql in {"VARCHAR", "TEXT"} else exp.cast(value, "TEXT")
+    return value if kind.sql == "TEXT" else sql.as_text(value)
 
 
 def _to_integer(value: exp.Expr, kind: ColumnType) -> exp.Expr:

@@ -115,6 +115,8 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("TEXT | char(0)", "chr(0)", True),
     ),
     ("postgres", "postgres"): (
+        ("ARRAY[interval '1 mon']", "ARRAY[interval '30 days']", False),
+        ("ARRAY[interval '1 mon']", "ARRAY[interval '1 mon']", True),
         ("date 'infinity'", "date '-infinity'", False),
         ("date 'infinity'", "date 'infinity'", True),
         ("timestamp '0044-03-15 BC'", "timestamp '0044-03-16 BC'", False),
@@ -180,6 +182,9 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("timestamp '2024-01-31 10:00'", "TIMESTAMP_NS '2024-01-31 10:00:00.000000001'", False),
     ),
     ("duckdb", "duckdb"): (
+        ("'A' COLLATE NOCASE", "'a' COLLATE NOCASE", False),
+        ("[INTERVAL 1 MONTH]", "[INTERVAL 30 DAY]", False),
+        ("[INTERVAL 1 MONTH]", "[INTERVAL 1 MONTH]", True),
         ("[true,NULL]", "[true,NULL]", True),
         ("[true,false]", "[true,NULL]", False),
         ("DATE '0044-03-15 (BC)'", "DATE '0044-03-16 (BC)'", False),

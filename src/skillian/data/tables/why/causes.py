@@ -337,7 +337,7 @@ class _CauseSearch:
                 # Rows without the cause stay: it is rarer among all rows than among these.
                 lost = max(0, before.rows.met - after.rows.met)
                 most = _LOST if cause.columns[0] in CLASSES else _HALF
-                is_rare = lost <= most * before.rows.met * gone / count and after.rows.matched > 0
+                is_rare = lost <= most * before.rows.met * gone / count and after.rows.met > 0
             else:
                 is_rare = after.rows.matched >= before.rows.matched
             if is_rare and (best is None or gone - lost > best[0]):

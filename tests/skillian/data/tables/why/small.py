@@ -120,6 +120,11 @@ SMALL = {
     ),
     "all loaded twice": Small(again="TRUE"),
     "loaded twice": Small(again="warehouse = 'W3'", options=("--where 'warehouse!=W3'",)),
+    "much is loaded twice, and no row matches": Small(
+        "-net AS net",
+        again="warehouse IN ('W2', 'W3')",
+        options=("--where 'warehouse!=W2' --where 'warehouse!=W3'", "--rule net:factor=-1"),
+    ),
     "net of gross": Small(
         money("ROUND(net / 1.19, 2)"),
         options=("--rule net:factor=0.840336134454,round=2",),
