@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -127,7 +127,7 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
 def _numbers(tokens: Sequence[Token]) -> list[Token]:
     """Numbers that are values, and values that are numbers."""
     kept: list[Token] = []
-    for token, after in pairwise([*tokens, _END]):
+    for at, (token, after) in enumerate(pairwise([*tokens, _END])):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
         is_number &= after.kind in _OF_AMOUNTS or not are_years([token.text])  # "ignore 2023"
@@ -135,11 +135,36 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
         is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
         if is_number and is_counted and before != "label":
             kept.append(replace(token, kind="number"))
+        elif is_member(tokens, at):
+            kept.append(replace(token, kind="value"))
         elif token.kind == "number" and (before == "label" or is_one_more):
             kept.append(replace(token, kind="name"))
         else:
             kept.append(token)
     return kept
+
+
+def is_member(tokens: Sequence[Token], at: int, known: Collection[str] = ()) -> bool:
+    """Whether a number is a value: of a dimension beside it or its list, or of a known one."""
+    before, token, after = [_END, *tokens, _END][at : at + 3]
+    is_counted = before.kind in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
+    if token.kind != "number" or (is_counted and before.kind != "label"):
+        return False
+    for step in (-1, 1):
+        near = at + step
+        while 0 <= near < len(tokens) and _is_listed(tokens[near], token):
+            near += step
+        beside = tokens[near] if 0 <= near < len(tokens) else _END
+        is_apart = tokens[near + 1 if step < 0 else near].mark if beside.kind == "dimension" else ""
+        if beside.kind in {"label", "dimension"} and not is_apart:
+            return beside.name in token.values
+    return not token.values.keys().isdisjoint(known)
+
+
+def _is_listed(token: Token, member: Token) -> bool:
+    """Whether a token may be in one list with a member."""
+    is_alike = token.kind in {"number", "value"} and token.values.keys() & member.values.keys()
+    return token.kind in _JOINS | _COMPARING or bool(is_alike)
 
 
 def _joined(tokens: Sequence[Token]) -> list[Token]:

@@ -25,6 +25,8 @@ from skillian.offline.language.periods import Period, period_at, relative_at
 from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
 
 _LONGEST = 7
+_LONGEST_COUNT = 2
+_POSSESSIVE = re.compile(r"['\u2019]s$")
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
@@ -122,11 +124,12 @@ class _Place:
             end, words = part[-1].end, [word.plain for word in part]
             text = first.text if first.is_quoted else self.question[first.start : end]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            timed = dict.fromkeys(self.part.timed, text)
-            period = Token("period", text, text, timed, dated[1]) if dated and is_dated else None
+            bare = _POSSESSIVE.sub("", text)
+            timed = dict.fromkeys(self.part.timed, bare)
+            period = Token("period", bare, bare, timed, dated[1]) if dated and is_dated else None
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            bare = words if is_article else [word for word in words if word not in ARTICLES]
-            for phrase in dict.fromkeys((" ".join(words), " ".join(bare))):
+            content = words if is_article else [word for word in words if word not in ARTICLES]
+            for phrase in dict.fromkeys((" ".join(words), " ".join(content))):
                 is_apart = _is_apart(self.question, part)
                 named = period if is_apart else self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
@@ -176,6 +179,7 @@ class _Place:
         is_labelled = previous == "dimension" and self.before[-1].name in values
         is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
         is_labelled &= not (is_small or is_grouped) or text in values.values()  # "no country in"
+        is_labelled &= english is None or english.kind != "number"
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
@@ -189,12 +193,15 @@ class _Place:
         if english.kind == "noun" and previous in {"prep", "not", "only"}:
             return value
         is_named = is_exact and named in value.values and english.kind != "vague"
-        if english.kind == "number" or is_named:
+        if english.kind == "number":  # "3 rows", but "company 1001"
+            is_count = len(value.text) <= _LONGEST_COUNT
+            return replace(english, values=value.values) if is_count else value
+        if is_named:
             return value
         if english.kind == "aux" and value.text.islower() and "'" in value.text:
             return english  # "it's"
         if english.kind == "period":
-            return replace(english, other=value) if value.text.isalpha() else value
+            return replace(english, other=value) if value.name.isalpha() else value
         is_capital = value.text != value.text.lower() and not self.question.isupper()
         is_start = self.at == 0 and not value.text.isupper()
         if is_capital and is_exact and not is_start:
@@ -257,7 +264,7 @@ def _other(word: Word, *, is_first: bool) -> Token:
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )
-    text = re.sub(r"['\u2019]s$", "", word.text) if is_name and not word.is_quoted else word.text
+    text = _POSSESSIVE.sub("", word.text) if is_name and not word.is_quoted else word.text
     return Token("name" if is_name else "unknown", text, word.plain)
 
 
