@@ -309,10 +309,11 @@ class Turn:
         stated = {("by", token.name) for token in self.tokens if token.name not in removed}
         stated = stated.union(*map(_parts, known))
         conditions = [self._by_part(each["filters"]) for each in known]
+        is_measured = any(each["measures"] for each in known)
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
-                is_kept = is_kept or self._is_said(condition)
+                is_kept = is_kept or (bool(self._reading.unread) and self._is_said(condition))
                 is_kept &= name not in self._reading.cleared
                 wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
@@ -320,7 +321,7 @@ class Turn:
                 if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
             for (kind, name), text in _parts(call).items():
-                is_usual = kind in {"sources", "measures"}
+                is_usual = kind == "sources" or (kind == "measures" and is_measured)
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
                 if not is_usual and (kind, name) not in stated:
@@ -332,15 +333,27 @@ class Turn:
         words = {word.text for word in split(self.question)}
         values = [*values_of(condition)]
         is_turned = "ne" in as_mapping(condition)
-        is_turned &= not any(token.kind in _NEGATING for token in self.tokens)
         return (
-            not is_turned
-            and bool(values)
+            bool(values)
+            and (not is_turned or all(map(self._is_negated, values)))
             and all(
                 value in words if plain(value) in KINDS else f" {plain(value)} " in said
                 for value in values
             )
         )
+
+    def _is_negated(self, value: str) -> bool:
+        """Whether a negation is beside a value, or anywhere if the question does not have it."""
+        tokens = self.tokens
+        starts = [at for at, t in enumerate(tokens) if t.mark and not t.values]
+        places = [at for at, t in enumerate(tokens) if value in (*t.values.values(), t.text)]
+        for at in places or range(len(tokens)):
+            start = max((each for each in starts if each <= at), default=0)
+            marks = (each for each, t in enumerate(tokens) if t.mark and each > at)
+            beside = tokens[start : next(marks, len(tokens))]
+            if of_kinds(beside, _NEGATING):
+                return True
+        return False
 
     def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""

@@ -20,8 +20,7 @@ _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
 }
 _STOPS = set(";.?!")
 _BLOCKING = {
-    *("by", "every", "which", "most", "least", "rank", "how_many"),
-    *("and", "or", "number", "dimension"),
+    *("by", "every", "which", "most", "least", "rank", "how_many", "number", "dimension"),
 }
 _GROUPING = {"by", "every", "which"}
 _BOUNDS = {"between", "from", "since", "after", "until", "before"}
@@ -116,7 +115,7 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
-        before = kept[at - 1].kind if at else ""
+        before = next((each.kind for each in kept[:at][::-1] if each.kind not in _JOINS), "")
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
         is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
         if is_label and before not in _BLOCKING:
@@ -178,16 +177,18 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
             # "in Germany and for web"
-            is_apart = after.prep and before.values and after.values
-            is_same &= not (is_apart and before.values.keys().isdisjoint(after.values))
+            named = {after.name: ""} if after.kind == "label" else after.values
+            is_label = after.kind == "label" and token.kind == "and"
+            is_apart = (after.prep or is_label) and before.values and named
+            is_same &= not (is_apart and before.values.keys().isdisjoint(named))
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
                 kept.append(token)
             continue
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
-        if {before.kind, token.kind} <= {"value", "period"}:
-            is_list &= bool(before.values.keys() & token.values.keys())
+        if before.kind in {"value", "period"} and token.kind in {"value", "period", "label"}:
+            is_list &= bool(before.values.keys() & (token.values or {token.name: ""}).keys())
         is_list &= {before.kind, token.kind} != {"name", "period"}  # "other than Initech, Q3 2024"
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))

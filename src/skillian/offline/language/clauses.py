@@ -86,6 +86,7 @@ _OPERATORS: dict[str, Operator] = {
 _AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
+_RANKING = {"most", "least", "descending", "ascending"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
@@ -293,9 +294,10 @@ class _Reader:
         self.members(of_kinds(part, {"dimension", "number"}))
 
     def by_measure(self, part: Sequence[Token]) -> None:
-        is_ranked = self._reading.direction or self._reading.count
-        # "top 3 by revenue and by orders"
-        refuse_if(not is_ranked or self._reading.ordered_by, part)
+        is_ranked = self._reading.count or of_kinds(self._tokens, _RANKING)
+        refuse_if(
+            not is_ranked or self._reading.ordered_by, part
+        )  # "top 3 by revenue and by orders"
         self._reading.ordered_by.append(part[-1].name)
 
     def listed(self, part: Sequence[Token]) -> None:

@@ -84,6 +84,7 @@ _RANGES = [
         ),
         (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
         (r"\bother\s+(?P<noun>[\w-]+)\s+than\b", r"\g<noun> other than"),
+        (rf"\bfirst\s+of\s+(?=(?:{_MONTH})\b)", "1 "),
         # the last quarter of 2024
         (rf"\b(?:last|final)\s+quarter\s+of\s+{_YEAR}", r"Q4 \g<year>"),
         (rf"\b(?:last|final)\s+half\s+of\s+{_YEAR}", r"H2 \g<year>"),

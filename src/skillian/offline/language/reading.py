@@ -109,7 +109,9 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
         return not is_noun
     if is_exact and not is_read and at > 1 and tokens[at - 1].kind in {"and", "or"}:
         return not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
-    if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
+    if token.kind in {"filler", "period", "vague", "adjective"} or (
+        token.kind == "aux" and is_noun
+    ):
         return True
     if is_read:
         return token.kind == "verb" or (is_exact and token.text.isupper())

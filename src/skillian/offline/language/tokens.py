@@ -190,18 +190,22 @@ class _Place:
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
         previous = self._previous()
-        if english.kind == "noun" and previous in {"prep", "not", "only"}:
-            return value
+        is_code = any(map(str.isupper, value.values.values()))
+        is_value = {
+            "noun": previous in {"prep", "not", "only"},
+            "adjective": is_exact or not is_code,
+            "number": len(value.text) > _LONGEST_COUNT,  # "company 1001", but "3 rows"
+            "period": not value.name.isalpha(),
+        }
         is_named = is_exact and named in value.values and english.kind != "vague"
-        if english.kind == "number":  # "3 rows", but "company 1001"
-            is_count = len(value.text) <= _LONGEST_COUNT
-            return replace(english, values=value.values) if is_count else value
-        if is_named:
+        if is_value.get(english.kind) or (is_named and english.kind != "number"):
             return value
+        if english.kind == "number":
+            return replace(english, values=value.values)
+        if english.kind == "period":
+            return replace(english, other=value)
         if english.kind == "aux" and value.text.islower() and "'" in value.text:
             return english  # "it's"
-        if english.kind == "period":
-            return replace(english, other=value) if value.name.isalpha() else value
         is_capital = value.text != value.text.lower() and not self.question.isupper()
         is_start = self.at == 0 and not value.text.isupper()
         if is_capital and is_exact and not is_start:
@@ -232,9 +236,9 @@ class _Place:
             return None
         if phrase in PERIODIC or (phrase in self.part.units and phrase not in KINDS):
             return Token("periodic" if phrase in PERIODIC else "unit", text, phrase)
-        if phrase not in KINDS:
+        kind = KINDS.get(phrase)
+        if kind is None or (kind == "adjective" and phrase not in self.part.plain_values):
             return self._number(phrase, text)
-        kind = KINDS[phrase]
         last = text.rsplit(maxsplit=1)[-1]  # "all but NO"
         is_code = 1 < len(last) <= 4 and last.isupper() and not self.question.isupper()  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
