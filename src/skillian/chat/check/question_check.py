@@ -24,6 +24,7 @@ from skillian.offline.calls import (
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
+    BOUNDS,
     OTHER,
     admitted,
     as_mapping,
@@ -309,7 +310,6 @@ class Turn:
         stated = {("by", token.name) for token in self.tokens if token.name not in removed}
         stated = stated.union(*map(_parts, known))
         conditions = [self._by_part(each["filters"]) for each in known]
-        is_measured = any(each["measures"] for each in known)
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
@@ -320,6 +320,7 @@ class Turn:
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
                 if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
+            is_measured = not stated.isdisjoint(("measures", name) for name in call["measures"])
             for (kind, name), text in _parts(call).items():
                 is_usual = kind == "sources" or (kind == "measures" and is_measured)
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
@@ -335,6 +336,7 @@ class Turn:
         is_turned = "ne" in as_mapping(condition)
         return (
             bool(values)
+            and not BOUNDS & {*parts_of(condition)}
             and (not is_turned or all(map(self._is_negated, values)))
             and all(
                 value in words if plain(value) in KINDS else f" {plain(value)} " in said
@@ -343,15 +345,17 @@ class Turn:
         )
 
     def _is_negated(self, value: str) -> bool:
-        """Whether a negation is beside a value, or anywhere if the question does not have it."""
-        tokens = self.tokens
-        starts = [at for at, t in enumerate(tokens) if t.mark and not t.values]
-        places = [at for at, t in enumerate(tokens) if value in (*t.values.values(), t.text)]
-        for at in places or range(len(tokens)):
-            start = max((each for each in starts if each <= at), default=0)
-            marks = (each for each, t in enumerate(tokens) if t.mark and each > at)
-            beside = tokens[start : next(marks, len(tokens))]
-            if of_kinds(beside, _NEGATING):
+        """Whether a negation is before or behind a value, or anywhere without the value."""
+        marks = [at for at, token in enumerate(self.tokens) if token.mark]
+        lists = [at for at in marks if self.tokens[at].values]
+        places = [at for at, t in enumerate(self.tokens) if value in (*t.values.values(), t.text)]
+        if not places:
+            return bool(of_kinds(self.tokens, _NEGATING))
+        for at in places:
+            start = max((each for each in marks if each <= at and each not in lists), default=0)
+            end = next((each for each in marks if each > at), len(self.tokens))
+            before, after = self.tokens[start:at], self.tokens[at:end]
+            if of_kinds(before, _NEGATING) or of_kinds(after, {"excluded", "out"}):
                 return True
         return False
 

@@ -163,7 +163,7 @@ def is_member(tokens: Sequence[Token], at: int, known: Collection[str] = ()) -> 
 def _is_listed(token: Token, member: Token) -> bool:
     """Whether a token may be in one list with a member."""
     is_alike = token.kind in {"number", "value"} and token.values.keys() & member.values.keys()
-    return token.kind in _JOINS | _COMPARING or bool(is_alike)
+    return token.kind in _JOINS | _COMPARING | {"to"} or bool(is_alike)
 
 
 def _joined(tokens: Sequence[Token]) -> list[Token]:

@@ -270,10 +270,11 @@ class _Reader:
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
         is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
+        is_ordered = is_timed or (of_kinds(part, {"label"}) and as_number(part[-1].text))
         if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
             self.condition(part[: joins[-1]])  # "for company 1001, May to July"
             self.range(part[joins[-1] + 1 :])
-        elif not ends or (is_timed and len(self._conditions.groups(part)) == 1):
+        elif not ends or (is_ordered and len(self._conditions.groups(part)) == 1):
             self._conditions.add(part, "between")
         else:  # "from Milan to Nice", "for EMEA until June"
             self.bound(part[: ends[0]])
@@ -295,9 +296,7 @@ class _Reader:
 
     def by_measure(self, part: Sequence[Token]) -> None:
         is_ranked = self._reading.count or of_kinds(self._tokens, _RANKING)
-        refuse_if(
-            not is_ranked or self._reading.ordered_by, part
-        )  # "top 3 by revenue and by orders"
+        refuse_if(not is_ranked or self._reading.ordered_by, part)  # "by revenue and by orders"
         self._reading.ordered_by.append(part[-1].name)
 
     def listed(self, part: Sequence[Token]) -> None:
@@ -382,8 +381,7 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        last = part[-1]
-        self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
+        self._reading.removed += [t.kind if t.kind == "tolerance" else t.name for t in part[-1:]]
 
     def amended(self, part: Sequence[Token]) -> None:
         refuse_if(len(part) == 1 or self._reading.thresholds, part)
