@@ -21,7 +21,7 @@ from skillian.offline.language.lexicon import (
     PERIODIC,
     POINTING,
 )
-from skillian.offline.language.periods import Period, period_at, relative_at
+from skillian.offline.language.periods import MONTHS, Period, period_at, relative_at
 from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
 
 _LONGEST = 7
@@ -144,10 +144,21 @@ class _Place:
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
         found = relative_at(self.question, start, self.part.last_day, today) if today else None
-        found = found or period_at(self.question, start)
+        end = start + len(self.words[self.at].text) if self._is_listed() else None
+        found = found or period_at(self.question[:end], start)
         if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
             return None
         return found
+
+    def _is_listed(self) -> bool:
+        """Whether a month is also a value, in a list of such: "examiners March and May 2024"."""
+        near = next((t for t in reversed(self.before) if t.kind not in {"and", "or"}), None)
+        first = self.words[self.at]
+        is_month = near is not None and near.text.lower() in MONTHS
+        is_joined = self._previous() in {"and", "or"}
+        is_joined |= is_month and "," in self.question[self.words[self.at - 1].end : first.start]
+        known = self.part.plain_values.get(first.plain, {})
+        return near is not None and is_joined and not known.keys().isdisjoint(near.values)
 
     def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
         """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
@@ -264,7 +275,7 @@ def _other(word: Word, *, is_first: bool) -> Token:
     """The token of a word that no list has: a new name, or unknown."""
     is_name = (
         word.is_quoted
-        or has_digit(word.text)
+        or (has_digit(word.text) and not re.fullmatch(r"\d+-[a-z]+", word.text))  # "2-axle"
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )
