@@ -320,9 +320,10 @@ class Turn:
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
                 if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
-            is_measured = not stated.isdisjoint(("measures", name) for name in call["measures"])
+            measured = {("measures", name) for name in call["measures"]}
+            usual = measured if measured & stated else set[tuple[str, str]]()
             for (kind, name), text in _parts(call).items():
-                is_usual = kind == "sources" or (kind == "measures" and is_measured)
+                is_usual = kind == "sources" or (kind, name) in usual
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
                 if not is_usual and (kind, name) not in stated:
