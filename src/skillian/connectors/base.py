@@ -78,6 +78,8 @@ class Table:
         engine: Whose types the names of types are, such as `postgres`.
         inferred: Whether the types were guessed from values, as in a CSV file.
         remark: How its rows are read, where that is not obvious, such as `is read with FINAL`.
+        is_text: Whether it is a text file, in which each whole number and date is written as
+            databases write it.
     """
 
     schema: str
@@ -87,6 +89,7 @@ class Table:
     engine: str = ""
     inferred: bool = False
     remark: str = ""
+    is_text: bool = False
 
     @property
     def primary_key(self) -> tuple[str, ...]:

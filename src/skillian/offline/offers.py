@@ -72,9 +72,9 @@ def offers(
         call = each if isinstance(each, PlannedCall) else plan(each)
         if not isinstance(call, PlannedCall) or call == last:
             continue
-        written = sentence_of(call) or (each if isinstance(each, str) else None)
-        if written is not None and plan(written) == call:
-            made[written] = None
+        said = [each] if isinstance(each, str) else []
+        written = (sentence_of(call), sentence_of(call, is_quoted=True), *said)
+        made |= dict.fromkeys([text for text in written if text and plan(text) == call][:1])
     return tuple(made)
 
 
@@ -107,6 +107,8 @@ def _of_named(
 ) -> Iterator[Reading | PlannedCall]:
     """Yield what the question names, as a change of the last one or as one of its own."""
     sources, measures = reading.sources, reading.measures or named.measures
+    if "how_many" in reading.says and len(sources) == 1 and not measures:
+        measures = named.measures = vocabulary.rows_of(sources[0])
     is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
     is_of_last = len(sources) == 1 or (is_compared and not sources)
     if last is not None and last.name == QUERY and is_of_last:

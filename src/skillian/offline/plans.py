@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 from skillian.offline.calls import (
     EDITS,
@@ -170,7 +171,8 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
     if not measures and (reading.direction or not reading.members or is_several):
         is_answer = is_several or says & EDITS  # "and in erp?" after one that was not answered
         measures = [] if is_answer else ordered or _default_measures(reading, vocabulary)
-        if not measures and (is_answer or not dimensions):
+        is_measured = not dimensions or says & {"how_many", "how_much"}
+        if not measures and (is_answer or is_measured):
             raise UnclearError("Which measure? Name one.")
     is_ranked = reading.direction or reading.count or reading.ordered_by
     if is_ranked and not dimensions:
@@ -197,6 +199,9 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """
     first, *others = (vocabulary.sources[name].measures for name in reading.sources)
     shared = [name for name in first if all(name in each for each in others)]
+    clauses = [name for name, _ in reading.parts]
+    if "how_many" in reading.says and ("asked", "source") in pairwise(clauses):
+        return vocabulary.rows_of(reading.sources[0])  # "how many flights"
     if not {"how_much", "how_many"} & reading.says.keys():
         return shared
     counts = {

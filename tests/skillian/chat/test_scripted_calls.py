@@ -190,5 +190,5 @@ async def test_no_value_of_a_right_call_is_refused(vocabularies: dict[str, Vocab
             await turn.model_call(ModelRequest(said), model.complete)
             text = (await turn.tool_call(call, made)).content
             refused += [f"{asked.question}: {text}"] if "nor the catalogue" in text else []
-    assert count >= 50
+    assert count >= 40
     assert refused == []

@@ -109,6 +109,17 @@ def test_json_packed_and_plain_files_are_compared(skillian: Run, tmp_path: Path)
         assert done.returncode == 0, done.stderr
 
 
+def test_texts_and_numbers_in_one_column_of_json_are_named(skillian: Run, tmp_path: Path) -> None:
+    for name, rows in {"a": '{"v": "1"}\n{"v": "x"}', "b": '{"v": 1}\n{"v": "x"}'}.items():
+        (tmp_path / f"{name}.jsonl").write_text(rows)
+    done = skillian("compare", "a.jsonl", "b.jsonl", "--key", "v")
+    assert done.returncode == 0
+    assert "b.jsonl has texts and other values in v: all are texts." in done.stdout
+    assert "a.jsonl has texts" not in done.stdout
+    done = skillian("compare", "a.jsonl", "b.jsonl", "--key", "v", "--csv", "null=1")
+    assert "has texts" not in done.stdout
+
+
 def test_database_files_are_named_like_files(skillian: Run, tmp_path: Path) -> None:
     with closing(sqlite3.connect(tmp_path / "a.sqlite")) as connection, connection:
         connection.execute("CREATE TABLE t (id BIGINT, day DATE, amount DECIMAL(10, 2))")

@@ -32,7 +32,7 @@ def test_without_an_output_the_text_is_printed_and_nothing_else(
     (tmp_path / "a.csv").write_text("company,amount\n001,1.5\n")
     done = skillian("sources", "infer", "files:///.")
     assert done.returncode == 0
-    assert done.stdout.endswith("      amount: {column: amount, aggregation: sum}\n")
+    assert done.stdout.endswith("      rows: {expression: '1', aggregation: count}\n")
     (tmp_path / "sources.yaml").write_text(done.stdout)
     assert skillian("sources", "check").returncode == 0
 

@@ -1,4 +1,4 @@
-"""The columns of seven more domains: words and numbers that are values, periods of four kinds."""
+"""The columns of more domains: codes that are English words, and periods of five kinds."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
-MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions", "clinic", "wind", "exams")
+MORE_DOMAINS = (
+    "retail",
+    "insurance",
+    "logistics",
+    "subscriptions",
+    "clinic",
+    "wind",
+    "flights",
+    "exams",
+)
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 # Every second day, since 420 rows do not hold all 547 days; the first and the last day are in it.
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(0, 547, 2)]
@@ -107,5 +116,17 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "exam_number": range(1, 300),
         "points": range(1, 99),
         "fees": [Decimal("10.50"), Decimal("99.00")],
+    },
+    "flights": {
+        "year": (2013, 2014),
+        "month": range(1, 13),
+        "carrier": ("UA", "AA", "US"),
+        "flight": range(1, 91),
+        "dest": [f"{a}T{b}" for a in "ABCDEFGH" for b in "LMNOPQRS"],
+        "engine": ("Jet", "Prop"),
+        "engines": (1, 2, 3, 4),
+        "grade": ("A", "A+", "A-", "B", "C+"),
+        "kind": ("Web", "WEB", "Shop", "Shops", "Phone"),
+        "distance": [Decimal("12.5")],
     },
 }

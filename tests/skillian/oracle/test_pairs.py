@@ -45,7 +45,9 @@ WAYS: dict[str, tuple[Any, str, Any]] = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-@settings(max_examples=EXAMPLES, phases=PHASES, suppress_health_check=[HealthCheck.too_slow])
+@settings(
+    max_examples=LONG or EXAMPLES // 2, phases=PHASES, suppress_health_check=[HealthCheck.too_slow]
+)
 @given(data=st.data(), a=tables(values), b=tables(values))
 def test_the_engine_equals_the_oracle_however_it_joins_rows(
     place_of: Any, way: str, data: st.DataObject, a: Any, b: Any

@@ -27,7 +27,7 @@ from skillian.data.tables.differing import DifferingRows
 # What compares by a statement of its own, and what is staged, or reduced by checksums.
 PAIRS = (
     *("duckdb", "postgres", "mysql", "duckdb-duckdb", "duckdb-postgres", "mysql-duckdb"),
-    *("sqlite-duckdb", "duckdb-csv", "clickhouse-duckdb", "mysql-postgres", "csv-csv"),
+    *("sqlite-duckdb", "clickhouse-duckdb", "csv-csv"),
 )
 EXAMPLES = int(os.environ.get("ROW_EXAMPLES", "8"))
 

@@ -4,7 +4,7 @@ import asyncio
 import os
 from collections.abc import AsyncGenerator, Collection, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from shutil import rmtree
 from stat import S_ISREG
@@ -364,7 +364,9 @@ def _read(
         form = read_format(path, copy, options)
         types = types_once(cursor, copy.path, form, (path, options, stamp))
         select = csv_select(copy.path, form, types)
-        yield _created(cursor, "VIEW", path.name, select)
+        table, statement = _created(cursor, "VIEW", path.name, select)
+        is_text = options.is_plain and suffix_of(path) not in JSON
+        yield replace(table, remark=copy.remark, is_text=is_text), statement
 
 
 def _created(

@@ -4,8 +4,8 @@ DuckDB's own detection is not used: in a file with one ragged row it takes each 
 column, and it may skip what it takes for a comment or a title. Here a column is whole numbers only
 if each value is written as the number itself is: `001` and `+1` are text. Numbers with a fraction
 are decimals with the most digits found, never binary floats; they may have spaces around them, and
-an exponent as programs print one (`1e-05`, `1.0E10`; `12E4` may be a code, and is text). Nothing
-between two delimiters is NULL; `""` is an empty text.
+an exponent as programs print one (`1e-05`, `1.0E10`, and `1e5` among other numbers; `12E4` may be
+a code, and is text). Nothing between two delimiters is NULL; `""` is an empty text.
 """
 
 import os
@@ -32,7 +32,8 @@ _DATE = "[0-9]{4}-[0-9]{2}-[0-9]{2}"
 _TIME = r"([01][0-9]|2[0-3]):[0-5][0-9](:[0-5][0-9](\.[0-9]{1,6})?)?"
 _ZONE = "(Z|[+-][0-9]{2}(:[0-9]{2})?)"
 _PLAIN = r"(0|[1-9][0-9]*)(\.[0-9]+)?|\.[0-9]+"
-_SCIENTIFIC = r"[0-9](\.[0-9]+)?[eE][+-][0-9]{1,3}|[0-9]\.[0-9]+[eE][0-9]{1,3}"
+_BARE = "[0-9]e[0-9]{1,3}"
+_SCIENTIFIC = rf"[0-9](\.[0-9]+)?[eE][+-][0-9]{{1,3}}|[0-9]\.[0-9]+[eE][0-9]{{1,3}}|{_BARE}"
 # The test for each type, the narrowest type first. Whole numbers and dates are written in one way
 # only: cast to the type and back, they are the same text. A cast that fails takes long, so a text
 # that looks like no time is not cast to one. A date comes before
@@ -53,6 +54,7 @@ _EXPONENT = "COALESCE(CAST(NULLIF(SPLIT_PART(LOWER(value), 'e', 2), '') AS INT),
 _WHOLE_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 1)) + {_EXPONENT})"
 _FRACTION_DIGITS = f"MAX(LENGTH(SPLIT_PART({_MANTISSA}, '.', 2)) - {_EXPONENT})"
 _SPACED = "COUNT_IF(value <> TRIM(value))"
+_CODES = f"COUNT_IF(REGEXP_FULL_MATCH(value, ' *-?{_BARE} *')) * 2 > COUNT(*)"
 # A number is the shortest decimal of the nearest float if both have the same digits.
 _FLOAT = "CAST(TRY_CAST(value AS DOUBLE) AS TEXT)"
 _DIGITS = f"TRIM(REPLACE({_MANTISSA}, '.', ''), '0')"
@@ -170,13 +172,14 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     names = [name for name, kinds in types.items() if kinds[:1] == ("DECIMAL",)]
     if not names:
         return {}
-    digits = [
-        _about_cell(text, form, "DECIMAL") for text in (_WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED)
-    ]
+    tests = _WHOLE_DIGITS, _FRACTION_DIGITS, _SPACED, _CODES
+    digits = [_about_cell(text, form, "DECIMAL") for text in tests]
     found = _by_column(cursor, rows, dict.fromkeys(names, 0), digits)
     kinds: dict[str, str] = {}
     wide: list[str] = []
-    for name, (whole, scale, spaced) in found.items():
+    for name, (whole, scale, spaced, are_codes) in found.items():
+        if are_codes:
+            continue
         if max(whole, 0) + max(scale, 0) > _MAX_DIGITS:
             wide += [name] if scale > 0 else []
         elif scale > 0 or not spaced:  # whole numbers with spaces around them may be codes

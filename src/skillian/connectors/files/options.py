@@ -70,6 +70,11 @@ class FileOptions:
     header: int = 1
     sheet: str = ""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether numbers and dates are written as databases write them."""
+        return (self.decimal, self.thousands, self.dates) == (".", "", "")
+
 
 def read_url(name: str, url: str, folder: Path) -> tuple[Path, FileOptions]:
     """Path and options of `files:///path?decimal=,`; a path that exists is taken whole.

@@ -45,6 +45,7 @@ class Prepared(NamedTuple):
         texts: The columns whose values are texts, even those that look like numbers.
         is_canonical: Whether it is written as CSV is, whatever the options say about the file.
         delimiter: What separates its cells, if a line `sep=;` of a spreadsheet says it.
+        remark: How it is read, where that is not obvious; as of `Table`.
     """
 
     path: Path
@@ -52,6 +53,7 @@ class Prepared(NamedTuple):
     texts: frozenset[str] = frozenset()
     is_canonical: bool = False
     delimiter: str = ""
+    remark: str = ""
 
 
 class _Packed(gzip.GzipFile):
@@ -98,8 +100,11 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
                                  errors="strict" if encoding else "surrogateescape")  # fmt: skip
             with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
                 if is_json:
-                    texts = _write_json(path, text, target, options.null)
-                    return Prepared(copy, 0, texts, is_canonical=True)
+                    texts, mixed = _write_json(path, text, target, options.null)
+                    remark = (
+                        f"has texts and other values in {mixed}: all are texts" if mixed else ""
+                    )
+                    return Prepared(copy, 0, texts, is_canonical=True, remark=remark)
                 left_out = _write_lines(path, text, target, options, before)
                 return Prepared(copy, left_out, delimiter=delimiter)
     except UnicodeDecodeError as error:
@@ -181,17 +186,24 @@ def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> 
     return ""
 
 
-def _write_json(path: Path, text: TextIO, target: TextIO, null: tuple[str, ...]) -> frozenset[str]:
-    """Write the objects of a JSON file as CSV; returns the columns that have texts."""
+def _write_json(
+    path: Path, text: TextIO, target: TextIO, null: tuple[str, ...]
+) -> tuple[frozenset[str], str]:
+    """Write the objects of a JSON file as CSV.
+
+    Returns the columns that have texts, and the names of those that also have other values.
+    """
     columns: dict[str, None] = {}
     texts: set[str] = set()
+    others: set[str] = set()
     for _, record in _records(path, text):
         columns |= dict.fromkeys(record)
-        texts |= {
-            name
-            for name, value in record.items()
-            if isinstance(value, dict | list) or (isinstance(value, str) and value not in null)
-        }
+        for name, value in record.items():
+            if isinstance(value, str | dict | list):
+                if value not in null:
+                    texts.add(name)
+            elif value is not None and not (null and _text(value) in null):
+                others.add(name)
     if not columns:
         raise QueryError(f"{path.name}: it has no objects, whose keys are the columns")
     text.seek(0)
@@ -203,7 +215,7 @@ def _write_json(path: Path, text: TextIO, target: TextIO, null: tuple[str, ...])
         if len(line) > MAX_LINE // 4 and len(line.encode(errors="replace")) >= MAX_LINE:
             raise QueryError(f"{path.name}, {place}: {TOO_LONG}")
         _write_line(path, place, target, line)
-    return frozenset(texts)
+    return frozenset(texts), ", ".join(name for name in columns if name in texts & others)
 
 
 def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:

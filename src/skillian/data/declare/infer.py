@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from sqlglot import exp
@@ -27,21 +27,26 @@ _UNSCALED = ("NUMERIC", "DECIMAL", "NUMBER")
 # The meaning of whole numbers, by the last word of their column's name that is in a list.
 _AMOUNTS = frozenset(
     {
-        *("amount", "balance", "cost", "costs", "count", "credit", "debit", "gross", "hours"),
-        *("net", "pieces", "price", "qty", "quantity", "sum", "tax", "total", "units", "value"),
-        *("volume", "weight"),
+        *("amount", "balance", "births", "budget", "calls", "cases", "clicks", "cost"),
+        *("costs", "count", "credit", "deaths", "debit", "delay", "discount", "distance"),
+        *("duration", "fee", "fees", "gross", "hours", "income", "minutes", "net", "paid"),
+        *("passengers", "payment", "payments", "people", "pieces", "points", "pop"),
+        *("population", "price", "profit", "qty", "quantity", "revenue", "salary", "sales"),
+        *("seconds", "stock", "sum", "tax", "total", "turnover", "units", "value", "views"),
+        *("visits", "volume", "votes", "wages", "weight"),
     }
 )
 _KEYS = frozenset(
     {
-        *("account", "center", "centre", "code", "company", "customer", "day", "doc", "document"),
-        *("entity", "fiscal", "id", "item", "key", "line", "month", "no", "nr", "num", "number"),
-        *("order", "period", "plant", "position", "product", "project", "quarter", "ref"),
-        *("segment", "unit", "vendor", "version", "week", "year", "zip"),
+        *("account", "center", "centre", "code", "company", "customer", "day", "doc"),
+        *("document", "entity", "fiscal", "id", "item", "key", "line", "month", "no", "nr"),
+        *("num", "number", "order", "period", "plant", "position", "product", "project"),
+        *("quarter", "ref", "segment", "unit", "vendor", "version", "week", "year", "zip"),
     }
 )
 _KEY_ENDS = ("key", "id", "code", "number", "year")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,8 @@ class ColumnSample:
         is_code: Whether all values have the same number of digits, at least three, as codes have.
         has_key: Whether the columns whose names are those of keys, or one of this kind that
             completes them, make the rows unique.
+        is_beside_key: Whether no value of a text, a date or a time repeats.
+        word: The only text in a column of a file that is otherwise numbers, such as NA.
     """
 
     rows: int
@@ -63,6 +70,8 @@ class ColumnSample:
     completes_key: bool = False
     is_code: bool = False
     has_key: bool = False
+    is_beside_key: bool = False
+    word: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +87,16 @@ def is_whole(kind: ColumnType) -> bool:
     return kind.kind == "integer" or (kind.kind == "decimal" and kind.scale == 0)
 
 
-def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -> Role:
-    """The role of a column that nobody has declared."""
+def role_of(
+    column: str, kind: ColumnType, sample: ColumnSample, dialect: str, table: str = ""
+) -> Role:
+    """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
-        return Role(Dimension(column=column))
+        word = sample.word
+        fix = f"check: {word!r} makes it a text; if that is no value, add ?null={word} to the URL"
+        return Role(Dimension(column=column), fix if word else "")
     if is_whole(kind):
-        return _whole_number(column, sample)
+        return _whole_number(column, sample, table)
     exact = kind.kind == "float" and dialect in floats.EXACT
     if kind.kind == "decimal" or exact:
         return Role(Measure(column=column, aggregation="sum"))
@@ -94,21 +107,27 @@ def role_of(column: str, kind: ColumnType, sample: ColumnSample, dialect: str) -
     return Role(None, f"left out: {column} is {kind.sql}")
 
 
-def _whole_number(column: str, sample: ColumnSample) -> Role:
+def _whole_number(column: str, sample: ColumnSample, table: str) -> Role:
     """The role of whole numbers: by the column's name, or else by its values."""
     telling = _telling(column)
     key, amount = Role(Dimension(column=column)), Role(Measure(column=column, aggregation="sum"))
     if telling:
         return key if telling in _KEYS else amount
-    if sample.completes_key:
-        return Role(key.definition, "check: read as a key, since rows are unique only with it")
-    if sample.has_key and not sample.is_code:
-        return Role(amount.definition, "check: read as an amount, since other columns are a key")
-    if sample.distinct == sample.rows:
-        return Role(key.definition, "check: read as a key, since no value repeats")
-    if sample.distinct * _REPEATED <= sample.rows:
-        return Role(key.definition, "check: read as a key, since its values repeat")
-    return Role(amount.definition, "check: read as an amount; declare a key as a dimension")
+    is_named = column.casefold().rstrip("s") == table.casefold().rstrip("s")
+    is_alone = sample.distinct == sample.rows and not sample.is_beside_key
+    has_amounts = sample.has_key and not sample.is_code
+    # By the first reason that holds.
+    keys = {
+        "its name is the table's": is_named,
+        "rows are unique only with it": sample.completes_key,
+        "no value repeats": is_alone and not has_amounts,
+        "its values repeat": sample.distinct * _REPEATED <= sample.rows and not has_amounts,
+    }
+    reason = next((reason for reason, holds in keys.items() if holds), "")
+    if reason:
+        return replace(key, remark=f"check: read as a key, since {reason}")
+    because = ", since other columns are a key" if has_amounts else "; declare a key as a dimension"
+    return replace(amount, remark=f"check: read as an amount{because}")
 
 
 def looks_like_key(column: str, kind: ColumnType) -> bool:
@@ -169,10 +188,14 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     omitted: dict[str, str] = {}
     async with Connections(registry_of({connection: url}, {}, folder)) as opened:
         connector = opened.get(connection)
+        known = set[str]()
         for table in await connector.catalog():
+            # The bare name belongs to the first table of that name, in the default schema.
+            named = f"{table.schema}.{table.name}" if table.name in known else table.name
+            known.add(table.name)
             try:
-                name = _free(table.name, sources)
-                sources[name] = await _source(name, connection, table, connector)
+                name = _free(_short(table), sources)
+                sources[name] = await _source(name, connection, named, table, connector)
             except QueryError as error:
                 omitted[f"{table.schema}.{table.name}"] = str(error)
     shared = _shared([source.definition for source in sources.values()])
@@ -180,14 +203,23 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
     return Inferred(connection, own, omitted, shared)
 
 
-async def _source(name: str, connection: str, table: Table, connector: Connector) -> InferredSource:
+def _short(table: Table) -> str:
+    """The name of a table; of a file, without its suffixes."""
+    is_file = table.engine == "files" and "#" not in table.name
+    return Path(table.name.removesuffix(".gz")).stem if is_file else table.name
+
+
+async def _source(
+    name: str, connection: str, named: str, table: Table, connector: Connector
+) -> InferredSource:
     """A table as a source; raises `QueryError` for an unsuitable table."""
     samples = await _sample(table, connector)
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     remarks: list[str] = []
     for column, kind in usable_columns(table):
-        role = role_of(column, kind, samples.get(column, ColumnSample(0, 0)), connector.dialect)
+        sample = samples.get(column, ColumnSample(0, 0))
+        role = role_of(column, kind, sample, connector.dialect, name)
         logical = _free(column, (*dimensions, *measures))
         if isinstance(role.definition, Dimension):
             dimensions[logical] = role.definition
@@ -197,13 +229,10 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
             remarks.append(f"{logical}: {role.remark}")
     if not dimensions:
         raise QueryError("no column of it can be a dimension")
-    if not measures:
-        column = next(iter(dimensions.values())).column
-        measures[_free("rows", dimensions)] = Measure(column=column, aggregation="count")
+    measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
     source = Source(
         connection=connection,
-        # The short name belongs to the first table of that name, in the default schema.
-        table=table.name if name == table.name else f"{table.schema}.{table.name}",
+        table=named,
         dimensions=dimensions,
         measures=measures,
     )
@@ -211,22 +240,24 @@ async def _source(name: str, connection: str, table: Table, connector: Connector
 
 
 async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]:
-    """What the first rows show about the columns of whole numbers."""
+    """What the first rows show about the columns of whole numbers, and the texts of a file."""
     whole = [column for column, kind in usable_columns(table) if is_whole(kind)]
-    if not whole:
+    if not (whole or table.is_text):
         return {}
     keys = [
         column
         for column, kind in usable_columns(table)
         if (is_whole(kind) or kind.kind in _PLAIN) and _telling(column) in _KEYS
     ]
-    columns = list(dict.fromkeys((*keys, *whole)))
+    plain = [column for column, kind in usable_columns(table) if kind.kind in _PLAIN]
+    columns = list(dict.fromkeys((*keys, *whole, *plain)))
     first = exp.select(*(sql.bare(column) for column in columns))
     first.from_(exp.Table(this=sql.name(table.name), db=sql.name(table.schema)), copy=False)
     result = await connector.run(compile_sql(first.limit(_SAMPLED_ROWS), connector.dialect), {})
     rows = python_rows(result)
     completing = _completing(rows, keys, [column for column in whole if not _telling(column)])
     has_key = bool(keys) and (completing is not None or _is_unique(rows, keys))
+    is_beside_key = any(_is_unique(rows, [column]) for column in plain)
     return {
         column: ColumnSample(
             rows=len(rows),
@@ -234,8 +265,10 @@ async def _sample(table: Table, connector: Connector) -> dict[str, ColumnSample]
             completes_key=column == completing,
             is_code=_is_code(rows, column),
             has_key=has_key,
+            is_beside_key=is_beside_key,
+            word=_word(rows, column) if table.is_text and column in plain else "",
         )
-        for column in whole
+        for column in columns
     }
 
 
@@ -257,6 +290,13 @@ def _is_unique(rows: Sequence[Mapping[str, object]], columns: Sequence[str]) -> 
 def _is_code(rows: Sequence[Mapping[str, object]], column: str) -> bool:
     widths = {len(str(row[column]).lstrip("-")) for row in rows if row[column] is not None}
     return len(widths) == 1 and min(widths) >= _CODE_DIGITS
+
+
+def _word(rows: Sequence[Mapping[str, object]], column: str) -> str:
+    """The only text that is no number, if all others are."""
+    texts = {row[column] for row in rows if isinstance(row[column], str)}
+    words = [text for text in texts if not _NUMBER.fullmatch(str(text))]
+    return str(words[0]) if len(words) == 1 < len(texts) else ""
 
 
 def _values(rows: Sequence[Mapping[str, object]], column: str) -> int:

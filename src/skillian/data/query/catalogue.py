@@ -19,6 +19,9 @@ from skillian.data.query.filters import filtered_rows
 from skillian.data.sql.values import Record, jsonable, python_rows, python_value
 
 MAX_VALUES = 50
+MAX_SHORT = 250
+"""The most whole numbers or short texts, such as names of countries, that are known as values."""
+_SHORT, _FEW_WORDS = 30, 3
 
 _CACHE_SECONDS = 300
 _MOST_EXTENTS = 1000
@@ -26,9 +29,10 @@ _MOST_EXTENTS = 1000
 
 @dataclass(frozen=True, slots=True)
 class DimensionInfo(Record):
-    """A dimension; `values` are all of its values, or None if there are more than 50.
+    """A dimension; `values` are all of its values, or None if there are too many.
 
-    `last` is the latest of the values of such a dimension of dates.
+    There are at most 50, or 250 whole numbers or texts of at most 30 characters and three words.
+    `last` is the latest of the values of a dimension of dates that has more.
     """
 
     json_names = "type description synonyms values"
@@ -190,10 +194,11 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
-    statement = compile_sql(rows.limit(MAX_VALUES + 1), source.connector.dialect)
+    statement = compile_sql(rows.limit(MAX_SHORT + 1), source.connector.dialect)
     table = await source.connector.run(statement, parameters.values)
     values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
-    few = len(values) <= MAX_VALUES
+    are_short = term.type.kind in {"text", "integer"} and all(map(_is_short, values))
+    few = len(values) <= (MAX_SHORT if are_short else MAX_VALUES)
     is_open_date = term.type.kind == "date" and not few
     return DimensionInfo(
         name=name,
@@ -203,6 +208,11 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
         values=tuple(sorted(values, key=_none_last)) if few else None,
         last=await _last(source, name) if is_open_date else None,
     )
+
+
+def _is_short(value: object) -> bool:
+    text = str(value)
+    return len(text) <= _SHORT and len(text.split()) <= _FEW_WORDS
 
 
 async def _last(source: BoundSource, name: str) -> object:
@@ -228,7 +238,7 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
     ]
     grouped = sql.select(columns, rows, "rows")
     grouped.group_by(sql.bare("value"), copy=False)
-    statement = compile_sql(grouped.limit(MAX_VALUES + 1), source.connector.dialect)
+    statement = compile_sql(grouped.limit(MAX_SHORT + 1), source.connector.dialect)
     return tuple(
         Extent(
             python_value(row["value"], term.type.kind),

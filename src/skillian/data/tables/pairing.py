@@ -26,6 +26,7 @@ from skillian.data.tables.columns import (
 )
 from skillian.data.tables.keys import primary_key, proposed_keys
 from skillian.data.tables.place import SideRows, null_of
+from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError, NamesValuesError, UnreadableColumnError
 
 _REASONS = 3
@@ -61,21 +62,30 @@ def _sides(
 async def _pairing(
     question: SavedComparison, sides: tuple[SideRows, SideRows]
 ) -> tuple[Pairing, tuple[SideRows, SideRows]]:
-    """The pairs of columns; a column without any value fits every type."""
+    """The pairs of columns.
+
+    A column without any value fits every type. A whole number or date of a text file, whose types
+    are only found from its values, is compared with a text of a database as it is written.
+    """
     columns = [{name: side.type_of(name) for name in side.source.columns} for side in sides]
     dialects = sides[0].connector.dialect, sides[1].connector.dialect
     partners = pair_columns([*columns[0]], [*columns[1]], question.names_in_b)
-    missing: list[dict[str, exp.Expr]] = [{}, {}]
+    instead: list[dict[str, exp.Expr]] = [{}, {}]
     pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
     for refused in pairing.not_compared:
         names = refused.column, partners[refused.column]
-        for index, side in enumerate(sides):
-            if not await side.has_values(names[index]):
-                kind = columns[1 - index][names[1 - index]]
-                missing[index][names[index]] = null_of(kind, dialects)
-                columns[index][names[index]] = kind
-                break
-    if any(missing):
+        for index, (side, name) in enumerate(zip(sides, names, strict=True)):
+            kind = columns[1 - index][names[1 - index]]
+            if not await side.has_values(name):
+                instead[index][name] = null_of(kind, dialects)
+            elif kind.kind == "text" and _is_written(columns[index][name], side, sides[1 - index]):
+                instead[index][name] = exp.cast(side.value(name), "TEXT")
+                kind = CellType("text", "VARCHAR")
+            else:
+                continue
+            columns[index][name] = kind
+            break
+    if any(instead):
         pairing = paired(columns[0], columns[1], question.names_in_b, question.rules)
     for pair in pairing.misplaced:
         if not await _is_empty_in_a_file(pair, sides):
@@ -87,10 +97,16 @@ async def _pairing(
         key = catalogued.columns if catalogued else ()
     pairing.check(name for name in question.accepted_columns if name != "*")
     pairing = selected(pairing, question.chosen_columns, question.ignore, key)
-    empty = [side.without(nulls) for side, nulls in zip(sides, missing, strict=True)]
     if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
-    return pairing, (empty[0], empty[1])
+    return pairing, (sides[0].with_values(instead[0]), sides[1].with_values(instead[1]))
+
+
+def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
+    """Whether a text file has the very text of each value of a type, and the other side is none."""
+    tables = side.source.table, other.source.table
+    is_text, is_other_text = (table is not None and table.is_text for table in tables)
+    return is_text and not is_other_text and kind.sql in {"BIGINT", "DATE"}
 
 
 def without_unread(
@@ -161,9 +177,9 @@ def schema_of(
         ignored,
         names=distinct_names((question.a, question.b)),
     ).accepting(question.accepted_columns)
-    # A file does not say the type of a column without values.
+    # A file does not say the type of a column, with values or without.
     a, b = (
-        side.missing.keys() if table and table.inferred else frozenset[str]()
+        side.instead.keys() if table and table.inferred else frozenset[str]()
         for side, table in zip(sides, tables, strict=True)
     )
     kept = [

@@ -38,14 +38,14 @@ class SideRows:
         source: The source.
         where: The filters.
         parameters: Their values; both sides have the same, since one statement reads both.
-        missing: Columns without any value, and the NULL that each is read as.
+        instead: Columns that are read as another value: as NULL if they have none, or as a text.
         tests: What else the rows meet.
     """
 
     source: BoundSource
     where: Sequence[Condition]
     parameters: sql.BoundValues
-    missing: Mapping[str, exp.Expr] = field(default_factory=dict[str, exp.Expr])
+    instead: Mapping[str, exp.Expr] = field(default_factory=dict[str, exp.Expr])
     tests: Sequence[exp.Expr] = ()
 
     @property
@@ -62,9 +62,9 @@ class SideRows:
         """The type of a column's cells."""
         return cell_type(self.source.columns[column], self.connector.dialect)
 
-    def without(self, columns: Mapping[str, exp.Expr]) -> SideRows:
-        """The same rows with these columns, which have no values, read as NULL."""
-        return replace(self, missing=columns)
+    def with_values(self, columns: Mapping[str, exp.Expr]) -> SideRows:
+        """The same rows with these values in place of columns."""
+        return replace(self, instead=columns)
 
     def among(self, tests: Sequence[exp.Expr]) -> SideRows:
         """The rows that also meet these tests."""
@@ -76,8 +76,14 @@ class SideRows:
 
     def value(self, column: str) -> exp.Expr:
         """The cell of a column."""
-        null = self.missing.get(column)
-        return sql.column(column, "source") if null is None else null.copy()
+        value = self.instead.get(column)
+        return sql.column(column, "source") if value is None else value.copy()
+
+    @property
+    def texts(self) -> list[str]:
+        """The columns of a text file that are read as they are written."""
+        values = self.instead.items()
+        return [name for name, value in values if isinstance(value.this, exp.Column)]
 
     def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
         """A SELECT of these expressions."""

@@ -100,6 +100,8 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
         table = side.source.table
         if table is not None and table.remark:
             yield f"{side.name} {table.remark}."
+        if side.texts:
+            yield f"{', '.join(side.texts)} of {side.name} is compared as text, as it is written."
 
 
 def notes_on(pairs: Sequence[ColumnPair]) -> Iterator[str]:

@@ -147,9 +147,9 @@ class _Reader:
 
     def _check_after(self, name: str, part: Sequence[Token]) -> None:
         """Refuse "how many bikes", "the sum of both", and "the first 3 months of 2024"."""
-        said = self._reading.says
+        said, is_source = self._reading.says, part[0].kind == "source"
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
-        is_counted = "how_many" in said or ("total" in said and part[0].kind == "source")
+        is_counted = is_source if "total" in said else "how_many" in said and not is_source
         is_first = self._before == "listed" and part[0].kind == "label"
         # "output in area P01", where P01 is a plant
         is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep

@@ -10,7 +10,14 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import Operator, Parts, both, filter_of, years_of
+from skillian.offline.language.filters import (
+    Operator,
+    Parts,
+    admits,
+    both,
+    filter_of,
+    years_of,
+)
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -93,7 +100,7 @@ class Conditions:
         else:
             is_timed = dimension in self._vocabulary.timed
             is_order = as_number if operator in {"gt", "lt"} else has_digit  # not "after C30"
-            has_order = is_timed or all(is_order(token.text) for token in tokens)
+            has_order = is_timed or all(is_order(value) for value in values)
             if not has_order or len(tokens) != (2 if operator == "between" else 1):
                 raise NotReadError(text)
             if is_timed and first > last:
@@ -102,6 +109,11 @@ class Conditions:
                 parts = {"gte": first, "lte": last}
             elif self._is_part_of_year(dimension):
                 raise NotReadError(f"{text} (of each year?)")
+            numbers = [] if is_timed else self._numbers(dimension)
+            if numbers:  # which may be texts in the database, where 10 is before 9
+                within = [number for number in numbers if admits(filter_of(parts), number)]
+                refuse_if(not within, tokens)
+                parts = {"eq": within}
         combined = both(self._conditions.get(dimension, {}), parts)
         if combined is None:
             raise NotReadError(f"{text} (a second condition on {dimension})")
@@ -181,6 +193,14 @@ class Conditions:
     def values_of(self, token: Token, dimension: str) -> list[str]:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
+            alike = self._vocabulary.alike.get((dimension, token.name), ())
+            if token.is_quoted and token.text in alike:
+                return [token.text]
+            if alike:
+                written = [f'"{value}"' for value in alike]
+                choices = (" and ".join(written), *written)
+                instead = [(token.text, f"{dimension} {choice}") for choice in choices]
+                raise NotReadError(f"{token.text} ({' or '.join(alike)}?)", instead)
             return self._in_period(token, dimension) or [token.values[dimension]]
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
@@ -193,6 +213,12 @@ class Conditions:
             return bool(possible and self.values_of(token, possible[0]))
         except NotReadError:
             return False
+
+    def _numbers(self, dimension: str) -> list[str]:
+        """All values of a dimension by size, if they are whole numbers of several lengths."""
+        known = self._vocabulary.values.get(dimension, {})
+        is_open = self._vocabulary.is_open(dimension) or not all(map(str.isdecimal, known))
+        return [] if is_open or len({*map(len, known)}) == 1 else sorted(known, key=int)
 
     def _is_part_of_year(self, dimension: str) -> bool:
         """Whether the dimension has quarters or months, beside another one for the years."""

@@ -22,7 +22,7 @@ from skillian.offline.language.lexicon import (
     POINTING,
 )
 from skillian.offline.language.periods import MONTHS, Period, period_at, relative_at
-from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, split
+from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, signs, split
 
 _LONGEST = 7
 _LONGEST_COUNT = 2
@@ -48,6 +48,7 @@ class Token:
         mark: The mark before it, such as a comma; the last of several.
         prep: The preposition before it.
         other: The second reading of a word that is also English.
+        is_quoted: Whether it is in quotes, and so exactly as in the data.
     """
 
     kind: str
@@ -59,6 +60,7 @@ class Token:
     mark: str = ""
     prep: Token | None = None
     other: Token | None = None
+    is_quoted: bool = False
 
 
 def tokens_of(
@@ -77,20 +79,27 @@ def tokens_of(
     """
     words = split(question)
     tokens: list[Token] = []
-    at, mark = 0, ""
+    at, end, mark = 0, 0, ""
     while at < len(words):
         length, token = _Place(question, words, at, whole, part or whole, tokens).longest(today)
-        start, before = words[at].start, question[words[at - 1].end : words[at].start] if at else ""
+        start, before = words[at].start, question[end : words[at].start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
-        strange = "".join(each for each in before if each not in _BETWEEN).strip()
-        if strange:
-            tokens.append(Token("unknown", strange, strange, at=words[at - 1].end))
+        if strange := _strange(before):
+            tokens.append(Token("unknown", strange, strange, at=end))
         if token is not None:
-            tokens.append(replace(token, at=start, mark=mark))
+            is_quoted = words[at].is_quoted
+            tokens.append(replace(token, at=start, mark=mark, is_quoted=is_quoted))
             mark = ""
         at += length
-    strange = question[words[-1].end :].strip(_BETWEEN) if words else ""
+        end = max(words[at - 1].end, start + len(token.text) if token else 0)
+    strange = _strange(question[end:]) if words else ""
     return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
+
+
+def _strange(text: str) -> str:
+    """The signs between two words that mean something: those of A*, A- and 3 > 2."""
+    sign = text[:1] if re.match(r"[-*](?![-*\w])", text) else ""
+    return sign + "".join(each for each in text if each not in _BETWEEN)
 
 
 def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
@@ -117,6 +126,8 @@ class _Place:
     def longest(self, today: date | None) -> tuple[int, Token | None]:
         """The number of words and the token of the longest reading; None for an article."""
         first = self.words[self.at]
+        if signed := self._signed(first):
+            return signed
         is_label = first.is_quoted or first.plain in self.part.dimensions  # "year 2024"
         dated = None if is_label else self._dated(first.start, today)
         for length in range(min(_LONGEST, len(self.words) - self.at), 0, -1):
@@ -140,6 +151,19 @@ class _Place:
             points = first.plain in POINTING and self._following() in self.part.dimensions
             return 1, Token("those", first.text, first.plain) if points else None
         return 1, _other(first, is_first=self.at == 0)
+
+    def _signed(self, first: Word) -> tuple[int, Token] | None:
+        """The number of words and the token of a value with a sign at its end, such as A+."""
+        signed, start = self.part.signed, first.start + first.is_quoted
+        rest = self.question[start:].lower()
+        found = [text for text in signed if rest.startswith(text)]
+        found = [text for text in found if not rest[len(text) :][:1].isalnum()]
+        if not found:
+            return None
+        text = max(found, key=len)
+        written = self.question[start : start + len(text)]
+        count = sum(first.start <= word.start < start + len(text) for word in self.words)
+        return count, Token("value", written, text, signed[text])
 
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
@@ -165,20 +189,29 @@ class _Place:
         previous = self._previous()
         is_quoted = self.words[self.at].is_quoted
         values = self.part.plain_values.get(phrase, {})
+        if is_quoted:  # "A*" is not A
+            values = {name: each for name, each in values.items() if signs(each) == signs(text)}
         is_pointing = phrase in POINTING and previous != "dimension"
         is_article = phrase in ARTICLES and text not in values.values()
         if is_article and (is_pointing or not self._is_alone()):
             return None
         value = Token("value", text, phrase, values) if values else None
-        measure, dimension = self.part.measures.get(phrase), self.part.dimensions.get(phrase)
-        if KINDS.get(phrase) == "total" and self._following() in self.part.measures:
-            measure = None
+        measure, dimension = (
+            names.get(text.lower()) or names.get(phrase)  # "engines", where "engine" is another
+            for names in (self.part.measures, self.part.dimensions)
+        )
+        kind = KINDS.get(phrase)
+        is_counted = kind == "rows" and bool(self.before) and as_number(self.before[-1].text)
+        if is_counted or (kind == "total" and self._following() in self.part.measures):
+            measure = None  # "first 5 rows", where rows are a measure
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
         is_other = KINDS.get(phrase) in {"from", "to"} and not self.part.is_open(dimension or "")
         # "from Q1 to Q3", where "to" is also a name of the destination
         is_other &= dimension not in self.part.plain_values.get(self._following(), {})
         is_free = not (value or measure or is_other)
+        if self._is_source(phrase, text, dimension):  # "how many flights", numbered by "flight"
+            dimension = None
         if dimension and (previous in _BEFORE_DIMENSION or is_free):
             return Token("dimension", text, dimension)
         named = Token("measure", text, measure) if measure else None
@@ -224,6 +257,12 @@ class _Place:
         is_pronoun = english.kind in {"filler", "aux"} and following not in ARTICLES
         is_noun = previous in {"prep", "not", "only", "and", "or"} or english.kind not in _GLUE
         return replace(english, other=value) if is_pronoun or is_noun else english
+
+    def _is_source(self, phrase: str, text: str, dimension: str | None) -> bool:
+        """Whether a word is the whole name of a source, and a dimension's only in the plural."""
+        name = self.whole.whole_names.get(phrase, "").lower()
+        is_grouped = self._previous() in _BEFORE_DIMENSION - {"how_many"}
+        return text.lower() == name != (dimension or "").lower() and not is_grouped
 
     def _is_alone(self) -> bool:
         """Whether no noun is after an article: "grade a", "a and b"."""

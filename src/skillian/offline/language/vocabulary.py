@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from functools import cached_property
 from typing import Any
 
-from skillian.offline.language.periods import are_periods, are_years, period_of
+from skillian.offline.language.periods import MONTHS, are_periods, are_years, period_of
 
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|[<>!]=|<>|[<>=≥≤≠&%€$£\u2013]|(?<=\s)-(?=\s)|(?<=\w)\.{2,3}(?=\w)"
     r"|\w+(?:[./'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*"
 )
 _QUOTES = "'\"“”"
+_SIGNED = re.compile(r"[^\w\s].*|.*[^\w\s]", re.DOTALL)
 _SHORTEST_PLURAL = 4
+_COUNTS = {"count", "number", "quantity"}
 _QUARTERS = {
     f"q{number}": (f"{word} quarter", f"{order} quarter", f"quarter {number}")
     for number, (word, order) in enumerate(
@@ -45,6 +47,11 @@ def split(text: str) -> list[Word]:
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
+
+
+def signs(text: str) -> str:
+    """What is in a text besides letters, digits, underscores and spaces."""
+    return re.sub(r"[\w\s]", "", text)
 
 
 def has_digit(text: str) -> bool:
@@ -189,9 +196,33 @@ class Vocabulary:
         found: dict[str, dict[str, str]] = {}
         for name, values in self.values.items():
             for value in values.values():
+                if value.lower() in self.signed:
+                    continue
                 for phrase in (plain(value), *_QUARTERS.get(value.lower(), ())):
                     found.setdefault(phrase, {}).setdefault(name, value)
+                for phrase in _part_of_year(name, value) if self.has_only_years else ():
+                    found.setdefault(phrase, {}).setdefault(name, value)
         return found
+
+    @cached_property
+    def signed(self) -> Mapping[str, Mapping[str, str]]:
+        """The values that begin or end with a sign, such as A+, which are read as they are."""
+        found: dict[str, dict[str, str]] = {}
+        for name, values in self.values.items():
+            for text, value in values.items():
+                if _SIGNED.fullmatch(value) and plain(value):
+                    found.setdefault(text, {})[name] = value
+        return found
+
+    @cached_property
+    def alike(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
+        """The values of a dimension that have one plain form, such as Web and WEB, if several."""
+        found: dict[tuple[str, str], dict[str, None]] = {}
+        for name, each in self.described.items():
+            for value in (value for words in each for value in words.values):
+                form = value.lower() if value.lower() in self.signed else plain(value)
+                found.setdefault((name, form), {})[value] = None
+        return {key: tuple(values) for key, values in found.items() if len(values) > 1}
 
     @cached_property
     def units(self) -> Mapping[str, str]:
@@ -233,6 +264,17 @@ class Vocabulary:
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
+    def rows_of(self, source: str) -> list[str]:
+        """The measure that counts the rows of a source, unless another one may count the same."""
+        measures = self.sources[source].measures
+        forms = {name: {plain(each) for each in (name, *of)} for name, of in measures.items()}
+        rows = [name for name, of in forms.items() if of & {"row", plain(source)}]
+        others = [each for name, of in forms.items() if name not in rows for each in of]
+        is_clear = len(rows) == 1 and not _COUNTS & {
+            word for each in others for word in each.split()
+        }
+        return rows if is_clear else []
+
     def with_measures(self, measures: Collection[str]) -> list[str]:
         """The sources that have all of these measures."""
         return [name for name, of in self.sources.items() if {*measures} <= of.measures.keys()]
@@ -260,10 +302,21 @@ class Vocabulary:
         return any(words.is_date for words in self.described.get(dimension, ()))
 
 
+def _part_of_year(dimension: str, value: str) -> Iterator[str]:
+    """Yield the names of a month or quarter whose value is its number, beside a year."""
+    words = plain(dimension).split()
+    if value.isdecimal() and "month" in words:
+        yield from (name for name, number in MONTHS.items() if number == int(value))
+    if value.isdecimal() and "quarter" in words:
+        quarter = f"q{int(value)}"
+        yield from (quarter, *_QUARTERS.get(quarter, ()))
+
+
 def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]:
-    """The name that most sources give each phrase; the first of several."""
+    """The name that most sources give each phrase, the first of several; names as they are, too."""
     counts = Counter(
         (plain(phrase), name) for name, synonyms in names for phrase in (name, *synonyms)
     )
     meanings = {phrase: name for (phrase, name), _ in reversed(counts.most_common())}
-    return meanings | {plain(name): name for _, name in counts}
+    known = dict.fromkeys(name for _, name in counts)
+    return meanings | {plain(name): name for name in known} | {name.lower(): name for name in known}

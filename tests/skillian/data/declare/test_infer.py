@@ -1,3 +1,4 @@
+import gzip
 import sqlite3
 from contextlib import closing
 from decimal import Decimal
@@ -40,14 +41,14 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
     assert [source.name for source in sources.sources] == ["fi", "names", "fi_2"]
     first, names, other = (source.definition for source in sources.sources)
     assert list(first.dimensions) == ["no", "BUKRS", "posted"]
-    assert list(first.measures) == ["MENGE", "HSL", "a: b, #c"]
+    assert list(first.measures) == ["MENGE", "HSL", "a: b, #c", "rows"]
     assert first.measures["a: b, #c"].column == "a: b, #c"
     assert sources.sources[0].remarks == (
         "BUKRS: check: read as a key, since its values repeat",
         "MENGE: check: read as an amount, since other columns are a key",
         "extra: left out: extra is STRUCT(a INTEGER)",
     )
-    assert names.measures["rows"] == Measure(column="company", aggregation="count")
+    assert names.measures == {"rows": Measure(expression="1", aggregation="count")}
     assert (first.table, other.table) == ("fi", "old.fi")
     assert sources.omitted == {"main.only_numbers": "no column of it can be a dimension"}
     assert sources.align_on == ("posted", "company")
@@ -73,14 +74,16 @@ async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
     text = written([(await infer_sources(url, tmp_path), url)])
     source = read_definitions(text, "sources.yaml").sources["on"]
     assert [dimension.column for dimension in source.dimensions.values()] == columns
-    assert list(source.measures) == ["*"]
+    assert list(source.measures) == ["*", "rows"]
 
 
 async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
     (tmp_path / "good.csv").write_text("company,amount\n001,1.5\n")
     (tmp_path / "bad.csv").write_text("company,amount\n001\n")
     sources = await infer_sources("files:///.", tmp_path)
-    assert [source.name for source in sources.sources] == ["good.csv"]
+    assert [(each.name, each.definition.table) for each in sources.sources] == [
+        ("good", "good.csv")
+    ]
     assert "line 2" in sources.omitted["main.bad.csv"]
     with closing(sqlite3.connect(tmp_path / "a.db")) as database:
         database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
@@ -165,10 +168,44 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
     inferred = await infer_sources("duckdb:///b.duckdb", tmp_path)
     batting, lineitem = (source.definition for source in inferred.sources)
     assert list(batting.dimensions) == ["playerID", "yearID", "stint"]
-    assert list(batting.measures) == ["G", "HR", "SO"]
+    assert list(batting.measures) == ["G", "HR", "SO", "rows"]
     assert list(lineitem.dimensions) == ["l_orderkey", "l_linenumber", "l_partkey"]
-    assert list(lineitem.measures) == ["l_quantity"]
+    assert list(lineitem.measures) == ["l_quantity", "rows"]
     assert inferred.align_on == ()
+
+
+# As programs export them: numbers of things, missing values, and a date that is the key.
+EXPORTS = {
+    "flights.csv": "flight,carrier,delay,seats\n15,AA,3,NA\n15,UA,NA,180\n161,AA,-2,180\n",
+    "staff.csv.gz": "",
+    "monthly.csv": "month,hired\n2024-01-01,310\n2024-02-01,95\n2024-03-01,1204\n",
+}
+
+
+async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path) -> None:
+    for name, content in EXPORTS.items():
+        written = content or "name,city\nAnn,Oslo\n,Rome\n"
+        opened = gzip.open if name.endswith(".gz") else open
+        with opened(tmp_path / name, "wt") as file:
+            file.write(written)
+    inferred = await infer_sources("files:///.", tmp_path)
+    flights, monthly = inferred.sources[:2]
+    assert [each.name for each in inferred.sources] == ["flights", "monthly", "staff"]
+    assert list(flights.definition.dimensions) == ["flight", "carrier", "delay", "seats"]
+    assert flights.remarks == (
+        "flight: check: read as a key, since its name is the table's",
+        "delay: check: 'NA' makes it a text; if that is no value, add ?null=NA to the URL",
+        "seats: check: 'NA' makes it a text; if that is no value, add ?null=NA to the URL",
+    )
+    assert list(monthly.definition.measures) == ["hired", "rows"]
+    async with DataServices(_registry(inferred, tmp_path)) as services:
+        counted = await services.query.query("staff", [], ["rows"])
+    assert counted.rows == ((2,),)  # one of which has no name
+
+
+def _registry(inferred: Inferred, folder: Path) -> SourceRegistry:
+    text = written([(inferred, "files:///.")])
+    return SourceRegistry(read_definitions(text, "sources.yaml"), folder)
 
 
 @pytest.mark.parametrize(

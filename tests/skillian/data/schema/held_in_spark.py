@@ -16,6 +16,7 @@ def main() -> None:
         settings = {
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.driver.host": "127.0.0.1",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.log.level": "OFF",
             "spark.sql.session.timeZone": "UTC",
             "spark.sql.shuffle.partitions": "1",

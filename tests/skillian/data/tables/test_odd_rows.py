@@ -39,6 +39,26 @@ def test_a_value_that_is_not_of_its_type_leaves_its_column_out(store: Store) -> 
     assert not result.equal
 
 
+def test_a_text_file_is_compared_with_texts_as_it_is_written(store: Store, tmp_path: Path) -> None:
+    rows = (
+        "('1', '2024-01-31', '5', '1.5'), ('2', '2024-02-30', '07', '2'), ('03', NULL, NULL, NULL)"
+    )
+    texts = good(store, "id VARCHAR, d VARCHAR, n VARCHAR, x VARCHAR", rows)
+    file = tmp_path / "a.csv"
+    file.write_text("id,d,n,x\n1,2024-01-31,5,1.50\n2,2024-02-28,7,2\n3,,,\n")
+    for pair in ((str(file), texts), (texts, str(file))):
+        result = compared(*pair, key=("id",))
+        assert (result.rows.matched, result.rows.differing) == (1, 1)
+        assert (result.rows.only_in_a, result.rows.only_in_b) == (1, 1)
+        assert {each.a: each.mismatches for each in result.columns} == {"d": 1, "n": 1}
+        assert [each.column for each in result.not_compared] == ["x"]
+        assert f"id, d, n of {file} is compared as text, as it is written." in result.notes
+    other = tmp_path / "b.csv"
+    other.write_text("id,d,n\n1,2024-01-31,NA\n2,2024-02-28,7\n3,,\n")
+    [refused] = compared(str(file), str(other), key=("id",)).not_compared
+    assert "add '?null=NA'" in refused.reason
+
+
 FINITE: tuple[dict[str, Any], ...]
 FINITE = ({"between": ["0001-01-01", "9999-12-31"]}, {"lte": "9999-12-31", "gt": "0001-01-01"})
 

@@ -52,6 +52,7 @@ _TEXTS: Mapping[CellKind, tuple[str | None, str | None, str | None]] = {
         None,
     ),
 }
+_FIRST_DIGIT = "SUBSTRING(MD5(v), 1, 1)"
 # A cast to BIT drops the digits beyond its length.
 _DIGEST = {
     "duckdb": "CAST('0x' || SUBSTRING(MD5(v), 1, 15) AS BIGINT)",
@@ -110,6 +111,16 @@ def cell_text(cell: DigestCell, dialect: str) -> exp.Expr:
 
 def digest(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
     """The digest of a row's cells, an integer below 2 ** 60."""
+    return filled(_DIGEST[dialect], dialect, v=_row_text(cells, dialect))
+
+
+def is_in_first_part(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
+    """Whether the digest is among the least sixteenth, which costs less than the digest."""
+    digit = filled(_FIRST_DIGIT, dialect, v=_row_text(cells, dialect))
+    return exp.EQ(this=digit, expression=sql.text("0"))
+
+
+def _row_text(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
     parts: list[exp.Expr] = []
     for cell in cells:
         text = cell_text(cell, dialect)
@@ -120,10 +131,8 @@ def digest(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
             missing = sql.text("")
         parts += [exp.Coalesce(this=text, expressions=[missing]), sql.text(";")]
     if dialect == "duckdb":  # whose `||` copies the text so far for each part
-        row: exp.Expr = exp.Anonymous(this="CONCAT", expressions=parts)
-    else:
-        row = exp.Concat(expressions=parts, coalesce=False)
-    return filled(_DIGEST[dialect], dialect, v=row)
+        return exp.Anonymous(this="CONCAT", expressions=parts)
+    return exp.Concat(expressions=parts, coalesce=False)
 
 
 def _template(kind: CellType, dialect: str) -> str | None:

@@ -25,7 +25,14 @@ from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.sql import prepare
 from skillian.data.sql.values import python_rows
-from skillian.data.tables.across.digests import DIALECTS, cell_of, digest, no_common_text
+from skillian.data.tables.across.digests import (
+    DIALECTS,
+    DigestCell,
+    cell_of,
+    digest,
+    is_in_first_part,
+    no_common_text,
+)
 from skillian.data.tables.columns import ColumnPair
 from skillian.tasks import together
 
@@ -36,7 +43,7 @@ RANGES = 8192
 FEW_ROWS = 64
 """The smallest range is about as large as this number of rows."""
 SAMPLED = 16
-"""Of this many ranges, one is in the sample."""
+"""Of this many ranges of an integer, one is in the sample; of digests, the first sixteenth."""
 WORTH = 10
 """Sums are worth their cost if less than one row in this number has to travel."""
 _DISTINCT = ("duckdb", "postgres", "mysql")
@@ -297,7 +304,10 @@ class SegmentSearch:
         # Each digest is computed once, and rows are grouped without their cells.
         rows.meta["apart"] = True
         part = self._part(sql.bare("ranged"))
-        if is_sample:
+        if is_sample and self._found.position is None:
+            dialect = self._sides[index].connector.dialect
+            cells.where(is_in_first_part(self._key_cells(index), dialect), copy=False)
+        elif is_sample:
             number = exp.Literal.number(SAMPLED)
             other = exp.Mod(this=exp.Paren(this=part.copy()), expression=number)
             rows.where(exp.EQ(this=other, expression=sql.zero()), copy=False)
@@ -337,11 +347,13 @@ class SegmentSearch:
 
     def _digest(self, index: int) -> exp.Expr:
         """The digest of the key."""
-        cells = [
+        return digest(self._key_cells(index), self._sides[index].connector.dialect)
+
+    def _key_cells(self, index: int) -> list[DigestCell]:
+        return [
             cell_of(pair, index, self._value(index, position))
             for position, pair in enumerate(self._pairs[: self._keys])
         ]
-        return digest(cells, self._sides[index].connector.dialect)
 
     async def _ask(self, index: int, tree: exp.Select) -> list[Mapping[str, Any]]:
         side = self._sides[index]
