@@ -169,6 +169,9 @@ def _check_doubts(reading: Reading, before: Reading) -> None:
     )
     if before.count and reading.count is None and is_other and "same_again" not in reading.says:
         raise UnclearError(f"The first {before.count}, or all? Ask it in full.")
+    is_extreme = bool(reading.says.keys() & {"most", "least"}) and not reading.members
+    if (before.count or 0) > 1 and reading.count is None and is_extreme:  # "only the largest"
+        raise UnclearError(f"The first {before.count}, or only one? Say how many.")
     single = [name for name in reading.named if isinstance(before.filters.get(name), str)]
     if single and not {*reading.filters, *reading.cleared} & {*single}:
         raise UnclearError(f"Only {before.filters[single[0]]}, or all? Ask it in full.")

@@ -19,6 +19,7 @@ from skillian.offline.changes import (
     without_limits,
 )
 from skillian.offline.earlier import QUERY
+from skillian.offline.language.arrangement import is_member
 from skillian.offline.language.clauses import Direction, Reading
 from skillian.offline.language.conditions import Conditions, NotReadError
 from skillian.offline.language.filters import filter_of, parts_of, years_of
@@ -73,7 +74,12 @@ def named_in(
     A value is unwanted if a negation is before it, with neither "but", a mark nor a value of
     another dimension between them. A new name is of a dimension that is `asked_by`.
     """
-    named, kept = Named(), [_as_value(token) for token in tokens if token.kind not in _SILENT]
+    said = [_as_value(token) for token in tokens if token.kind not in _SILENT]
+    kept = [
+        replace(token, kind="value") if is_member(said, at, {*asked_by}) else token
+        for at, token in enumerate(said)
+    ]
+    named = Named()
     labels, is_negated = _labels(kept), False
     values: list[tuple[Token, str, bool]] = []
     for at, (token, after) in enumerate(pairwise([*kept, _END])):

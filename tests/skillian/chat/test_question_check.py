@@ -146,6 +146,21 @@ async def test_the_readings_say_the_part_plainly_and_leave_it_out(opened: Opened
             query(dimensions=["company"]),
             "not used: order -amount",
         ),
+        (
+            "Excluding account 400000, what did company 1001 cost us in fi_reporting",
+            query(filters={"account": {"ne": "400000"}, "company": {"ne": "1001"}}),
+            "chosen by the model: company: not 1001",
+        ),
+        (
+            "Which company in fi_reporting had the most, honestly?",
+            query(dimensions=["company"], order=["-amount"], limit=1),
+            "chosen by the model: amount",
+        ),
+        (
+            f"With a tolerance of 1001 EUR, {ASK}",
+            compare(**FOR_1001, thresholds={"match": {"absolute": 1001}}),
+            "chosen by the model: company: 1001",
+        ),
     ],
 )
 async def test_other_differences_are_marks_in_the_scope(

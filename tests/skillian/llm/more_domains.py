@@ -6,7 +6,16 @@ from collections.abc import Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 
-MORE_DOMAINS = ("retail", "insurance", "logistics", "subscriptions", "clinic", "wind", "flights")
+MORE_DOMAINS = (
+    "retail",
+    "insurance",
+    "logistics",
+    "subscriptions",
+    "clinic",
+    "wind",
+    "flights",
+    "exams",
+)
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 # Every second day, since 420 rows do not hold all 547 days; the first and the last day are in it.
 _DAYS = [date(2024, 1, 1) + timedelta(days=day) for day in range(0, 547, 2)]
@@ -93,6 +102,20 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "run_time": [Decimal("2.5")],
         "stops": range(5),
         "fee": [Decimal("310.75")],
+    },
+    "exams": {
+        "campus": ("North", "North East", "East", "South Bank"),
+        "subject": ("Algebra", "Linear Algebra", "Art", "Art History", "History"),
+        "examiner": ("May", "March", "Reed"),
+        "entry": ("NEW", "RESIT", "ALL"),
+        "grade": (1, 2, 3, 4, 5),
+        "room": (101, 102, 201, 305),
+        "outcome": ("passed", "failed", "pending"),
+        "candidate": [f"S{number:04d}" for number in range(1001, 1081)],
+        "exam_date": [date(2024, 1, 1) + timedelta(days=day) for day in range(366)],
+        "exam_number": range(1, 300),
+        "points": range(1, 99),
+        "fees": [Decimal("10.50"), Decimal("99.00")],
     },
     "flights": {
         "year": (2013, 2014),

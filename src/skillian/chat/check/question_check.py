@@ -24,6 +24,7 @@ from skillian.offline.calls import (
 from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.filters import (
+    BOUNDS,
     OTHER,
     admitted,
     as_mapping,
@@ -312,15 +313,17 @@ class Turn:
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
-                is_kept = is_kept or self._is_said(condition)
+                is_kept = is_kept or (bool(self._reading.unread) and self._is_said(condition))
                 is_kept &= name not in self._reading.cleared
                 wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
                 if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
+            measured = {("measures", name) for name in call["measures"]}
+            usual = measured if measured & stated else set[tuple[str, str]]()
             for (kind, name), text in _parts(call).items():
-                is_usual = kind in {"sources", "measures"}
+                is_usual = kind == "sources" or (kind, name) in usual
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
                 if not is_usual and (kind, name) not in stated:
@@ -332,15 +335,30 @@ class Turn:
         words = {word.text for word in split(self.question)}
         values = [*values_of(condition)]
         is_turned = "ne" in as_mapping(condition)
-        is_turned &= not any(token.kind in _NEGATING for token in self.tokens)
         return (
-            not is_turned
-            and bool(values)
+            bool(values)
+            and not BOUNDS & {*parts_of(condition)}
+            and (not is_turned or all(map(self._is_negated, values)))
             and all(
                 value in words if plain(value) in KINDS else f" {plain(value)} " in said
                 for value in values
             )
         )
+
+    def _is_negated(self, value: str) -> bool:
+        """Whether a negation is before or behind a value, or anywhere without the value."""
+        marks = [at for at, token in enumerate(self.tokens) if token.mark]
+        lists = [at for at in marks if self.tokens[at].values]
+        places = [at for at, t in enumerate(self.tokens) if value in (*t.values.values(), t.text)]
+        if not places:
+            return bool(of_kinds(self.tokens, _NEGATING))
+        for at in places:
+            start = max((each for each in marks if each <= at and each not in lists), default=0)
+            end = next((each for each in marks if each > at), len(self.tokens))
+            before, after = self.tokens[start:at], self.tokens[at:end]
+            if of_kinds(before, _NEGATING) or of_kinds(after, {"excluded", "out"}):
+                return True
+        return False
 
     def _loss(self, parts: Sequence[Sequence[Token]]) -> Loss:
         """A part that changes numbers, with the question that says it last, and without it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -20,8 +20,7 @@ _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
 }
 _STOPS = set(";.?!")
 _BLOCKING = {
-    *("by", "every", "which", "most", "least", "rank", "how_many"),
-    *("and", "or", "number", "dimension"),
+    *("by", "every", "which", "most", "least", "rank", "how_many", "number", "dimension"),
 }
 _GROUPING = {"by", "every", "which"}
 _BOUNDS = {"between", "from", "since", "after", "until", "before"}
@@ -116,7 +115,7 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
-        before = kept[at - 1].kind if at else ""
+        before = next((each.kind for each in kept[:at][::-1] if each.kind not in _JOINS), "")
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
         is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
         if is_label and before not in _BLOCKING:
@@ -127,7 +126,7 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
 def _numbers(tokens: Sequence[Token]) -> list[Token]:
     """Numbers that are values, and values that are numbers."""
     kept: list[Token] = []
-    for token, after in pairwise([*tokens, _END]):
+    for at, (token, after) in enumerate(pairwise([*tokens, _END])):
         before = kept[-1].kind if kept else ""
         is_number = token.kind == "value" and as_number(token.text) is not None
         is_number &= after.kind in _OF_AMOUNTS or not are_years([token.text])  # "ignore 2023"
@@ -135,11 +134,36 @@ def _numbers(tokens: Sequence[Token]) -> list[Token]:
         is_one_more = before in _JOINS and [each.kind for each in kept[-2:-1]] == ["name"]
         if is_number and is_counted and before != "label":
             kept.append(replace(token, kind="number"))
+        elif is_member(tokens, at):
+            kept.append(replace(token, kind="value"))
         elif token.kind == "number" and (before == "label" or is_one_more):
             kept.append(replace(token, kind="name"))
         else:
             kept.append(token)
     return kept
+
+
+def is_member(tokens: Sequence[Token], at: int, known: Collection[str] = ()) -> bool:
+    """Whether a number is a value: of a dimension beside it or its list, or of a known one."""
+    before, token, after = [_END, *tokens, _END][at : at + 3]
+    is_counted = before.kind in _BEFORE_NUMBER or after.kind in _AFTER_NUMBER
+    if token.kind != "number" or (is_counted and before.kind != "label"):
+        return False
+    for step in (-1, 1):
+        near = at + step
+        while 0 <= near < len(tokens) and _is_listed(tokens[near], token):
+            near += step
+        beside = tokens[near] if 0 <= near < len(tokens) else _END
+        is_apart = tokens[near + 1 if step < 0 else near].mark if beside.kind == "dimension" else ""
+        if beside.kind in {"label", "dimension"} and not is_apart:
+            return beside.name in token.values
+    return not token.values.keys().isdisjoint(known)
+
+
+def _is_listed(token: Token, member: Token) -> bool:
+    """Whether a token may be in one list with a member."""
+    is_alike = token.kind in {"number", "value"} and token.values.keys() & member.values.keys()
+    return token.kind in _JOINS | _COMPARING | {"to"} or bool(is_alike)
 
 
 def _joined(tokens: Sequence[Token]) -> list[Token]:
@@ -153,16 +177,18 @@ def _joined(tokens: Sequence[Token]) -> list[Token]:
             is_by = after.kind == "by" and family == "value"  # "by road or by sea"
             is_same = family == _FAMILIES.get((second if is_by else after).kind, "")
             # "in Germany and for web"
-            is_apart = after.prep and before.values and after.values
-            is_same &= not (is_apart and before.values.keys().isdisjoint(after.values))
+            named = {after.name: ""} if after.kind == "label" else after.values
+            is_label = after.kind == "label" and token.kind == "and"
+            is_apart = (after.prep or is_label) and before.values and named
+            is_same &= not (is_apart and before.values.keys().isdisjoint(named))
             if family and is_same and not {token.mark, after.mark} & _STOPS:
                 kept.append(replace(token, kind="join" if token.kind == "and" else "either"))
             elif token.kind != "and" or (before.kind == "dimension" and after.kind == "label"):
                 kept.append(token)
             continue
         is_list = family not in {"", "amount"} and family == _FAMILIES.get(token.kind)
-        if {before.kind, token.kind} <= {"value", "period"}:
-            is_list &= bool(before.values.keys() & token.values.keys())
+        if before.kind in {"value", "period"} and token.kind in {"value", "period", "label"}:
+            is_list &= bool(before.values.keys() & (token.values or {token.name: ""}).keys())
         is_list &= {before.kind, token.kind} != {"name", "period"}  # "other than Initech, Q3 2024"
         if token.mark == "," and not token.prep and is_list:
             kept.append(Token("join", ",", ","))

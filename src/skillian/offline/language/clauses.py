@@ -86,6 +86,7 @@ _OPERATORS: dict[str, Operator] = {
 _AFTER_ONLY = {"bound", "range", "groups", "ranked"}
 _SAYS = {"off": "compare"}
 _AFTER_VALUE = {"measure", "period", "and", "or", "only", "also", "instead"}
+_RANKING = {"most", "least", "descending", "ascending"}
 _SCOPED = {"condition", "exclusion", "bound", "range", "onwards", "groups", "members", "periodic"}
 
 
@@ -269,10 +270,11 @@ class _Reader:
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
         is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
+        is_ordered = is_timed or (of_kinds(part, {"label"}) and as_number(part[-1].text))
         if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
             self.condition(part[: joins[-1]])  # "for company 1001, May to July"
             self.range(part[joins[-1] + 1 :])
-        elif not ends or (is_timed and len(self._conditions.groups(part)) == 1):
+        elif not ends or (is_ordered and len(self._conditions.groups(part)) == 1):
             self._conditions.add(part, "between")
         else:  # "from Milan to Nice", "for EMEA until June"
             self.bound(part[: ends[0]])
@@ -293,9 +295,8 @@ class _Reader:
         self.members(of_kinds(part, {"dimension", "number"}))
 
     def by_measure(self, part: Sequence[Token]) -> None:
-        is_ranked = self._reading.direction or self._reading.count
-        # "top 3 by revenue and by orders"
-        refuse_if(not is_ranked or self._reading.ordered_by, part)
+        is_ranked = self._reading.count or of_kinds(self._tokens, _RANKING)
+        refuse_if(not is_ranked or self._reading.ordered_by, part)  # "by revenue and by orders"
         self._reading.ordered_by.append(part[-1].name)
 
     def listed(self, part: Sequence[Token]) -> None:
@@ -380,8 +381,7 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        last = part[-1]
-        self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
+        self._reading.removed += [t.kind if t.kind == "tolerance" else t.name for t in part[-1:]]
 
     def amended(self, part: Sequence[Token]) -> None:
         refuse_if(len(part) == 1 or self._reading.thresholds, part)

@@ -24,7 +24,7 @@ _IN = r"(?:,|\s+of|\s+in)?(?:\s+the\s+year|\s+year)?\s+"
 _PART = r"(?P<part>1|2|3|4|first|second|third|fourth|1st|2nd|3rd|4th)"
 _WORDS = {"first": 1, "second": 2, "third": 3, "fourth": 4}
 _FORMS = [
-    re.compile(rf"{form}(?![\w-]|/\d|[.,]\d)", re.IGNORECASE)
+    re.compile(rf"{form}(?:['\u2019]s)?(?![\w-]|/\d|[.,]\d)", re.IGNORECASE)
     for form in (
         rf"{_YEAR}(?P<sign>[-/.])(?P<month>0?[1-9]|1[0-2])(?P=sign){_DAY}",
         rf"{_DAY}\.(?P<month>0?[1-9]|1[0-2])\.{_YEAR}",
@@ -82,6 +82,9 @@ _RANGES = [
             r"\b(?P<since>from\s+\S+(?:\s+(?:19|20)\d\d)?)\s+on(?=\s+by\b|[,;.?!]|$)",
             r"\g<since> onwards",
         ),
+        (r"\bover\s+(?=(?:the\s+)?(?:last|past)\b)", "in "),
+        (r"\bother\s+(?P<noun>[\w-]+)\s+than\b", r"\g<noun> other than"),
+        (rf"\bfirst\s+of\s+(?=(?:{_MONTH})\b)", "1 "),
         # the last quarter of 2024
         (rf"\b(?:last|final)\s+quarter\s+of\s+{_YEAR}", r"Q4 \g<year>"),
         (rf"\b(?:last|final)\s+half\s+of\s+{_YEAR}", r"H2 \g<year>"),

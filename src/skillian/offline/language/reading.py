@@ -108,8 +108,13 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     if token.kind == "noun":
         return not is_noun
     if is_exact and not is_read and at > 1 and tokens[at - 1].kind in {"and", "or"}:
-        return not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
-    if token.kind in {"filler", "period", "vague"} or (token.kind == "aux" and is_noun):
+        is_dated = [each.kind for each in tokens[at + 1 : at + 2]] == [
+            "period"
+        ]  # "Reed and May 2024"
+        return is_dated or not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
+    if token.kind in {"filler", "period", "vague", "adjective"} or (
+        token.kind == "aux" and is_noun
+    ):
         return True
     if is_read:
         return token.kind == "verb" or (is_exact and token.text.isupper())

@@ -21,10 +21,12 @@ from skillian.offline.language.lexicon import (
     PERIODIC,
     POINTING,
 )
-from skillian.offline.language.periods import Period, period_at, relative_at
+from skillian.offline.language.periods import MONTHS, Period, period_at, relative_at
 from skillian.offline.language.vocabulary import Vocabulary, Word, has_digit, signs, split
 
 _LONGEST = 7
+_LONGEST_COUNT = 2
+_POSSESSIVE = re.compile(r"['\u2019]s$")
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
@@ -133,11 +135,12 @@ class _Place:
             end, words = part[-1].end, [word.plain for word in part]
             text = first.text if first.is_quoted else self.question[first.start : end]
             is_dated = dated is not None and first.start < dated[0] <= end and dated[0] > end - 2
-            timed = dict.fromkeys(self.part.timed, text)
-            period = Token("period", text, text, timed, dated[1]) if dated and is_dated else None
+            bare = _POSSESSIVE.sub("", text)
+            timed = dict.fromkeys(self.part.timed, bare)
+            period = Token("period", bare, bare, timed, dated[1]) if dated and is_dated else None
             is_article = words[0] in ARTICLES or words[-1] in ARTICLES
-            bare = words if is_article else [word for word in words if word not in ARTICLES]
-            for phrase in dict.fromkeys((" ".join(words), " ".join(bare))):
+            content = words if is_article else [word for word in words if word not in ARTICLES]
+            for phrase in dict.fromkeys((" ".join(words), " ".join(content))):
                 is_apart = _is_apart(self.question, part)
                 named = period if is_apart else self._named(phrase, text, period)
                 if named is not None and not (is_article and named.kind in KIND_NAMES):
@@ -165,10 +168,21 @@ class _Place:
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""
         found = relative_at(self.question, start, self.part.last_day, today) if today else None
-        found = found or period_at(self.question, start)
+        end = start + len(self.words[self.at].text) if self._is_listed() else None
+        found = found or period_at(self.question[:end], start)
         if found and self.part.timed and self.part.has_only_years and not found[1].is_year:
             return None
         return found
+
+    def _is_listed(self) -> bool:
+        """Whether a month is also a value, in a list of such: "examiners March and May 2024"."""
+        near = next((t for t in reversed(self.before) if t.kind not in {"and", "or"}), None)
+        first = self.words[self.at]
+        is_month = near is not None and near.text.lower() in MONTHS
+        is_joined = self._previous() in {"and", "or"}
+        is_joined |= is_month and "," in self.question[self.words[self.at - 1].end : first.start]
+        known = self.part.plain_values.get(first.plain, {})
+        return near is not None and is_joined and not known.keys().isdisjoint(near.values)
 
     def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
         """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
@@ -209,6 +223,7 @@ class _Place:
         is_labelled = previous == "dimension" and self.before[-1].name in values
         is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
         is_labelled &= not (is_small or is_grouped) or text in values.values()  # "no country in"
+        is_labelled &= english is None or english.kind != "number"
         if value is None or is_labelled:
             return value or english
         return self._either(value, english) if english else value
@@ -219,15 +234,22 @@ class _Place:
         named = self.part.dimensions.get(following)
         is_exact = value.text in value.values.values()
         previous = self._previous()
-        if english.kind == "noun" and previous in {"prep", "not", "only"}:
-            return value
+        is_code = any(map(str.isupper, value.values.values()))
+        is_value = {
+            "noun": previous in {"prep", "not", "only"},
+            "adjective": is_exact or not is_code,
+            "number": len(value.text) > _LONGEST_COUNT,  # "company 1001", but "3 rows"
+            "period": not value.name.isalpha(),
+        }
         is_named = is_exact and named in value.values and english.kind != "vague"
-        if english.kind == "number" or is_named:
+        if is_value.get(english.kind) or (is_named and english.kind != "number"):
             return value
+        if english.kind == "number":
+            return replace(english, values=value.values)
+        if english.kind == "period":
+            return replace(english, other=value)
         if english.kind == "aux" and value.text.islower() and "'" in value.text:
             return english  # "it's"
-        if english.kind == "period":
-            return replace(english, other=value) if value.text.isalpha() else value
         is_capital = value.text != value.text.lower() and not self.question.isupper()
         is_start = self.at == 0 and not value.text.isupper()
         if is_capital and is_exact and not is_start:
@@ -264,9 +286,9 @@ class _Place:
             return None
         if phrase in PERIODIC or (phrase in self.part.units and phrase not in KINDS):
             return Token("periodic" if phrase in PERIODIC else "unit", text, phrase)
-        if phrase not in KINDS:
+        kind = KINDS.get(phrase)
+        if kind is None or (kind == "adjective" and phrase not in self.part.plain_values):
             return self._number(phrase, text)
-        kind = KINDS[phrase]
         last = text.rsplit(maxsplit=1)[-1]  # "all but NO"
         is_code = 1 < len(last) <= 4 and last.isupper() and not self.question.isupper()  # noqa: PLR2004
         is_contracted = kind == "not" and text.endswith(("n't", "n\u2019t"))
@@ -292,11 +314,11 @@ def _other(word: Word, *, is_first: bool) -> Token:
     """The token of a word that no list has: a new name, or unknown."""
     is_name = (
         word.is_quoted
-        or has_digit(word.text)
+        or (has_digit(word.text) and not re.fullmatch(r"\d+-[a-z]+", word.text))  # "2-axle"
         or "_" in word.text
         or (word.text != word.text.lower() and not is_first)
     )
-    text = re.sub(r"['\u2019]s$", "", word.text) if is_name and not word.is_quoted else word.text
+    text = _POSSESSIVE.sub("", word.text) if is_name and not word.is_quoted else word.text
     return Token("name" if is_name else "unknown", text, word.plain)
 
 

@@ -78,7 +78,7 @@ def _singular(word: str) -> str:
         return word
     if word.endswith(("ies", "ie")):
         return f"{word.removesuffix('s')[:-2]}y"  # of country and of movie
-    if word.endswith(("ches", "shes", "xes", "sses")):
+    if word.endswith(("ches", "shes", "xes", "sses")) or re.search(r"\w[^\Waeo]uses$", word):
         return word[:-2]
     return word.removesuffix("s")
 
