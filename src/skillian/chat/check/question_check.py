@@ -313,7 +313,7 @@ class Turn:
         for call in self.calls:
             for name, condition in self._by_part(call["filters"]).items():
                 is_kept = any(each.get(name) == condition for each in conditions)
-                is_kept = is_kept or (bool(self._reading.unread) and self._is_said(condition))
+                is_kept = is_kept or (bool(self._reading.unread) and self._is_said(name, condition))
                 is_kept &= name not in self._reading.cleared
                 wanted = conditions[0].get(name)
                 parts = self._parts_on(name) if wanted != condition else []
@@ -329,18 +329,22 @@ class Turn:
                 if not is_usual and (kind, name) not in stated:
                     yield text
 
-    def _is_said(self, condition: Any) -> bool:
-        """Whether the user has said all values of a condition, and that they are excluded."""
+    def _is_said(self, name: str, condition: Any) -> bool:
+        """Whether the user has said all values of a condition, and that they are excluded.
+
+        Of values that differ only in case or number, none is said but one in quotes.
+        """
         said = f" {plain(f'{self.spoken} {self.question}')} "
         words = {word.text for word in split(self.question)}
-        values = [*values_of(condition)]
+        values, alike = [*values_of(condition)], self._vocabulary.alike
         is_turned = "ne" in as_mapping(condition)
         return (
             bool(values)
             and not BOUNDS & {*parts_of(condition)}
             and (not is_turned or all(map(self._is_negated, values)))
             and all(
-                value in words if plain(value) in KINDS else f" {plain(value)} " in said
+                (value in words if plain(value) in KINDS else f" {plain(value)} " in said)
+                and (f'"{value}"' in self.question or (name, plain(value)) not in alike)
                 for value in values
             )
         )

@@ -269,8 +269,7 @@ class _Reader:
             part = [Token("from", "", ""), *part]
         ends = [at for at, token in enumerate(part) if at and token.kind in {"to", "until"}]
         joins = [at for at, token in enumerate(part[: min(ends, default=0)]) if token.name == ","]
-        is_timed = bool(ends) and self._conditions.is_timed(part[: ends[0]])
-        is_ordered = is_timed or (of_kinds(part, {"label"}) and as_number(part[-1].text))
+        is_ordered = bool(ends) and self._conditions.is_ordered(part[: ends[0]])
         if joins and self._conditions.is_timed(part[joins[-1] + 1 : ends[0]]):
             self.condition(part[: joins[-1]])  # "for company 1001, May to July"
             self.range(part[joins[-1] + 1 :])

@@ -158,6 +158,12 @@ class Conditions:
         """Whether the first values of a clause are days or months."""
         return self.groups(part)[0][0] in self._vocabulary.timed
 
+    def is_ordered(self, part: Sequence[Token]) -> bool:
+        """Whether the first values of a clause have an order; numbers and months of a year have one."""
+        is_number = bool(of_kinds(part, {"label"})) and as_number(part[-1].text) is not None
+        name = self.groups(part)[0][0]
+        return self.is_timed(part) or is_number or self._is_part_of_year(name)
+
     def _dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
         """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
         if named is not None:

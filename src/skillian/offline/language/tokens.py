@@ -200,9 +200,11 @@ class _Place:
             names.get(text.lower()) or names.get(phrase)  # "engines", where "engine" is another
             for names in (self.part.measures, self.part.dimensions)
         )
-        kind = KINDS.get(phrase)
-        is_counted = kind == "rows" and bool(self.before) and as_number(self.before[-1].text)
-        if is_counted or (kind == "total" and self._following() in self.part.measures):
+        is_after = {
+            "rows": bool(self.before) and as_number(self.before[-1].text) is not None,
+            "total": self._following() in self.part.measures,
+        }
+        if is_after.get(KINDS.get(phrase, "")):
             measure = None  # "first 5 rows", where rows are a measure
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)
