@@ -159,7 +159,7 @@ class Conditions:
         return self.groups(part)[0][0] in self._vocabulary.timed
 
     def is_ordered(self, part: Sequence[Token]) -> bool:
-        """Whether the first values of a clause have an order; numbers and months of a year have one."""
+        """Whether the first values of a clause are ordered, as numbers and months of a year are."""
         is_number = bool(of_kinds(part, {"label"})) and as_number(part[-1].text) is not None
         name = self.groups(part)[0][0]
         return self.is_timed(part) or is_number or self._is_part_of_year(name)
