@@ -127,6 +127,8 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "engines": (1, 2, 3, 4),
         "grade": ("A", "A+", "A-", "B", "C+"),
         "kind": ("Web", "WEB", "Shop", "Shops", "Phone"),
+        "delay": (-12, -5, 0, 5),
+        "agent": ("Acme Inc.", "C++", "C"),
         "distance": [Decimal("12.5")],
     },
 }

@@ -33,6 +33,7 @@ _MARKS = {codecs.BOM_UTF16_LE: "utf-16", codecs.BOM_UTF16_BE: "utf-16"}
 _SEPARATOR = re.compile(r'"?sep=([^\w\s"]|\t)"?\n', re.IGNORECASE)
 # Python reads whole numbers of up to 4,300 digits.
 _MAX_ZEROS = 4300
+_NAMED = 5
 _UTF8 = frozenset({"", "utf-8", "utf-8-sig"})
 
 
@@ -101,10 +102,7 @@ def prepared(path: Path, options: FileOptions, folder: Path) -> Prepared:
             with copy.open("w", encoding="utf-8", errors="surrogateescape", newline="") as target:
                 if is_json:
                     texts, mixed = _write_json(path, text, target, options.null)
-                    remark = (
-                        f"has texts and other values in {mixed}: all are texts" if mixed else ""
-                    )
-                    return Prepared(copy, 0, texts, is_canonical=True, remark=remark)
+                    return Prepared(copy, 0, texts, is_canonical=True, remark=_mixed(mixed))
                 left_out = _write_lines(path, text, target, options, before)
                 return Prepared(copy, left_out, delimiter=delimiter)
     except UnicodeDecodeError as error:
@@ -186,12 +184,20 @@ def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> 
     return ""
 
 
+def _mixed(columns: Sequence[str]) -> str:
+    """The remark on columns with texts and other values."""
+    if not columns:
+        return ""
+    more = f" and {len(columns) - _NAMED} more" if len(columns) > _NAMED else ""
+    return f"has texts and other values in {', '.join(columns[:_NAMED])}{more}: all are texts"
+
+
 def _write_json(
     path: Path, text: TextIO, target: TextIO, null: tuple[str, ...]
-) -> tuple[frozenset[str], str]:
+) -> tuple[frozenset[str], list[str]]:
     """Write the objects of a JSON file as CSV.
 
-    Returns the columns that have texts, and the names of those that also have other values.
+    Returns the columns that have texts, and those of them that also have other values.
     """
     columns: dict[str, None] = {}
     texts: set[str] = set()
@@ -215,7 +221,7 @@ def _write_json(
         if len(line) > MAX_LINE // 4 and len(line.encode(errors="replace")) >= MAX_LINE:
             raise QueryError(f"{path.name}, {place}: {TOO_LONG}")
         _write_line(path, place, target, line)
-    return frozenset(texts), ", ".join(name for name in columns if name in texts & others)
+    return frozenset(texts), [name for name in columns if name in texts & others]
 
 
 def _write_line(path: Path, place: str, target: TextIO, line: str) -> None:

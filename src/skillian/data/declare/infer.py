@@ -46,6 +46,7 @@ _KEYS = frozenset(
 )
 _KEY_ENDS = ("key", "id", "code", "number", "year")
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_LONGEST_WORD = 20
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
 
@@ -296,7 +297,8 @@ def _word(rows: Sequence[Mapping[str, object]], column: str) -> str:
     """The only text that is no number, if all others are."""
     texts = {row[column] for row in rows if isinstance(row[column], str)}
     words = [text for text in texts if not _NUMBER.fullmatch(str(text))]
-    return str(words[0]) if len(words) == 1 < len(texts) else ""
+    word = str(words[0]) if len(words) == 1 < len(texts) else ""
+    return word if len(word) <= _LONGEST_WORD and word.isprintable() else ""
 
 
 def _values(rows: Sequence[Mapping[str, object]], column: str) -> int:

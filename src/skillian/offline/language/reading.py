@@ -17,6 +17,7 @@ MOST_TOKENS = 200
 """The largest number of tokens of a question."""
 _MOST_READINGS = 8
 _LONGEST_CODE = 3
+_EMPTY = {"filler", "period", "vague", "adjective"}
 _PARTICLES = {"first", "only", "both", "all", "more", "out", "also", "instead", "those"} | {
     "same_again"
 }
@@ -108,13 +109,9 @@ def _is_doubtful(token: Token, tokens: Sequence[Token], *, is_read: bool) -> boo
     if token.kind == "noun":
         return not is_noun
     if is_exact and not is_read and at > 1 and tokens[at - 1].kind in {"and", "or"}:
-        is_dated = [each.kind for each in tokens[at + 1 : at + 2]] == [
-            "period"
-        ]  # "Reed and May 2024"
-        return is_dated or not (tokens[at - 2].values.keys() & (token.other or token).values.keys())
-    if token.kind in {"filler", "period", "vague", "adjective"} or (
-        token.kind == "aux" and is_noun
-    ):
+        shared = tokens[at - 2].values.keys() & (token.other or token).values.keys()
+        return not shared or (at + 1 < len(tokens) and tokens[at + 1].kind == "period")
+    if token.kind in _EMPTY or (token.kind == "aux" and is_noun):
         return True
     if is_read:
         return token.kind == "verb" or (is_exact and token.text.isupper())

@@ -82,9 +82,12 @@ def tokens_of(
     at, end, mark = 0, 0, ""
     while at < len(words):
         length, token = _Place(question, words, at, whole, part or whole, tokens).longest(today)
-        start, before = words[at].start, question[end : words[at].start] if at else ""
+        start = words[at].start
+        if token is not None and token.text[:1] == question[start - 1 : start]:
+            start -= 1  # of -5
+        before = question[end:start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
-        if strange := _strange(before):
+        if strange := _strange(before) or (_is_minus(question[end : start + 1]) and "-"):
             tokens.append(Token("unknown", strange, strange, at=end))
         if token is not None:
             is_quoted = words[at].is_quoted
@@ -94,6 +97,11 @@ def tokens_of(
         end = max(words[at - 1].end, start + len(token.text) if token else 0)
     strange = _strange(question[end:]) if words else ""
     return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
+
+
+def _is_minus(text: str) -> bool:
+    """Whether a text ends with a minus before a digit."""
+    return re.search(r"(?:^|\s)[-\u2212]\d$", text) is not None
 
 
 def _strange(text: str) -> str:
@@ -154,16 +162,17 @@ class _Place:
 
     def _signed(self, first: Word) -> tuple[int, Token] | None:
         """The number of words and the token of a value with a sign at its end, such as A+."""
-        signed, start = self.part.signed, first.start + first.is_quoted
-        rest = self.question[start:].lower()
-        found = [text for text in signed if rest.startswith(text)]
-        found = [text for text in found if not rest[len(text) :][:1].isalnum()]
-        if not found:
-            return None
-        text = max(found, key=len)
-        written = self.question[start : start + len(text)]
-        count = sum(first.start <= word.start < start + len(text) for word in self.words)
-        return count, Token("value", written, text, signed[text])
+        signed = self.part.signed
+        for start in (first.start + first.is_quoted, max(first.start - 1, 0)):  # <18, and -5
+            rest = self.question[start:].lower()
+            found = [text for text in signed if rest.startswith(text)]
+            found = [text for text in found if not rest[len(text) :][:1].isalnum()]
+            if found and not self.question[start - 1 : start].isalnum():
+                text = max(found, key=len)
+                written = self.question[start : start + len(text)]
+                count = sum(first.start <= word.start < start + len(text) for word in self.words)
+                return count, Token("value", written, text, signed[text])
+        return None
 
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
         """The period at this position; only a year where the data has columns of years."""

@@ -17,7 +17,7 @@ _WORD = re.compile(
     r"|\w+(?:[./'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*"
 )
 _QUOTES = "'\"“”"
-_SIGNED = re.compile(r"[^\w\s].*|.*[^\w\s]", re.DOTALL)
+_SIGNS = "+-*#<>=~^&%@|"
 _SHORTEST_PLURAL = 4
 _COUNTS = {"count", "number", "quantity"}
 _QUARTERS = {
@@ -49,9 +49,10 @@ def plain(text: str) -> str:
     return " ".join(word.plain for word in split(text))
 
 
-def signs(text: str) -> str:
-    """What is in a text besides letters, digits, underscores and spaces."""
-    return re.sub(r"[\w\s]", "", text)
+def signs(text: str) -> tuple[str, str]:
+    """The signs at the beginning and at the end of a text, as of A+ and <18."""
+    start, end = text.lstrip(_SIGNS), text.rstrip(_SIGNS)
+    return text[: len(text) - len(start)], text[len(end) :]
 
 
 def has_digit(text: str) -> bool:
@@ -210,7 +211,7 @@ class Vocabulary:
         found: dict[str, dict[str, str]] = {}
         for name, values in self.values.items():
             for text, value in values.items():
-                if _SIGNED.fullmatch(value) and plain(value):
+                if any(signs(value)) and plain(value):
                     found.setdefault(text, {})[name] = value
         return found
 
