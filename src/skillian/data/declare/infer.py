@@ -94,7 +94,7 @@ def role_of(
     """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
         word = sample.word
-        fix = f"check: {word!r} makes it a text; if that is no value, add ?null={word} to the URL"
+        fix = f"check: {word!r} makes it a text; if it stands for no value, add ?null={word} to the URL"
         return Role(Dimension(column=column), fix if word else "")
     if is_whole(kind):
         return _whole_number(column, sample, table)
@@ -294,7 +294,7 @@ def _is_code(rows: Sequence[Mapping[str, object]], column: str) -> bool:
 
 
 def _word(rows: Sequence[Mapping[str, object]], column: str) -> str:
-    """The only text that is no number, if all others are."""
+    """The only text that is not a number, if all others are numbers."""
     texts = {row[column] for row in rows if isinstance(row[column], str)}
     words = [text for text in texts if not _NUMBER.fullmatch(str(text))]
     word = str(words[0]) if len(words) == 1 < len(texts) else ""

@@ -28,7 +28,7 @@ ignored = pytest.mark.filterwarnings("ignore:.RETRIES_EXCEEDED:UserWarning")
 pytestmark = [*SPARK, ignored]
 
 ENDLESS = """
-SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000) AS a, RANGE(1000000) AS b
+SELECT SUM(a.id * b.id % 7) AS n FROM RANGE(1000000000000) AS a, RANGE(1000) AS b
 WHERE a.id * b.id % 11 = 3
 """
 TABLE = """

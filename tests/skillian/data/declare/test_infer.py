@@ -194,8 +194,8 @@ async def test_files_of_other_programs_are_sources_of_their_names(tmp_path: Path
     assert list(flights.definition.dimensions) == ["flight", "carrier", "delay", "seats"]
     assert flights.remarks == (
         "flight: check: read as a key, since its name is the table's",
-        "delay: check: 'NA' makes it a text; if that is no value, add ?null=NA to the URL",
-        "seats: check: 'NA' makes it a text; if that is no value, add ?null=NA to the URL",
+        "delay: check: 'NA' makes it a text; if it stands for no value, add ?null=NA to the URL",
+        "seats: check: 'NA' makes it a text; if it stands for no value, add ?null=NA to the URL",
     )
     assert list(monthly.definition.measures) == ["hired", "rows"]
     async with DataServices(_registry(inferred, tmp_path)) as services:
