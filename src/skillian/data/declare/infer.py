@@ -94,8 +94,9 @@ def role_of(
     """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
         word = sample.word
-        fix = f"check: {word!r} makes it a text; if it stands for no value, add ?null={word} to the URL"
-        return Role(Dimension(column=column), fix if word else "")
+        fix = f"if it stands for no value, add ?null={word} to the URL"
+        remark = f"check: {word!r} makes it a text; {fix}" if word else ""
+        return Role(Dimension(column=column), remark)
     if is_whole(kind):
         return _whole_number(column, sample, table)
     exact = kind.kind == "float" and dialect in floats.EXACT
