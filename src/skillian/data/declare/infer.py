@@ -196,7 +196,8 @@ async def infer_sources(url: str, folder: Path, others: Sequence[Inferred] = ())
             named = f"{table.schema}.{table.name}" if table.name in known else table.name
             known.add(table.name)
             try:
-                name = _free(_short(table), sources)
+                short = _short(table)
+                name = short if _free(short, sources) == short else _free(table.name, sources)
                 sources[name] = await _source(name, connection, named, table, connector)
             except QueryError as error:
                 omitted[f"{table.schema}.{table.name}"] = str(error)

@@ -103,10 +103,13 @@ async def _pairing(
 
 
 def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
-    """Whether a text file has the very text of each value of a type, and the other side is none."""
-    tables = side.source.table, other.source.table
-    is_text, is_other_text = (table is not None and table.is_text for table in tables)
-    return is_text and not is_other_text and kind.sql in {"BIGINT", "DATE"}
+    """Whether a text file has the very text of each value of a type, and the other side has types.
+
+    Of two files whose types are found from values, options may read the texts of one.
+    """
+    own, others = side.source.table, other.source.table
+    is_text = own is not None and own.is_text and others is not None and not others.inferred
+    return is_text and kind.sql in {"BIGINT", "DATE"}
 
 
 def without_unread(
