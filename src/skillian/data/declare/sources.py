@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr
 
 from skillian.connectors import PATHS, Connector, connect, dialect_of, scheme, schemes
-from skillian.connectors.files.options import read_url
+from skillian.connectors.base import path_of
 from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
@@ -237,6 +237,10 @@ class SourceRegistry:
         url = self.url(source.connection)
         if scheme(url) not in PATHS:
             return set()
+        if scheme(url) != "files":
+            return {path_of(url, self.folder)}
+        from skillian.connectors.files.options import read_url  # noqa: PLC0415 - of files only
+
         path, _ = read_url(source.connection, url, self.folder)
         table, _, _ = (source.table or "").partition("#")
         return {path / table, path / table.removeprefix("main.")} if path.is_dir() else {path}
