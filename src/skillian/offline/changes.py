@@ -91,7 +91,7 @@ def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading
     is_added = "also" in said
     is_compared = last.name == QUERY and bool(reading.sources) and reading.is_comparison
     if is_compared and reading.says.get("compare", "").startswith("same"):  # "the same in erp"
-        raise UnclearError(f"Ask it of {reading.sources[0]}, or compare with it?")
+        raise UnclearError(f"The same question for {reading.sources[0]}, or a comparison with it?")
     if is_compared and before.sources == reading.sources:
         raise UnclearError("Which other source should it be compared with?")
     if is_compared and (before.count or before.ordered_by):

@@ -195,13 +195,14 @@ def _query(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
 def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """The measures of a question that names none: those that all of its sources have.
 
-    "How much" asks for an amount: for the only one other than counts.
+    "How much" asks for an amount, the only one other than counts; "how many flights", where flights
+    is a source, for its number of rows.
     """
     first, *others = (vocabulary.sources[name].measures for name in reading.sources)
     shared = [name for name in first if all(name in each for each in others)]
     clauses = [name for name, _ in reading.parts]
     if "how_many" in reading.says and ("asked", "source") in pairwise(clauses):
-        return vocabulary.rows_of(reading.sources[0])  # "how many flights"
+        return vocabulary.rows_of(reading.sources[0])
     if not {"how_much", "how_many"} & reading.says.keys():
         return shared
     counts = {

@@ -320,10 +320,10 @@ class Turn:
                 is_read = wanted is not None and not self._is_doubtful(parts, wanted, [condition])
                 if not (is_kept or is_read):
                     yield f"{name}: {condition_words(condition)}"
-            measured = {("measures", name) for name in call["measures"]}
-            usual = measured if measured & stated else set[tuple[str, str]]()
+            is_measured = any(("measures", name) in stated for name in call["measures"])
+            usual = {"sources", "measures"} if is_measured else {"sources"}
             for (kind, name), text in _parts(call).items():
-                is_usual = kind == "sources" or (kind, name) in usual
+                is_usual = kind in usual
                 is_usual |= kind == "by" and isinstance(call["filters"].get(name), str)
                 is_usual |= kind == "limit" and name == _DEFAULT_LIMIT
                 if not is_usual and (kind, name) not in stated:

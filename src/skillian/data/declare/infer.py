@@ -93,10 +93,7 @@ def role_of(
 ) -> Role:
     """The role of a column of a table that nobody has declared."""
     if kind.kind in _PLAIN:
-        word = sample.word
-        fix = f"if it stands for no value, add ?null={word} to the URL"
-        remark = f"check: {word!r} makes it a text; {fix}" if word else ""
-        return Role(Dimension(column=column), remark)
+        return Role(Dimension(column=column), _about_word(sample.word) if sample.word else "")
     if is_whole(kind):
         return _whole_number(column, sample, table)
     exact = kind.kind == "float" and dialect in floats.EXACT
@@ -107,6 +104,11 @@ def role_of(
         remark = f"check: {kind.sql} is rounded to two digits to be exact"
         return Role(Measure(expression=cast, aggregation="sum"), remark)
     return Role(None, f"left out: {column} is {kind.sql}")
+
+
+def _about_word(word: str) -> str:
+    fix = f"if it stands for no value, add ?null={word} to the URL"
+    return f"check: {word!r} makes it a text; {fix}"
 
 
 def _whole_number(column: str, sample: ColumnSample, table: str) -> Role:

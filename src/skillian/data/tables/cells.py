@@ -180,7 +180,7 @@ def shown(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
 
 def normalised(rule: Rule, value: exp.Expr, dialect: str) -> exp.Expr:
     """A text after the steps of a rule, in this order: NFC, white space, case, length, empty."""
-    # A cast compares the bytes of a text, whatever the collation of its column.
+    # As text, it is compared by its bytes, whatever the collation of its column.
     text: exp.Expr = sql.as_text(value.copy())
     if rule.nfc:
         text = exp.Normalize(this=text)

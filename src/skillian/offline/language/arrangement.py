@@ -19,9 +19,7 @@ _FAMILIES = dict.fromkeys((*_VALUES, "label"), "value") | {
     **dict.fromkeys(("number", "percent", "currency", "unit", "cents"), "amount"),
 }
 _STOPS = set(";.?!")
-_BLOCKING = {
-    *("by", "every", "which", "most", "least", "rank", "how_many", "number", "dimension"),
-}
+_BLOCKING = {"by", "every", "which", "most", "least", "rank", "how_many", "number", "dimension"}
 _GROUPING = {"by", "every", "which"}
 _BOUNDS = {"between", "from", "since", "after", "until", "before"}
 _COMPARING = _BOUNDS | {"not", "but"}
@@ -115,7 +113,7 @@ def _with_labels_inside(tokens: Sequence[Token]) -> list[Token]:
     """Move a dimension behind the word that compares it: "months since", "wards other than"."""
     kept = list(tokens)
     for at, (token, operator, value) in enumerate(zip(kept, kept[1:], kept[2:], strict=False)):
-        before = next((each.kind for each in kept[:at][::-1] if each.kind not in _JOINS), "")
+        before = next((each.kind for each in reversed(kept[:at]) if each.kind not in _JOINS), "")
         is_next = operator.kind in {"after", "before"} and token.text.lower() in _UNITS_OF_TIME
         is_label = operator.kind in _COMPARING and _is_of(token, value) and not is_next
         if is_label and before not in _BLOCKING:

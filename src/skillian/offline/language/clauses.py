@@ -380,7 +380,8 @@ class _Reader:
             ]
 
     def removed(self, part: Sequence[Token]) -> None:
-        self._reading.removed += [t.kind if t.kind == "tolerance" else t.name for t in part[-1:]]
+        last = part[-1]
+        self._reading.removed.append(last.kind if last.kind == "tolerance" else last.name)
 
     def amended(self, part: Sequence[Token]) -> None:
         refuse_if(len(part) == 1 or self._reading.thresholds, part)

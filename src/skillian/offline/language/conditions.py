@@ -10,14 +10,7 @@ from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
-from skillian.offline.language.filters import (
-    Operator,
-    Parts,
-    admits,
-    both,
-    filter_of,
-    years_of,
-)
+from skillian.offline.language.filters import Operator, Parts, admits, both, filter_of, years_of
 from skillian.offline.language.periods import MONTHS, are_years, dated, period_of, values_in
 from skillian.offline.language.tokens import Token, as_number, of_kinds, text_of
 from skillian.offline.language.vocabulary import Vocabulary, has_digit, is_plural, plain
@@ -160,9 +153,9 @@ class Conditions:
 
     def is_ordered(self, part: Sequence[Token]) -> bool:
         """Whether the first values of a clause are ordered, as numbers and months of a year are."""
-        is_number = bool(of_kinds(part, {"label"})) and as_number(part[-1].text) is not None
         name = self.groups(part)[0][0]
-        return self.is_timed(part) or is_number or self._is_part_of_year(name)
+        is_number = bool(of_kinds(part, {"label"})) and as_number(part[-1].text) is not None
+        return is_number or name in self._vocabulary.timed or self._is_part_of_year(name)
 
     def _dimension_of(self, tokens: Sequence[Token], named: str | None, toward: str = "") -> str:
         """The one dimension that these values belong to; `toward` is "from" or "to" before them."""
@@ -200,14 +193,14 @@ class Conditions:
         """The values of the dimension that a token means: several for a period."""
         if dimension in token.values:
             alike = self._vocabulary.alike.get((dimension, token.name), ())
+            if not alike:
+                return self._in_period(token, dimension) or [token.values[dimension]]
             if token.is_quoted and token.text in alike:
                 return [token.text]
-            if alike:
-                written = [f'"{value}"' for value in alike]
-                choices = (" and ".join(written), *written)
-                instead = [(token.text, f"{dimension} {choice}") for choice in choices]
-                raise NotReadError(f"{token.text} ({' or '.join(alike)}?)", instead)
-            return self._in_period(token, dimension) or [token.values[dimension]]
+            written = [f'"{value}"' for value in alike]
+            choices = (" and ".join(written), *written)
+            instead = [(token.text, f"{dimension} {choice}") for choice in choices]
+            raise NotReadError(f"{token.text} ({' or '.join(alike)}?)", instead)
         if token.kind in {"name", "number", "value"} and self._is_possible(token.text, dimension):
             return [token.text.strip("'\"“”")]
         raise NotReadError(token.text)

@@ -87,7 +87,7 @@ def tokens_of(
             start -= 1  # of -5
         before = question[end:start] if at else ""
         mark = next((each for each in reversed(before) if each in _MARKS), mark)
-        if strange := _strange(before) or (_is_minus(question[end : start + 1]) and "-"):
+        if strange := _strange(before, question[start : start + 1]):
             tokens.append(Token("unknown", strange, strange, at=end))
         if token is not None:
             is_quoted = words[at].is_quoted
@@ -99,15 +99,12 @@ def tokens_of(
     return [*tokens, *([Token("unknown", strange, strange, at=len(question))] if strange else ())]
 
 
-def _is_minus(text: str) -> bool:
-    """Whether a text ends with a minus before a digit."""
-    return re.search(r"(?:^|\s)[-\u2212]\d$", text) is not None
-
-
-def _strange(text: str) -> str:
-    """The signs between two words that mean something: those of A*, A- and 3 > 2."""
+def _strange(text: str, after: str = "") -> str:
+    """The signs between two words that mean something: those of A*, A-, 3 > 2 and -5."""
     sign = text[:1] if re.match(r"[-*](?![-*\w])", text) else ""
-    return sign + "".join(each for each in text if each not in _BETWEEN)
+    strange = sign + "".join(each for each in text if each not in _BETWEEN)
+    is_minus = after.isdecimal() and re.search(r"(?:^|\s)-$", text) is not None
+    return strange or ("-" if is_minus else "")
 
 
 def of_kinds(part: Iterable[Token], kinds: set[str]) -> list[Token]:
@@ -162,16 +159,15 @@ class _Place:
 
     def _signed(self, first: Word) -> tuple[int, Token] | None:
         """The number of words and the token of a value with a sign at its end, such as A+."""
-        signed = self.part.signed
         for start in (first.start + first.is_quoted, max(first.start - 1, 0)):  # <18, and -5
             rest = self.question[start:].lower()
-            found = [text for text in signed if rest.startswith(text)]
+            found = [text for text in self.part.signed if rest.startswith(text)]
             found = [text for text in found if not rest[len(text) :][:1].isalnum()]
             if found and not self.question[start - 1 : start].isalnum():
                 text = max(found, key=len)
                 written = self.question[start : start + len(text)]
                 count = sum(first.start <= word.start < start + len(text) for word in self.words)
-                return count, Token("value", written, text, signed[text])
+                return count, Token("value", written, text, self.part.plain_values[text])
         return None
 
     def _dated(self, start: int, today: date | None) -> tuple[int, Period] | None:
@@ -209,11 +205,11 @@ class _Place:
             names.get(text.lower()) or names.get(phrase)  # "engines", where "engine" is another
             for names in (self.part.measures, self.part.dimensions)
         )
-        is_after = {
+        is_english = {
             "rows": bool(self.before) and as_number(self.before[-1].text) is not None,
             "total": self._following() in self.part.measures,
         }
-        if is_after.get(KINDS.get(phrase, "")):
+        if is_english.get(KINDS.get(phrase, "")):
             measure = None  # "first 5 rows", where rows are a measure
         if is_quoted and (value or not (measure or dimension)):
             return value or self._other_name(phrase, text)

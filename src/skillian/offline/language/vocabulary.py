@@ -55,6 +55,12 @@ def signs(text: str) -> tuple[str, str]:
     return text[: len(text) - len(start)], text[len(end) :]
 
 
+def form_of(value: str) -> str:
+    """The form of a value by which a question names it: with its signs, such as a+, or plain."""
+    form = plain(value)
+    return value.lower() if form and any(signs(value)) else form
+
+
 def has_digit(text: str) -> bool:
     """Whether a text has a digit: a number, or a name such as CC100."""
     return any(letter.isdigit() for letter in text)
@@ -197,32 +203,25 @@ class Vocabulary:
         found: dict[str, dict[str, str]] = {}
         for name, values in self.values.items():
             for value in values.values():
-                if value.lower() in self.signed:
-                    continue
-                for phrase in (plain(value), *_QUARTERS.get(value.lower(), ())):
+                for phrase in (form_of(value), *_QUARTERS.get(value.lower(), ())):
                     found.setdefault(phrase, {}).setdefault(name, value)
                 for phrase in _part_of_year(name, value) if self.has_only_years else ():
                     found.setdefault(phrase, {}).setdefault(name, value)
         return found
 
     @cached_property
-    def signed(self) -> Mapping[str, Mapping[str, str]]:
-        """The values that begin or end with a sign, such as A+, which are read as they are."""
-        found: dict[str, dict[str, str]] = {}
-        for name, values in self.values.items():
-            for text, value in values.items():
-                if any(signs(value)) and plain(value):
-                    found.setdefault(text, {})[name] = value
-        return found
+    def signed(self) -> frozenset[str]:
+        """The forms of values that begin or end with a sign."""
+        values = (value for of in self.values.values() for value in of.values())
+        return frozenset(form_of(value) for value in values if any(signs(value)) and plain(value))
 
     @cached_property
     def alike(self) -> Mapping[tuple[str, str], tuple[str, ...]]:
-        """The values of a dimension that have one plain form, such as Web and WEB, if several."""
+        """The values of a dimension that have one form, such as Web and WEB, if several."""
         found: dict[tuple[str, str], dict[str, None]] = {}
         for name, each in self.described.items():
             for value in (value for words in each for value in words.values):
-                form = value.lower() if value.lower() in self.signed else plain(value)
-                found.setdefault((name, form), {})[value] = None
+                found.setdefault((name, form_of(value)), {})[value] = None
         return {key: tuple(values) for key, values in found.items() if len(values) > 1}
 
     @cached_property
