@@ -175,6 +175,8 @@ class Conditions:
         if len(common) == 1:
             return common[0]
         first, text = tokens[0].text, " and ".join(token.text for token in tokens)
+        is_part = self._vocabulary.is_part
+        common = [n for n in common if not any(is_part(fine, n) for fine in common)]
         doubt = f" ({' or '.join(common)}?)" if common else ""
         raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 

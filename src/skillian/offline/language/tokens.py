@@ -30,6 +30,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s$")
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
+_MOST = {"most", "least", "fewest"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
 
@@ -269,7 +270,9 @@ class _Place:
         """Whether a word is the whole name of a source, and a dimension's only in the plural."""
         name = self.whole.whole_names.get(phrase, "").lower()
         is_grouped = self._previous() in _BEFORE_DIMENSION - {"how_many"}
-        return text.lower() == name != (dimension or "").lower() and not is_grouped
+        is_counted = bool(self.before) and self.before[-1].text.lower() in _MOST
+        is_named = text.lower() == name != (dimension or "").lower()
+        return is_named and (is_counted or not is_grouped)
 
     def _is_alone(self) -> bool:
         """Whether no noun is after an article: "grade a", "a and b"."""

@@ -18,6 +18,7 @@ _WORD = re.compile(
 )
 _QUOTES = "'\"“”"
 _SIGNS = "+-*#<>=~^&%@|"
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHORTEST_PLURAL = 4
 _COUNTS = {"count", "number", "quantity"}
 _QUARTERS = {
@@ -47,6 +48,11 @@ def split(text: str) -> list[Word]:
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
+
+
+def spaced(name: str) -> str:
+    """The plain form of a name with its words apart: ShipCountry is ship country."""
+    return plain(_CAPITAL.sub(" ", name))
 
 
 def signs(text: str) -> tuple[str, str]:
@@ -166,7 +172,7 @@ class Vocabulary:
     @cached_property
     def whole_names(self) -> Mapping[str, str]:
         """The source of every name in its plain form."""
-        return {plain(name): name for name in self.sources}
+        return {form(name): name for form in (spaced, plain) for name in self.sources}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -319,4 +325,5 @@ def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]
     )
     meanings = {phrase: name for (phrase, name), _ in reversed(counts.most_common())}
     known = dict.fromkeys(name for _, name in counts)
-    return meanings | {plain(name): name for name in known} | {name.lower(): name for name in known}
+    own = {form(name): name for form in (spaced, plain, str.lower) for name in known}
+    return meanings | own
