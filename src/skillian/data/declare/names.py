@@ -7,6 +7,7 @@ JOINING = frozenset({"by", "for", "from", "in", "of", "on", "per", "to", "via", 
 """Words between a noun and what belongs to it, as in UnitsInStock."""
 # Last words that people leave out: the employee is EmployeeId.
 _IDENTIFYING = frozenset({"code", "id", "key", "name", "no", "nr", "number"})
+_VAGUE = frozenset({"all", "level", "only", "other", "total"})
 _OF_TIME = frozenset({"at", "date", "day", "on", "time"})
 _TIMES = frozenset({"date", "timestamp", "timestamptz"})
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
@@ -27,7 +28,7 @@ def synonyms(names: Sequence[str], table: str) -> dict[str, tuple[str, ...]]:
     for name, own in words.items():
         if _IDENTIFYING.intersection(own[-1:]):
             wanted[name] = " ".join(own[:-1]) or table
-        elif len(own) > 1 and (JOINING | _OF_TIME).isdisjoint(own):
+        elif len(own) > 1 and (JOINING | _OF_TIME | _VAGUE).isdisjoint(own):
             wanted[name] = own[-1]
     taken = [*wanted.values(), *map(" ".join, words.values())]
     return {name: (each,) for name, each in wanted.items() if taken.count(each) == 1}
