@@ -118,6 +118,8 @@ def _of_named(
     sources, measures = reading.sources, reading.measures or named.measures
     if "how_many" in reading.says and len(sources) == 1 and not measures:
         measures = named.measures = vocabulary.rows_of(sources[0])
+        counts = [] if measures else chain(*vocabulary.counts_of(sources[0]))
+        yield from (next(asked(replace(named, measures=[count]), reading)) for count in counts)
     is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
     is_of_last = len(sources) == 1 or (is_compared and not sources)
     if last is not None and last.name == QUERY and is_of_last:

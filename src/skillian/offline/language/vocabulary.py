@@ -270,16 +270,18 @@ class Vocabulary:
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
-    def rows_of(self, source: str) -> list[str]:
-        """The measure that counts the rows of a source, unless another one may count the same."""
+    def counts_of(self, source: str) -> tuple[list[str], list[str]]:
+        """The measures that count the rows of a source, and others that count something."""
         measures = self.sources[source].measures
         forms = {name: {plain(each) for each in (name, *of)} for name, of in measures.items()}
         rows = [name for name, of in forms.items() if of & {"row", plain(source)}]
-        others = [each for name, of in forms.items() if name not in rows for each in of]
-        is_clear = len(rows) == 1 and not _COUNTS & {
-            word for each in others for word in each.split()
-        }
-        return rows if is_clear else []
+        others = [name for name, of in forms.items() if _COUNTS & {*" ".join(of).split()}]
+        return rows, [name for name in others if name not in rows]
+
+    def rows_of(self, source: str) -> list[str]:
+        """The measure that counts the rows of a source, unless another one may count the same."""
+        rows, others = self.counts_of(source)
+        return rows if len(rows) == 1 and not others else []
 
     def with_measures(self, measures: Collection[str]) -> list[str]:
         """The sources that have all of these measures."""
