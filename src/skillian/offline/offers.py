@@ -38,12 +38,12 @@ _LOOKS = {
 
 
 def near_names(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The names of the catalogue that end with a text, or one that is like it; only to propose."""
+    """The names of the catalogue with these words, or one that is like them; only to propose."""
     measures = dict.fromkeys(
         name for words in vocabulary.sources.values() for name in words.measures
     )
     names, wanted = [*vocabulary.sources, *measures, *vocabulary.described], plain(text)
-    found = [name for name in names if spaced(name).endswith(f" {wanted}")]
+    found = [name for name in names if f" {wanted} " in f" {spaced(name)} " != f" {wanted} "]
     near = process.extract(
         text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR, limit=1
     )
@@ -67,7 +67,7 @@ def offers(
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
     question = spelt_out(question)
-    part = vocabulary.within(reading.sources or earlier.sources)
+    part = vocabulary.about(reading.sources, earlier.sources, reading.measures)
     last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
     before = reading_of(last.arguments if last else {})
     asked_by = (*before.breakdown, *before.filters)
@@ -130,10 +130,10 @@ def _of_named(
             pair = [*before.sources, other] if sources else [other, *before.sources]
             if other not in before.sources:
                 yield call_of(COMPARE, replace(narrow, sources=pair))
-    if last is not None and not sources:
+    having = vocabulary.with_measures(measures)
+    if last is not None and not sources and {*reading_of(last.arguments).sources} & {*having}:
         yield from changes(named, last, vocabulary)
         return
-    having = vocabulary.with_measures(measures)
     names = {*named.groups, *named.wanted, *named.unwanted}
     able = [name for name in having if names <= vocabulary.sources[name].dimensions.keys()]
     having = able or having

@@ -54,11 +54,11 @@ def _read_on(
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     measures = {token.name for token in tokens if token.kind == "measure"}
-    having = vocabulary.with_measures(measures)  # without any measure, all sources
+    having = vocabulary.with_measures(measures)
     others = vocabulary.within(having).dimensions
     if {*named}.isdisjoint(having) and all(plain(name) in others for name in named):
         named = []  # "top customers by revenue", which is of the source sales
-    part = vocabulary.within(named or sources or having)
+    part = vocabulary.about(named, sources, measures)
     if part is not vocabulary:
         tokens = tokens_of(question, vocabulary if named else part, part, today)
     if len(tokens) > MOST_TOKENS:

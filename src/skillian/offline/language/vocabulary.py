@@ -147,6 +147,17 @@ class Vocabulary:
             self._parts[known] = Vocabulary({name: self.sources[name] for name in known})
         return self._parts[known]
 
+    def about(
+        self, named: Collection[str], spoken: Collection[str], measures: Collection[str]
+    ) -> Vocabulary:
+        """The vocabulary of the sources that a question names, or of those with its measures.
+
+        If the sources of the conversation, `spoken`, have some of the measures, it is theirs.
+        """
+        having = self.with_measures(measures)
+        is_spoken = not measures or not {*spoken}.isdisjoint(having)
+        return self.within(named or (spoken if is_spoken else ()) or having)
+
     @cached_property
     def _parts(self) -> dict[tuple[str, ...], Vocabulary]:
         return {}
