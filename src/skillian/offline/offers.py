@@ -139,8 +139,13 @@ def _of_named(
     having = able or having
     pairs = [each for each in combinations(having, 2) if is_compared and {*sources} <= {*each}]
     alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
+    others = [name for name in named.measures if name not in measures]  # "bed days of patients"
     for some in (*alone, *pairs[:1]):
-        yield from asked(named, replace(reading, sources=[*some]))
+        first, *rest = asked(named, replace(reading, sources=[*some]))
+        yield first
+        if others:
+            yield replace(first, measures=others)
+        yield from rest
         yield Reading(sources=[*some], measures=measures)
 
 
