@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, islice
 
 from rapidfuzz import fuzz, process, utils
 
@@ -16,9 +16,8 @@ from skillian.offline.language.clauses import Reading
 from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
 from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
-from skillian.offline.named import Named, asked, changes, named_in, with_read
+from skillian.offline.named import asked, changes, named_in, with_read
 from skillian.offline.sentences import sentence_of
-from tinyagent import ToolCall
 
 MOST = 3
 """The largest number of offers."""
@@ -59,23 +58,21 @@ def unknown_in(text: str) -> str:
 
 def offers(
     question: str,
-    reading: Reading,
     vocabulary: Vocabulary,
     earlier: Earlier,
+    read: Callable[[str], Reading],
     plan: Callable[[str | Reading], Plan],
 ) -> tuple[str, ...]:
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
-    question = spelt_out(question)
-    part = vocabulary.about(reading.sources, earlier.sources, reading.measures)
+    reading = read(question)
     last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
-    before = reading_of(last.arguments if last else {})
-    asked_by = (*before.breakdown, *before.filters)
-    named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
+    corrected = [*_with_other_words(spelt_out(question), reading, vocabulary)]
     near = (
         _looks(reading, earlier.comparison),
-        _with_other_words(question, reading, vocabulary),
-        _of_named(named, reading, vocabulary, earlier.last),
+        corrected,
+        *(islice(_of_named(read(each), vocabulary, earlier), 1) for each in corrected),
+        _of_named(reading, vocabulary, earlier),
     )
     for number, each in enumerate(chain.from_iterable(near)):
         if len(made) == MOST or number == _MOST_TRIED:
@@ -112,26 +109,33 @@ def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -
 
 
 def _of_named(
-    named: Named, reading: Reading, vocabulary: Vocabulary, last: ToolCall | None
+    reading: Reading, vocabulary: Vocabulary, earlier: Earlier
 ) -> Iterator[Reading | PlannedCall]:
-    """Yield what the question names, as a change of the last one or as one of its own."""
+    """Yield what a question names, as a change of the last one or as one of its own."""
+    last, part = earlier.last, vocabulary.about(reading.sources, earlier.sources, reading.measures)
+    before = reading_of(last.arguments if last else {})
+    asked_by = (*before.breakdown, *before.filters)
+    named = with_read(named_in(reading.tokens, part, earlier.years, asked_by), reading)
     sources, measures = reading.sources, reading.measures or named.measures
-    if "how_many" in reading.says and len(sources) == 1 and not measures:
+    is_counted = len(sources) == 1 and not measures
+    counts = [*chain(*vocabulary.counts_of(sources[0]))] if is_counted else []
+    if counts and "how_many" in reading.says:
         measures = named.measures = vocabulary.rows_of(sources[0])
-        counts = [] if measures else chain(*vocabulary.counts_of(sources[0]))
-        yield from (next(asked(replace(named, measures=[count]), reading)) for count in counts)
+        options = [] if measures else counts
+        yield from (next(asked(replace(named, measures=[count]), reading)) for count in options)
     is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
     is_of_last = len(sources) == 1 or (is_compared and not sources)
     if last is not None and last.name == QUERY and is_of_last:
-        before = reading_of(last.arguments)
         groups = with_named(before.breakdown, named.groups, is_added=False)
         narrow = replace(before, breakdown=groups, ordered_by=[], count=None)
+        for count in counts if sources == before.sources else ():  # "and how many orders?"
+            yield call_of(QUERY, replace(narrow, measures=[count]))
         for other in sources or vocabulary.with_measures(before.measures):
             pair = [*before.sources, other] if sources else [other, *before.sources]
             if other not in before.sources:
                 yield call_of(COMPARE, replace(narrow, sources=pair))
     having = vocabulary.with_measures(measures)
-    if last is not None and not sources and {*reading_of(last.arguments).sources} & {*having}:
+    if last is not None and not sources and {*before.sources} & {*having}:
         yield from changes(named, last, vocabulary)
         return
     names = {*named.groups, *named.wanted, *named.unwanted}

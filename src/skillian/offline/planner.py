@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from typing import Any
 
 from skillian.offline.calls import Plan, PlannedCall
@@ -78,7 +79,7 @@ class OfflinePlanner:
 
         A tool's phrase has precedence unless the question names a source.
         """
-        reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
+        reading = self._read(question, earlier)
         planned = plan(reading, earlier, self._vocabulary)
         is_asked = isinstance(planned, PlannedCall) and reading.sources
         if is_asked or len(question) > LONGEST_QUESTION:
@@ -87,14 +88,18 @@ class OfflinePlanner:
 
     def offers(self, question: str, earlier: Earlier) -> tuple[str, ...]:
         """At most three sentences near a question that was not understood; each is understood."""
-        reading = read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
 
         def planned(near: str | Reading) -> Plan:
             if isinstance(near, str):
                 return self.plan(near, earlier)
             return plan(near, earlier, self._vocabulary)
 
-        return offers(question, reading, self._vocabulary, earlier, planned)
+        reads = partial(self._read, earlier=earlier)
+        return offers(question, self._vocabulary, earlier, reads, planned)
+
+    def _read(self, question: str, earlier: Earlier) -> Reading:
+        """What a question says after a conversation."""
+        return read(question, self._vocabulary, earlier.sources, self._today, earlier.years)
 
     def _after(self, before: Sequence[Message], turn: Sequence[Message]) -> ModelResponse:
         """Word the result, or look into the comparison."""

@@ -115,7 +115,7 @@ def _is_change(reading: Reading, last: ToolCall) -> bool:
     says, source = reading.says.keys(), reading.sources[0]
     if reading.measures and "and" in says and _leaves_out(reading, last):
         raise UnclearError("With the conditions of the last question, or without? Ask it in full.")
-    if reading.measures or reading.ordered_by or "describe" in says:
+    if reading.measures or reading.ordered_by or "describe" in says or _counts_rows(reading):
         return False
     is_edit = bool(says & EDITS) or says <= _ONLY_A_SOURCE or reading.is_comparison
     if last.name != QUERY or not is_edit or "also" in says:
@@ -201,10 +201,7 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """
     first, *others = (vocabulary.sources[name].measures for name in reading.sources)
     shared = [name for name in first if all(name in each for each in others)]
-    pairs = [*pairwise(name for name, _ in reading.parts)]
-    is_most = {"most", "fewest"} & {reading.says.get("most"), reading.says.get("least")}
-    is_counted = "how_many" in reading.says and ("asked", "source") in pairs
-    if is_counted or (is_most and ("ranked", "source") in pairs):  # "who has the most flights"
+    if _counts_rows(reading):
         return vocabulary.rows_of(reading.sources[0])
     if not {"how_much", "how_many"} & reading.says.keys():
         return [] if others and shared == vocabulary.rows_of(reading.sources[0]) else shared
@@ -216,3 +213,11 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     }
     asked = [name for name in shared if (name in counts) == ("how_many" in reading.says)]
     return asked if len(asked) == 1 else []
+
+
+def _counts_rows(reading: Reading) -> bool:
+    """Whether it is "how many flights" or "the most flights", where flights are a source."""
+    pairs = [*pairwise(name for name, _ in reading.parts)]
+    is_most = bool({"most", "fewest"} & {reading.says.get("most"), reading.says.get("least")})
+    is_asked = "how_many" in reading.says and ("asked", "source") in pairs
+    return is_asked or (is_most and ("ranked", "source") in pairs)
