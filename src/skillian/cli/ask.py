@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from contextlib import aclosing
+from contextlib import AsyncExitStack, aclosing
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -12,6 +12,7 @@ from skillian.cli.shell import (
     AsJson,
     ExitCode,
     SourcesFile,
+    notes,
     out,
     read_settings,
     result_object,
@@ -76,7 +77,9 @@ async def answer_question(question: str, settings: Settings, *, quiet: bool = Fa
         read_examples(settings.questions),
         settings.context_tokens,
     )
-    async with opened as agent:
+    async with AsyncExitStack() as stack:
+        with notes.status("Reading the sources ..."):
+            agent = await stack.enter_async_context(opened)
         verified = open_verified(settings.questions, settings.sources, agent.skills)
         if not quiet:
             out.print(f"Answered by: {agent.model_name}", style="dim", markup=False)
