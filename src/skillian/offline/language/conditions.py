@@ -171,12 +171,12 @@ class Conditions:
             # no month can hold "15 March", and "by month in 2024" is of months
             able = [n for n in common if all(self._is_one_more(t, tokens, n) for t in tokens)]
             stated = [name for name in able if name in self._named]
-            common = stated if len(stated) == 1 else self._longest(able) or common
+            common = stated if len(stated) == 1 else self._longest(able or common) or common
+            is_part = self._vocabulary.is_part
+            common = [n for n in common if not any(is_part(fine, n) for fine in common)]
         if len(common) == 1:
             return common[0]
         first, text = tokens[0].text, " and ".join(token.text for token in tokens)
-        is_part = self._vocabulary.is_part
-        common = [n for n in common if not any(is_part(fine, n) for fine in common)]
         doubt = f" ({' or '.join(common)}?)" if common else ""
         raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 

@@ -14,7 +14,7 @@ from skillian.offline.language.periods import MONTHS, are_periods, are_years, pe
 
 _WORD = re.compile(
     r"(?<!\w)'[^']+'(?!\w)|\"[^\"]+\"|“[^“”]+”|[<>!]=|<>|[<>=≥≤≠&%€$£\u2013]|(?<=\s)-(?=\s)|(?<=\w)\.{2,3}(?=\w)"
-    r"|\w+(?:[./'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*"
+    r"|\w+(?:[./:'\u2019]\w+|,\d+|-\d+|(?<=\d)-\w+)*"
 )
 _QUOTES = "'\"“”"
 _SIGNS = "+-*#<>=~^&%@|"
