@@ -10,7 +10,7 @@ _IDENTIFYING = frozenset({"code", "id", "key", "name", "no", "nr", "number"})
 _VAGUE = frozenset({"all", "level", "only", "other", "total"})
 _OF_TIME = frozenset({"at", "date", "day", "on", "time"})
 _TIMES = frozenset({"date", "timestamp", "timestamptz"})
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_WORD = re.compile(r"[A-Z]+(?![^\W\d_A-Z])|[A-Z]?[^\W\d_A-Z]+")
 
 
 def words_of(name: str) -> list[str]:

@@ -178,7 +178,8 @@ async def test_columns_are_also_called_what_people_call_them(tmp_path: Path) -> 
     with duckdb.connect(tmp_path / "b.duckdb") as database:
         database.execute(
             "CREATE TABLE orders (Id INT, EmployeeId INT, ShipCountry TEXT, ShipName TEXT,"
-            " OrderDate DATE, shipped_at TIMESTAMP, UnitsOnOrder INT, NumberOfItems INT);"
+            " OrderDate DATE, shipped_at TIMESTAMP, UnitsOnOrder INT, NumberOfItems INT,"
+            ' "Währung" TEXT);'
             "CREATE TABLE stays (arrival_date DATE, BillCity TEXT, ShipCity TEXT, city_code TEXT);"
             "CREATE TABLE weather (day DATE, month INT, temp DECIMAL(9, 2))"
         )
@@ -192,6 +193,7 @@ async def test_columns_are_also_called_what_people_call_them(tmp_path: Path) -> 
         "ShipName": ("ship",),
         "OrderDate": (),
         "shipped_at": (),
+        "Währung": (),
         "OrderDate_month": ("order month",),
         "shipped_at_month": ("shipped month",),
     }
