@@ -218,9 +218,13 @@ def test_of_months_and_days_a_period_is_of_those_that_can_hold_it(
         (date(2024, 7, 10), "this month", None),
         (date(2024, 8, 10), "this month", "2024-06"),
         (date(2024, 8, 10), "last month", "2024-05"),
+        (date(2024, 8, 10), "two months ago", "2024-06"),
+        (date(2024, 8, 10), "a month ago", None),
+        (date(2024, 8, 10), "0 months ago", None),
+        (date(2024, 8, 10), "year to date", {"between": ["2024-01", "2024-06"]}),
     ],
 )
-def test_this_month_is_never_the_last_one(today: date, text: str, month: str | None) -> None:
+def test_relative_periods(today: date, text: str, month: object) -> None:
     months = DimensionWords((), tuple(f"2024-{month:02d}" for month in range(1, 7)))
     vocabulary = Vocabulary({"ledger": SourceWords({"amount": ()}, {"month": months})})
     reading = read(f"amount of ledger {text}", vocabulary, today=today)
@@ -274,11 +278,14 @@ def test_months_years_and_values_that_are_english_words(
     assert (reading.filters if not reading.unread else None) == filters
 
 
-def test_yesterday_is_the_day_before_today() -> None:
+@pytest.mark.parametrize(
+    ("text", "day"), [("yesterday", "2024-07-09"), ("3 days ago", "2024-07-07")]
+)
+def test_days_are_counted_from_today(text: str, day: str) -> None:
     days = DimensionWords(is_open=True, is_date=True, last="2024-06-30")
     vocabulary = Vocabulary({"ledger": SourceWords({"amount": ()}, {"day": days})})
-    reading = read("amount of ledger yesterday", vocabulary, today=date(2024, 7, 10))
-    assert reading.filters == {"day": "2024-07-09"}
+    reading = read(f"amount of ledger {text}", vocabulary, today=date(2024, 7, 10))
+    assert reading.filters == {"day": day}
 
 
 def test_a_server_that_runs_over_midnight_reads_yesterday_again(

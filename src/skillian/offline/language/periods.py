@@ -89,6 +89,7 @@ _RANGES = [
         (rf"\b(?:last|final)\s+quarter\s+of\s+{_YEAR}", r"Q4 \g<year>"),
         (rf"\b(?:last|final)\s+half\s+of\s+{_YEAR}", r"H2 \g<year>"),
         (rf"\b(?:last|final)\s+month\s+of\s+{_YEAR}", r"December \g<year>"),
+        (r"\b(?:ytd|year[\s-]to[\s-]date)\b", "this year"),
         (r"\bhalf\s+(?:a|one)\s+(?=percent|per\s+cent)", "0.5 "),
         # month by month
         (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
@@ -156,10 +157,12 @@ def spelt_out(text: str) -> str:
 _RELATIVE = re.compile(
     r"(?:(?P<day>today|yesterday)|(?P<which>this|current|last|previous|past|latest)"
     r"(?:\s+(?P<count>\d{1,2}|two|three|four|five|six|twelve))?"
-    r"\s+(?P<unit>day|month|quarter|year)s?(?:['\u2019]s?)?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)",
+    r"\s+(?P<unit>day|month|quarter|year)s?(?:['\u2019]s?)?)(?![\w-]|\s+of\b|\s+(?:19|20)\d\d)"
+    r"|(?P<steps>\d{1,2}|a|one|two|three|four|five|six|twelve)"
+    r"\s+(?P<each>day|month|quarter|year)s?\s+ago\b",
     re.IGNORECASE,
 )
-_COUNTS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
+_COUNTS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12}
 _LENGTHS = {"month": 1, "quarter": 3, "half": 6, "year": 12}
 
 
@@ -169,19 +172,20 @@ def relative_at(
     """The end and the days of a relative period at this position, such as "last month".
 
     It is relative to today, or to the last day of the data if the data ends before the previous
-    period; "today" and "yesterday" are always relative to today.
+    period; "today", "yesterday" and "two months ago" are always relative to today.
     """
     match = _RELATIVE.match(text, start)
     if match is None:
         return None
-    unit, written = (match["unit"] or "day").lower(), (match["count"] or "1").lower()
-    count = _COUNTS.get(written) or int(written)
-    which = (match["day"] or match["which"]).lower()
-    back = 0 if which in {"this", "current", "latest", "today"} else 1
-    if count < 1 or (count > 1 and not back):
+    unit = (match["unit"] or match["each"] or "day").lower()
+    count, steps = ((each or "1").lower() for each in match.group("count", "steps"))
+    count, steps = (_COUNTS.get(each) or int(each) for each in (count, steps))
+    which = (match["day"] or match["which"] or "").lower()
+    back = 0 if which in {"this", "current", "latest", "today"} else steps
+    if min(count, steps) < 1 or (count > 1 and not back):
         return None
     period = _before(today, unit, back, count)
-    if last_day is not None and not match["day"]:
+    if last_day is not None and not (match["day"] or match["steps"]):
         end = last_day if unit == "day" else _months(_month_of(last_day), 1).last
         # "this month" has no data yet if these end with the last one
         known = period if which == "latest" else _before(today, unit, 1, 1)
