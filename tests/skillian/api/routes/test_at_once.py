@@ -22,7 +22,7 @@ TABLE = "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9), size VARCHAR(9))"
 def sources(folder: Path, **urls: str) -> Path:
     """Write a `sources.yaml` with the table of each connection as a source."""
     (folder / "files").mkdir()
-    (folder / "files" / "t.csv").write_text("id,name,size\n1,a,1\n2,B,2\n4,d,4\n")
+    (folder / "files" / "t.csv").write_text("id,name,size\n1,a,1.5\n2,B,2.5\n4,d,4.5\n")
     urls["files"] = f"files:///{folder / 'files'}"
     tables = {name: "t.csv" if name == "files" else "t" for name in urls}
     declared = {
