@@ -15,7 +15,7 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, Self, cast, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, Self, runtime_checkable
 
 from skillian.errors import QueryError, ToolError, UnavailableError
 
@@ -23,6 +23,8 @@ TIMEOUT_SECONDS = 30.0
 STREAM_TIMEOUT_SECONDS = 3600.0
 ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
+MAX_DIGITS = 38
+"""The digits of the widest decimal that Arrow and most databases have."""
 
 Kind = Literal[
     "text",
@@ -160,7 +162,7 @@ class ArrowTable(Protocol):
         ...
 
 
-class ArrowBatch(Protocol):
+class ArrowBatch(ArrowTable, Protocol):
     """The part of `pyarrow.RecordBatch` that skillian uses."""
 
     @property
@@ -174,17 +176,8 @@ class ArrowBatch(Protocol):
         ...
 
     @property
-    def num_rows(self) -> int:
-        """The number of rows."""
-        ...
-
-    @property
     def nbytes(self) -> int:
         """The memory that the rows take, in bytes."""
-        ...
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of Python values; decimals stay `Decimal`."""
         ...
 
 
@@ -266,14 +259,14 @@ def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTabl
         batches: The rows; the iterator may block.
         schema: The `pyarrow.Schema` of the table, which may have no rows.
     """
-    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+    from skillian.connectors.arrow import arrow  # noqa: PLC0415 - slow to load
 
     budget, kept = ResultBudget(), list[ArrowBatch]()
     for batch in batches:
         budget.spend(batch)
         kept.append(batch)
-    arrow: Any = pa  # it carries no types
-    return cast("ArrowTable", arrow.Table.from_batches(kept, schema))
+    table: ArrowTable = arrow.Table.from_batches(kept, schema)
+    return table
 
 
 Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]

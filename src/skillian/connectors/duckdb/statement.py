@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from skillian.connectors import floats
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.connectors.dialects import printed_float, replaced
+from skillian.connectors.dialects import call, printed_float, replaced
 from skillian.errors import QueryError
 
 Cursor = duckdb.DuckDBPyConnection
@@ -44,7 +44,7 @@ _WIDE = 200_000
 def adapt(node: exp.Expr) -> exp.Expr:
     """The replacement of a node."""
     if isinstance(node, exp.Normalize):
-        return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node.this])
+        return call("NFC_NORMALIZE", node.this)
     if kind := printed_float(node):
         return floats.shortest(replaced(node.this, adapt), kind, "duckdb")
     if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT and _is_column(node.this):

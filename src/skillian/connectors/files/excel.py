@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from python_calamine import (
     CalamineError,
     CalamineWorkbook,
@@ -20,6 +19,8 @@ from python_calamine import (
     SheetTypeEnum,
 )
 
+from skillian.connectors.arrow import arrow
+from skillian.connectors.base import MAX_DIGITS
 from skillian.connectors.files.lines import column_names
 from skillian.connectors.files.options import FileOptions
 from skillian.connectors.files.prepared import TOO_PACKED, unpacked_limit
@@ -27,10 +28,8 @@ from skillian.errors import QueryError
 
 Cell = int | float | str | bool | time | date | datetime | timedelta
 
-arrow: Any = pa  # pyarrow carries no types
 
 _DEFAULT = FileOptions()
-_MAX_DIGITS = 38
 _INT64_DIGITS = 18
 
 
@@ -143,13 +142,13 @@ def _numbers(values: Sequence[Any]) -> Any:
     places = [number.as_tuple() for number in exact if number is not None]
     scale = max(max(-int(place.exponent), 0) for place in places)
     whole = max(len(place.digits) + int(place.exponent) for place in places)
-    if scale + max(whole, 0) > _MAX_DIGITS:
+    if scale + max(whole, 0) > MAX_DIGITS:
         return arrow.array(values, arrow.float64())
     if scale == 0 and whole <= _INT64_DIGITS:
         return arrow.array(
             [None if number is None else int(number) for number in exact], arrow.int64()
         )
-    return arrow.array(exact, arrow.decimal128(_MAX_DIGITS, scale))
+    return arrow.array(exact, arrow.decimal128(MAX_DIGITS, scale))
 
 
 def _moment(value: Any) -> datetime | None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import MOMENT_PATTERN, READ_CODES, Adapt, adapter, replaced
+from skillian.connectors.dialects import MOMENT_PATTERN, READ_CODES, Adapt, adapter, call, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -115,7 +115,9 @@ def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     missing = [] if "%j" in codes else [code for code in ("%m", "%d") if code not in codes]
     if "%b" in codes or "%B" in codes:
         missing = [code for code in missing if code != "%m"]
-    started = _concat(exp.Literal.string("01 " * len(missing)), value.copy()) if missing else value
+    started = (
+        call("CONCAT", exp.Literal.string("01 " * len(missing)), value.copy()) if missing else value
+    )
     read = exp.StrToTime(
         this=started, format=exp.Literal.string("".join(f"{code} " for code in missing) + form)
     )
@@ -145,16 +147,12 @@ def _guarded(value: exp.Expr, pattern: str, message: str, read: exp.Expr | None 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
     # `$` also matches before a final line feed; `\z` does not.
     text = exp.Literal.string(f"{pattern[:-1]}\\z" if pattern.endswith("$") else pattern)
-    place = exp.Anonymous(this="REGEXP_INSTR", expressions=[value, text])
+    place = call("REGEXP_INSTR", value, text)
     return exp.Paren(this=exp.GT(this=place, expression=exp.Literal.number(0)))
 
 
 def _with_message(value: exp.Expr, message: str) -> exp.Expr:
-    return _concat(value, exp.Literal.string(message))
-
-
-def _concat(*texts: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this="CONCAT", expressions=list(texts))
+    return call("CONCAT", value, exp.Literal.string(message))
 
 
 def _as(value: exp.Expr, goal: str) -> exp.Expr:

@@ -8,7 +8,7 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import Adapt, adapter, printed_float, replaced
+from skillian.connectors.dialects import Adapt, adapter, call, printed_float, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -77,18 +77,18 @@ def _normalize(node: exp.Normalize) -> exp.Expr:
 def _upper(node: exp.Upper) -> exp.Expr:
     # Spark would turn the German sharp s into two letters.
     letters = [_text(letter) for letter in "ßẞ"]
-    replaced = exp.Anonymous(this="REPLACE", expressions=[_inner(node.this), *letters])
+    replaced = call("REPLACE", _inner(node.this), *letters)
     return exp.Upper(this=replaced)
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
     pattern = _text(_pattern(node.args["format"].name))
-    return exp.Anonymous(this="DATE_FORMAT", expressions=[_inner(node.this), pattern])
+    return call("DATE_FORMAT", _inner(node.this), pattern)
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     pattern = _text(_pattern(node.args["format"].name))
-    read = exp.Anonymous(this="TO_TIMESTAMP", expressions=[_inner(node.this), pattern])
+    read = call("TO_TIMESTAMP", _inner(node.this), pattern)
     return _as(read, "TIMESTAMP_NTZ")
 
 

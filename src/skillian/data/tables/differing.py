@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, cast
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
 from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
@@ -255,7 +255,7 @@ class DifferingRows:
                 exp.case().when(sql.bare(f"d_{number}"), sql.text(each.pair.a), copy=False)
                 for number, each in enumerate(self._values)
             ]
-            listed = exp.Anonymous(this="CONCAT_WS", expressions=[sql.text(", "), *marked])
+            listed = call("CONCAT_WS", sql.text(", "), *marked)
             yield sql.named(listed if marked else sql.text(""), names.free("differing"))
         for side in "ab":
             yield sql.named(sql.bare(f"rows_{side}"), names.free(f"rows {side}"))

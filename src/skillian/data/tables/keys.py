@@ -17,7 +17,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.results.result import RowCounts
 from skillian.data.results.rows import Proposal, TableKey
@@ -378,7 +378,7 @@ def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr 
     if len(values) == 1:
         [key] = values
     elif dialect == "duckdb":
-        key = exp.Anonymous(this="ROW", expressions=values)
+        key = call("ROW", *values)
     else:
         key = exp.Tuple(expressions=values)
     return filled(template, dialect, v=key)

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import call
 from skillian.data import sql
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
@@ -239,7 +240,7 @@ class _CauseSearch:
         select = sql.select(columns, self._rows.table)
         select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
         keys = [sql.bare(f"k{each}") for each in range(self._rows.plan.keys)]
-        select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
+        select.order_by(call("HASH", *keys), *keys, copy=False)
         select.limit(_SAMPLE, copy=False)
         workspace = self._rows.workspace
         return await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
@@ -294,7 +295,7 @@ class _CauseSearch:
         has_key = (sql.negated(sql.is_null(key)) for key in keys)
         repeated = sql.equals(sql.bare("class"), DUPLICATE)
         select.where(repeated, is_repeated, *has_key, copy=False)
-        select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
+        select.order_by(call("HASH", *keys), *keys, copy=False)
         rows = await fetch_tree(
             self._rows.workspace, select.limit(MAX_VALUES // (2 * len(keys)), copy=False)
         )
