@@ -25,7 +25,7 @@ from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import Samples
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import jsonable, named
 from skillian.data.subjects import words_for
 from skillian.data.tables.differing import DifferingRow
 from skillian.data.tables.sentences import findings as findings_in_rows
@@ -193,6 +193,7 @@ def brief_value(value: object) -> object:
     return plain
 
 
+_COUNTED = "columns kinds explained differences matched total"
 _AMOUNTS = frozenset({"total_a", "total_b", "net_difference", "gross_difference"})
 
 
@@ -292,17 +293,7 @@ def why_counts(why: Why) -> dict[str, object]:
     return {
         "kind": "rows",
         "cache_key": why.cache_key,
-        "rules": [
-            {
-                "columns": list(rule.columns),
-                "kinds": list(rule.kinds),
-                "explained": rule.explained,
-                "differences": rule.differences,
-                "matched": rule.matched,
-                "total": rule.total,
-            }
-            for rule in why.rules
-        ],
+        "rules": [named(rule, _COUNTED) for rule in why.rules],
         "interpretation": sentences or [why.nothing],
     }
 

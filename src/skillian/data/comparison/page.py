@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -227,14 +227,15 @@ class ComparisonRows(Record, Generic[RowT_co]):
 
 
 def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:
-    value = _rank(columns) if order.column == "status" else _value(order, columns)
+    value = rank(columns.statuses) if order.column == "status" else _value(order, columns)
     first = exp.Ordered(this=value, desc=order.descending, nulls_first=False)
     return [first, *columns.in_key_order()]
 
 
-def _rank(columns: PageColumns) -> exp.Expr:
+def rank(statuses: Iterable[str]) -> exp.Expr:
+    """The place of a row's class among these."""
     case = exp.case()
-    for number, status in enumerate(columns.statuses):
+    for number, status in enumerate(statuses):
         test = sql.is_text(sql.bare("status"), status)
         case = case.when(test, exp.Literal.number(number), copy=False)
     return case

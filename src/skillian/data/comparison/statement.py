@@ -225,9 +225,9 @@ def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
     return exp.Paren(this=sql.all_of(tests))
 
 
-def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
-    """The order by the size of one measure's gap; ties are ordered by key."""
-    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
+def largest_first(plan: ComparisonPlan) -> list[exp.Expr]:
+    """The order by the size of the first measure's gap; ties are ordered by key."""
+    size = exp.Ordered(this=exp.Abs(this=sql.bare("gap_0")), desc=True)
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
 
 

@@ -21,7 +21,7 @@ from skillian.data.results.groups import (
     Summary,
 )
 from skillian.data.sql import Statement
-from skillian.data.sql.values import fetch, python_value
+from skillian.data.sql.values import fetch, none_last, python_value
 from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})
@@ -164,13 +164,13 @@ def _read(
     top = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
     differences = [difference(row, plan, index) for index, row in top if index != _UNEVEN]
     uneven = [difference(row, plan, 0) for index, row in top if index == _UNEVEN]
-    uneven.sort(key=lambda item: _key_order(item.key))
+    uneven.sort(key=lambda item: [*map(none_last, item.key.values())])
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
         key=lambda item: (
             order[item.measure],
             item.gap.copy_abs().copy_negate(),
-            _key_order(item.key),
+            [*map(none_last, item.key.values())],
         )
     )
     return summary, (*differences, *uneven)
@@ -253,10 +253,6 @@ def difference(row: Mapping[str, Any], plan: ComparisonPlan, index: int) -> Diff
 
 def _number(row: Mapping[str, Any], measure: MeasurePlan, name: str) -> Decimal | None:
     return number_of(row[name], row[f"x{name}"] if measure.has_code else None)
-
-
-def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:
-    return tuple((value is None, 0 if value is None else value) for value in key.values())
 
 
 def _near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:

@@ -129,7 +129,7 @@ class BoundSource:
 
     def column_of(self, name: str | None) -> str | None:
         """The column that a declaration means; None if there is none."""
-        return None if name is None else _match(name, self.columns)
+        return None if name is None else match_name(name, self.columns)
 
     def rows(self, select: exp.Select) -> exp.Select:
         """A SELECT of expressions with this source as its FROM."""
@@ -159,7 +159,7 @@ class BoundSource:
         return replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
-        column = _match(name, self.columns)
+        column = match_name(name, self.columns)
         if column is None:
             near = ", ".join(nearest(name, self.columns)[:5])
             raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
@@ -240,7 +240,7 @@ def find_table(where: str, name: str, tables: Tables) -> Table:
     for table in tables.values():
         short.setdefault(table.name, table)
     for known in (short, tables):
-        match = _match(name, known)
+        match = match_name(name, known)
         if match is not None:
             return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
@@ -257,7 +257,7 @@ def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:
     return [find_table(f"source {source}", name, tables) for name in names if name not in own]
 
 
-def _match(name: str, known: Iterable[str]) -> str | None:
+def match_name(name: str, known: Iterable[str]) -> str | None:
     """The same known name, or the only one that differs just in case."""
     names = tuple(known)
     if name in names:

@@ -4,7 +4,6 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from cachetools import TTLCache
 from sqlglot import exp
@@ -16,13 +15,14 @@ from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
-from skillian.data.sql.values import Record, jsonable, python_rows, python_value
+from skillian.data.sql.values import Record, jsonable, none_last, python_rows, python_value
 
 MAX_VALUES = 50
 MAX_SHORT = 250
 """The most whole numbers or short texts, such as names of countries, that are known as values."""
 _SHORT, _FEW_WORDS = 30, 3
 
+_OF_A_MEASURE = {"aggregation", "unit", "description", "synonyms"}
 _CACHE_SECONDS = 300
 _MOST_EXTENTS = 1000
 
@@ -62,7 +62,10 @@ class SourceInfo:
             "name": self.name,
             "description": self.description,
             "dimensions": {name: info.to_dict() for name, info in self.dimensions.items()},
-            "measures": {name: _measure(measure) for name, measure in self.measures.items()},
+            "measures": {
+                name: measure.model_dump(mode="json", include=_OF_A_MEASURE)
+                for name, measure in self.measures.items()
+            },
             "row_count": self.row_count,
             "freshness": jsonable(self.freshness),
         }
@@ -205,7 +208,7 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
         type=term.type.kind,
         description=definition.description,
         synonyms=definition.synonyms,
-        values=tuple(sorted(values, key=_none_last)) if few else None,
+        values=tuple(sorted(values, key=none_last)) if few else None,
         last=await _last(source, name) if is_open_date else None,
     )
 
@@ -248,16 +251,3 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
         )
         for row in python_rows(await source.connector.run(statement, parameters.values))
     )
-
-
-def _measure(measure: Measure) -> dict[str, object]:
-    return {
-        "aggregation": measure.aggregation,
-        "unit": measure.unit,
-        "description": measure.description,
-        "synonyms": list(measure.synonyms),
-    }
-
-
-def _none_last(value: Any) -> tuple[bool, Any]:
-    return (value is None, value)

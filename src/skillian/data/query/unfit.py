@@ -2,7 +2,7 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlglot import exp
@@ -24,15 +24,7 @@ _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
 _PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
 # The types that a text is read as, to find the values that prevent it.
-_READ: Mapping[str, str] = {
-    "integer": "DECIMAL(38, 0)",
-    "decimal": "DECIMAL(38, 10)",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
+_READ = {**sql.DUCKDB_TYPES, "integer": "DECIMAL(38, 0)", "decimal": "DECIMAL(38, 10)"}
 _SPECIAL = frozenset({"nan", "inf", "infinity"})
 _COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
 _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")

@@ -357,10 +357,6 @@ def _bits(a: LogicalType, b: LogicalType) -> _Lost:
     return _NOTHING if fits else frozenset({"length"})
 
 
-def _of_family(a: LogicalType, b: LogicalType) -> _Lost | None:
-    return _FAMILY_RULES[a.family](a, b)
-
-
 _Rule = Callable[[LogicalType, LogicalType], _Lost | None]
 _FAMILY_RULES: Mapping[Family, _Rule] = {
     **dict.fromkeys(("boolean", "integer", "decimal", "float"), _numbers),
@@ -374,7 +370,7 @@ _FAMILY_RULES: Mapping[Family, _Rule] = {
 }
 _RULES: Mapping[str, _Rule] = {
     ".": lambda _a, _b: None,
-    "=": _of_family,
+    "=": lambda a, b: _FAMILY_RULES[a.family](a, b),
     "n": _numbers,
     "x": _as_text,
     "o": _nothing,

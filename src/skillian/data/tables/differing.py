@@ -14,7 +14,7 @@ from skillian.connectors.base import ArrowBatch, ColumnType, Kind
 from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
+from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange, rank
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
@@ -27,14 +27,6 @@ from skillian.data.tables.why.results import Why
 
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _SIDES = {"only_in_a": 0, "only_in_b": 1}
-_TYPES = {
-    "integer": "BIGINT",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
 _TEXT = ColumnType("text", "VARCHAR")
 _EXACT_NUMBERS = ("integer", "decimal")
 
@@ -237,12 +229,8 @@ class DifferingRows:
         return sql.select([exp.Star()], select.where(self._is_row(), copy=False), "page")
 
     def _order(self) -> list[exp.Expr]:
-        case = exp.case()
-        for number, name in enumerate(ROW_CLASSES):
-            test = sql.is_text(sql.bare("status"), name)
-            case = case.when(test, exp.Literal.number(number), copy=False)
         keys = (exp.cast(sql.bare(f"key_{index}"), "TEXT") for index in range(len(self._keys)))
-        return [exp.Ordered(this=case), *in_order(keys)]
+        return [exp.Ordered(this=rank(ROW_CLASSES)), *in_order(keys)]
 
     def _output(self) -> Iterator[exp.Expr]:
         names = _Names()
@@ -379,7 +367,7 @@ def _has_gap(compared: _Compared, unfit: frozenset[str]) -> bool:
 def _column_type(cells: _Cells, unfit: frozenset[str]) -> ColumnType:
     if not cells.type or cells.text in unfit:
         return _TEXT
-    kind = next((kind for kind, name in _TYPES.items() if name == cells.type), "decimal")
+    kind = next((kind for kind, name in sql.DUCKDB_TYPES.items() if name == cells.type), "decimal")
     return ColumnType(cast("Kind", kind), cells.type)
 
 
@@ -391,4 +379,4 @@ def _type(*cells: CellType) -> str:
     if kinds <= {"integer", "decimal"} and "decimal" in kinds:
         scales = [each.scale for each in cells if each.scale is not None]
         return f"DECIMAL(38, {max(scales)})" if len(scales) == len(cells) else ""
-    return _TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    return sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""

@@ -298,14 +298,10 @@ class TableEngine:
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:
             return None
-        compared = counts.matched + counts.differing
         columns = [
-            replace(
-                await cells.column(index, compared, mismatches[index]),
-                type_a=comparison.pairs[index].cells.a.sql,
-                type_b=comparison.pairs[index].cells.b.sql,
-            )
-            for index in range(plan.keys, len(plan.pairs))
+            await cells.column(index, pair, counts.met, mismatches[index])
+            for index, pair in enumerate(comparison.pairs)
+            if index >= plan.keys
         ]
         result = ComparisonResult(
             source_a=question.a,

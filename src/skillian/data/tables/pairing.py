@@ -99,7 +99,7 @@ async def _pairing(
     pairing = selected(pairing, question.chosen_columns, question.ignore, key)
     if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
-    return pairing, (sides[0].with_values(instead[0]), sides[1].with_values(instead[1]))
+    return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
 
 
 def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:

@@ -62,18 +62,6 @@ class SideRows:
         """The type of a column's cells."""
         return cell_type(self.source.columns[column], self.connector.dialect)
 
-    def with_values(self, columns: Mapping[str, exp.Expr]) -> SideRows:
-        """The same rows with these values in place of columns."""
-        return replace(self, instead=columns)
-
-    def among(self, tests: Sequence[exp.Expr]) -> SideRows:
-        """The rows that also meet these tests."""
-        return replace(self, tests=tests)
-
-    def named(self, source: BoundSource) -> SideRows:
-        """The same rows of the source as another engine names it."""
-        return replace(self, source=source)
-
     def value(self, column: str) -> exp.Expr:
         """The cell of a column."""
         value = self.instead.get(column)
@@ -99,6 +87,16 @@ class SideRows:
         except UnreadableColumnError:
             return True
         return bool(row["n"])
+
+    async def first(self, cells: Mapping[str, CellType], limit: int) -> list[tuple[Any, ...]]:
+        """The first rows, with the cells of these columns as they travel."""
+        dialect = self.connector.dialect
+        columns = [
+            sql.named(transported(kind, self.value(name), dialect).value, f"c{number}")
+            for number, (name, kind) in enumerate(cells.items())
+        ]
+        rows = await self.fetch(self.rows(columns).limit(limit, copy=False))
+        return [tuple(row.values()) for row in rows]
 
     async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
         """Run a statement where the rows are stored, and return its few rows."""
@@ -190,7 +188,7 @@ class RowComparison:
         place: Literal["database", "workspace"]
         shared = await shared_engine(a.source, b.source)
         if shared is not None and self._is_native(shared.engine.dialect):
-            self.sides = a.named(shared.a), b.named(shared.b)
+            self.sides = replace(a, source=shared.a), replace(b, source=shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             lone, place = self._lone_columns(), "database"
             phase("joining in the database")
@@ -310,7 +308,7 @@ class RowComparison:
         search = SegmentSearch(self.pairs, self._keys, (a, b), unique=unique)
         self.segments = await search.run()
         if self.segments.ranges is not None:
-            self.sides = a.among(search.tests(0)), b.among(search.tests(1))
+            self.sides = replace(a, tests=search.tests(0)), replace(b, tests=search.tests(1))
 
     async def _staged(
         self,
@@ -357,14 +355,13 @@ class RowComparison:
     async def _may_have_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
         if not plan.keys or plan.unique:
             return False
-        return plan.dialect != "duckdb" or await self._has_repeats(plan, engine)
+        if plan.dialect != "duckdb":
+            return True
+        [row] = await fetch(engine, self._prepared(has_repeated_keys(plan), engine))
+        return bool(row["repeated"])
 
     def _prepared(self, tree: exp.Expr, engine: StatementEngine) -> Statement:
         return prepare(tree, engine.dialect, self.sides[0].parameters.values)
-
-    async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        [row] = await fetch(engine, self._prepared(has_repeated_keys(plan), engine))
-        return bool(row["repeated"])
 
 
 @dataclass(frozen=True, slots=True)

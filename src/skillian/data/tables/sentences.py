@@ -34,10 +34,11 @@ def _verdict(result: ComparisonResult) -> str:
         parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")
     for count, name in ((rows.only_in_a, a), (rows.only_in_b, b)):
         if count:
-            parts.append(f"{_rows(count)} {_are(count)} only in {name}")
+            parts.append(f"{_rows(count)} {'is' if count == 1 else 'are'} only in {name}")
     duplicates = rows.duplicate_rows_a + rows.duplicate_rows_b
     if duplicates:
-        parts.append(f"{_rows(duplicates)} {_have(duplicates)} a key that is repeated")
+        has = "has" if duplicates == 1 else "have"
+        parts.append(f"{_rows(duplicates)} {has} a key that is repeated")
     matched = f"{_rows(rows.matched)} match{'es' if rows.matched == 1 else ''}"
     return f"{', '.join(parts)}; {matched}{scope}{rest}."
 
@@ -84,14 +85,6 @@ def _names(result: ComparisonResult) -> tuple[str, str]:
 
 def _rows(count: int) -> str:
     return f"{count:,} {'row' if count == 1 else 'rows'}"
-
-
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
 
 
 def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:

@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.sql import prepare
@@ -35,6 +34,9 @@ from skillian.data.tables.across.digests import (
 )
 from skillian.data.tables.columns import ColumnPair
 from skillian.tasks import together
+
+if TYPE_CHECKING:
+    from skillian.data.tables.place import SideRows
 
 SMALL = 5_000_000
 """Up to this number of cells, all that are not in DuckDB already travel in about two seconds."""
@@ -62,25 +64,6 @@ class Sum(NamedTuple):
 
 Sums = Mapping[int | None, Sum]
 """By range; None is the range of NULL."""
-
-
-class SegmentSide(Protocol):
-    """The rows of one source."""
-
-    parameters: sql.BoundValues
-
-    @property
-    def connector(self) -> Connector:
-        """The database."""
-        ...
-
-    def value(self, column: str) -> exp.Expr:
-        """The cell of a column."""
-        ...
-
-    def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
-        """A SELECT of these expressions."""
-        ...
 
 
 @dataclass(slots=True)
@@ -133,7 +116,7 @@ class SegmentSearch:
         self,
         pairs: Sequence[ColumnPair],
         keys: int,
-        sides: tuple[SegmentSide, SegmentSide],
+        sides: tuple[SideRows, SideRows],
         *,
         unique: tuple[bool, bool],
     ) -> None:

@@ -71,11 +71,7 @@ async def why(
     if not rows.plan.keys:
         without = "Rows that are compared without a key are not explained; name a key."
         return Why(nothing=without)
-    return await _CauseSearch(engine, question, result, rows, report or _ignored).run()
-
-
-def _ignored(_doing: str) -> None:
-    pass
+    return await _CauseSearch(engine, question, result, rows, report or (lambda _: None)).run()
 
 
 class _CauseSearch:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -245,7 +245,13 @@ class SharedValues:
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
-        return next(_few(rows, group.total), None) or []
+        for count in range(1, len(rows) + 1):
+            first = rows[:count]
+            fits = all(row["value"] is not None and len(row["value"]) <= _SHOWN for row in first)
+            enough = all(int(row["n"]) >= _LEAST for row in first)
+            if fits and enough and sum(int(row["n"]) for row in first) >= _SHARE * group.total:
+                return first
+        return []
 
     async def _bound(self, group: _Group, value: exp.Expr, kind: str, *, is_low: bool) -> str:
         """The end of the values' range, without a few that lie far from the others."""
@@ -314,12 +320,3 @@ def _counted(test: exp.Expr, name: str) -> exp.Expr:
 
 def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:
     return filled(template, "duckdb", v=cell, x=limit)
-
-
-def _few(rows: list[dict[str, Any]], total: int) -> Iterator[list[dict[str, Any]]]:
-    for count in range(1, len(rows) + 1):
-        first = rows[:count]
-        fits = all(row["value"] is not None and len(row["value"]) <= _SHOWN for row in first)
-        enough = all(int(row["n"]) >= _LEAST for row in first)
-        if fits and enough and sum(int(row["n"]) for row in first) >= _SHARE * total:
-            yield first
