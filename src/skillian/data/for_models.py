@@ -350,14 +350,11 @@ class ForModels(NamedTuple):
 
 
 _OF_ROWS = ForModels(
-    *(brief_row_comparison, rows_counts),
-    *(brief_why, why_counts, brief_row),
-    in_code=rows_in_code,
+    brief_row_comparison, rows_counts, brief_why, why_counts, brief_row, rows_in_code
 )
 _OF_GROUPS = ForModels(
-    *(brief_comparison, comparison_counts),
-    *(brief_explanation, explanation_shares, GroupRow.to_dict),
-    in_code=groups_in_code,
+    *(brief_comparison, comparison_counts, brief_explanation, explanation_shares),
+    *(GroupRow.to_dict, groups_in_code),
 )
 
 

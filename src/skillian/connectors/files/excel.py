@@ -71,23 +71,19 @@ def cell_of(
     path: Path, table: str, column: str, value: str, options: FileOptions = _DEFAULT
 ) -> str | None:
     """The name of the first cell of a column with this text, such as `C17`; None if unknown."""
-    try:
-        return _cell_of(path, table, column, value, options)
-    except CalamineError:  # the file has just changed
-        return None
-
-
-def _cell_of(path: Path, table: str, column: str, value: str, options: FileOptions) -> str | None:
-    with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
+    with (
+        suppress(CalamineError),  # the file has just changed
+        CalamineWorkbook.from_path(path) as book,  # pyright: ignore[reportUnknownMemberType]
+    ):
         name = options.sheet or table.removeprefix(path.name).partition("#")[2]
         sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))
         header, *records = _rows(sheet, options)
         top, left = sheet.start or (0, 0)
         top = max(top, options.header - 1) if options.header else top - 1
-    place = column_names(_text(cell) for cell in header).index(column)
-    for number, record in enumerate(records, top + 2):
-        if _text(record[place]) == value:
-            return f"{_letters(left + place)}{number}"
+        place = column_names(_text(cell) for cell in header).index(column)
+        for number, record in enumerate(records, top + 2):
+            if _text(record[place]) == value:
+                return f"{_letters(left + place)}{number}"
     return None
 
 

@@ -132,13 +132,9 @@ class Page:
         parameters: sql.BoundValues,
         first: Sequence[exp.Expr],
     ) -> exp.Select:
-        """Restrict a SELECT to this page; the values of its conditions are bound.
+        """Restrict a SELECT of all rows to this page; the values of its conditions are bound.
 
-        Args:
-            select: Returns all rows.
-            columns: Their columns.
-            parameters: Gets the values.
-            first: The order if the page states none.
+        If the page states no order, it is `first`.
 
         Raises:
             InvalidInputError: An order or a condition is invalid.

@@ -181,12 +181,7 @@ class SourceRegistry:
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
     def with_tables(self, urls: Mapping[str, str], sources: Mapping[str, Source]) -> SourceRegistry:
-        """These sources and others, which nobody has declared.
-
-        Args:
-            urls: The URLs of the others' connections, by name.
-            sources: The others.
-        """
+        """These sources and others, which nobody has declared, over connections of these URLs."""
         known = self._definitions
         added = {name: SecretStr(url) for name, url in urls.items()}
         update = {

@@ -26,9 +26,7 @@ def written(databases: Sequence[tuple[Inferred, str]]) -> str:
 
 def secret_variable(connection: str, url: str) -> str | None:
     """The name of an environment variable for a URL with a secret, otherwise None."""
-    if scheme(url) in PATHS:
-        return None
-    if _is_plain(url):
+    if scheme(url) in PATHS or _is_plain(url):
         return None
     name = re.sub(r"\W", "_", connection, flags=re.ASCII).upper()
     return f"{name if name[0].isalpha() else 'DB_' + name}_URL"

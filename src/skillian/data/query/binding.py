@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from cachetools import TTLCache
 from sqlglot import exp
@@ -16,7 +16,7 @@ from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.dimensions import DimensionBuilder
 from skillian.data.sql.admission import admit_expression, admit_query
-from skillian.data.sql.values import StatementEngine
+from skillian.data.sql.values import StatementEngine, python_rows
 from skillian.errors import QueryError, UnknownNameError, nearest
 from skillian.tasks import SingleFlight
 
@@ -130,6 +130,11 @@ class BoundSource:
     def column_of(self, name: str | None) -> str | None:
         """The column that a declaration means; None if there is none."""
         return None if name is None else match_name(name, self.columns)
+
+    async def read(self, select: exp.Select, parameters: sql.BoundValues) -> list[dict[str, Any]]:
+        """The rows of a SELECT, within the limits of a query."""
+        statement = compile_sql(select, self.connector.dialect)
+        return python_rows(await self.connector.run(statement, parameters.values))
 
     def rows(self, select: exp.Select) -> exp.Select:
         """A SELECT of expressions with this source as its FROM."""

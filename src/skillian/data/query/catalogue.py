@@ -8,14 +8,13 @@ from time import monotonic
 from cachetools import TTLCache
 from sqlglot import exp
 
-from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
 from skillian.data.declare.definitions import Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
-from skillian.data.sql.values import Record, jsonable, none_last, python_rows, python_value
+from skillian.data.sql.values import Record, jsonable, none_last, python_value
 
 MAX_VALUES = 50
 MAX_SHORT = 250
@@ -187,8 +186,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
         columns.append(sql.named(exp.Max(this=newest), "freshness"))
-    statement = compile_sql(source.rows(exp.Select(expressions=columns)), source.connector.dialect)
-    row = python_rows(await source.connector.run(statement, parameters.values))[0]
+    [row] = await source.read(source.rows(exp.Select(expressions=columns)), parameters)
     return int(row["row_count"]), row.get("freshness")
 
 
@@ -197,9 +195,8 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
-    statement = compile_sql(rows.limit(MAX_SHORT + 1), source.connector.dialect)
-    table = await source.connector.run(statement, parameters.values)
-    values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
+    found = await source.read(rows.limit(MAX_SHORT + 1), parameters)
+    values = [python_value(row["value"], term.type.kind) for row in found]
     are_short = term.type.kind in {"text", "integer"} and all(map(_is_short, values))
     few = len(values) <= (MAX_SHORT if are_short else MAX_VALUES)
     is_open_date = term.type.kind == "date" and not few
@@ -223,9 +220,8 @@ async def _last(source: BoundSource, name: str) -> object:
     parameters = sql.BoundValues()
     term = source.dimension(name, parameters)
     newest = exp.Select(expressions=[sql.named(exp.Max(this=term.value), "value")])
-    statement = compile_sql(source.rows(newest), source.connector.dialect)
-    rows = python_rows(await source.connector.run(statement, parameters.values))
-    return python_value(rows[0]["value"], term.type.kind)
+    [row] = await source.read(source.rows(newest), parameters)
+    return python_value(row["value"], term.type.kind)
 
 
 async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent, ...]:
@@ -241,7 +237,6 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
     ]
     grouped = sql.select(columns, rows, "rows")
     grouped.group_by(sql.bare("value"), copy=False)
-    statement = compile_sql(grouped.limit(MAX_SHORT + 1), source.connector.dialect)
     return tuple(
         Extent(
             python_value(row["value"], term.type.kind),
@@ -249,5 +244,5 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
             python_value(row["greatest"], other.type.kind),
             row["filled"] == row["row_count"],
         )
-        for row in python_rows(await source.connector.run(statement, parameters.values))
+        for row in await source.read(grouped.limit(MAX_SHORT + 1), parameters)
     )

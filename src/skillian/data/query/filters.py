@@ -201,9 +201,7 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
 def by_side(filters: Filters, columns: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The filters of both sides (under an empty name), of `a` and of `b`.
 
-    Args:
-        filters: The filters.
-        columns: The columns of both sides; one of these names has precedence.
+    The name of a column of either side has precedence.
     """
     known = {column.casefold() for column in columns}
     sides: dict[str, dict[str, Any]] = {"": {}, "a": {}, "b": {}}

@@ -8,11 +8,9 @@ from pathlib import Path
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
-from skillian.connectors.dialects import compile_sql
 from skillian.connectors.files.options import taken_options
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
-from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
 
 _SHOWN = 5
@@ -108,7 +106,9 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
         options = file_options(source, values)
         advice = f"; add {options} to read them" if options else ""
         return f"{await described(source, value, values)}{advice}"
-    if kind in {"integer", "decimal"} and (values := await _padded(source, value)):
+    padded = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PADDED))
+    is_exact = kind in {"integer", "decimal"}
+    if is_exact and (values := await _tried_values(source, value, padded)):
         return f"{await described(source, value, values)}, whose zeros a number does not keep"
     values = await _unusual(source, value, _READ[kind])
     return f"{await described(source, value, values)} as text" if values else ""
@@ -127,14 +127,6 @@ async def _unusual(source: BoundSource, value: exp.Expr, kind: str) -> list[str]
     return await _tried_values(
         source, value, sql.all_of([present, sql.negated(usual)])
     ) or await _tried_values(source, value, present)
-
-
-async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
-    """The first texts that are numbers with zeros in front, such as 007."""
-    zeros = exp.Literal.string(_PADDED)
-    return await _tried_values(
-        source, value, exp.RegexpLike(this=sql.bare("value"), expression=zeros)
-    )
 
 
 async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
@@ -160,8 +152,8 @@ async def _tried_values(source: BoundSource, value: exp.Expr, test: exp.Expr) ->
 async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: int) -> list[str]:
     rows = source.rows(exp.Select(expressions=[sql.named(value.copy(), "value")]))
     text = sql.select([sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")], rows, "rows")
-    statement = compile_sql(text.where(test).limit(limit), source.connector.dialect)
-    return [str(row["value"]) for row in python_rows(await source.connector.run(statement, {}))]
+    found = await source.read(text.where(test).limit(limit), sql.BoundValues())
+    return [str(row["value"]) for row in found]
 
 
 def _written(column: str) -> str:

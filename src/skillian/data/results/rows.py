@@ -16,13 +16,7 @@ KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 @dataclass(frozen=True, slots=True)
 class TableKey(Record):
-    """The columns that identify a row; without any, rows are compared with their counts.
-
-    Attributes:
-        columns: The names in a.
-        origin: Where the key comes from.
-        reason: Why it was chosen.
-    """
+    """The columns of a that identify a row; without any, rows are compared with their counts."""
 
     columns: tuple[str, ...]
     origin: KeyOrigin

@@ -95,13 +95,8 @@ class DifferingRows:
     Of rows that are compared without a key, all columns are the key, and the class is `only_in_a`
     or `only_in_b` by which side has more of them.
 
-    Args:
-        workspace: The workspace.
-        table: The table in it, with all cells of the rows.
-        plan: What was compared.
-        lone: The columns that only one side has.
-
     Attributes:
+        table: The table of the workspace with all cells of the rows.
         why: What explains them, once that was asked.
     """
 

@@ -93,11 +93,7 @@ class TableEngine:
         """Compare as `compute` does, and keep the rows that differ.
 
         Requests for the same that come while it runs share its result; a later one compares again.
-
-        Args:
-            question: What to compare.
-            progress: As of `compute`.
-            key: The cache key of the result; a new one if it is empty.
+        The result has a new cache key if `key` is empty.
         """
         return await self._comparing.run(
             (question.digest, key),

@@ -24,13 +24,9 @@ _EXACT = Context(prec=2000)
 
 
 class Findings:
-    """The staged rows that differ.
+    """The staged rows that differ, in a table with the columns of `TablePlan.columns`.
 
-    Args:
-        workspace: The workspace.
-        table: The table in it, with the columns of `TablePlan.columns`.
-        plan: What was compared.
-        top: How many pairs of values to read.
+    `top` is how many pairs of values are read.
     """
 
     def __init__(self, workspace: Workspace, table: str, plan: TablePlan, top: int) -> None:

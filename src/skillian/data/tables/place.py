@@ -125,15 +125,7 @@ def null_of(kind: CellType, dialects: tuple[str, str]) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class StagedDifferences:
-    """The rows that differ, staged in the workspace.
-
-    Attributes:
-        plan: What was compared.
-        stage: The workspace.
-        table: The table of the workspace.
-        proof: How it was computed.
-        lone: The columns that only one side has.
-    """
+    """The rows that differ, staged in a table of a workspace."""
 
     plan: TablePlan
     stage: Workspace
@@ -178,11 +170,7 @@ class RowComparison:
         self.segments = Segments()
 
     async def run(self, started: str) -> StagedDifferences:
-        """Compare, and stage the rows that differ; raises `QueryError`.
-
-        Args:
-            started: The time that the proof names.
-        """
+        """Compare, and stage the rows that differ; raises `QueryError`."""
         a, b = self.sides
         engine: StatementEngine
         place: Literal["database", "workspace"]

@@ -27,12 +27,7 @@ RowsOf = Callable[[Sequence[exp.Expr]], exp.Select]
 
 @dataclass(frozen=True, slots=True)
 class TableSide:
-    """The rows of a side in the database that compares.
-
-    Attributes:
-        values: The cells of a row, one for each pair of the plan.
-        rows: Selects from its rows.
-    """
+    """The rows of a side in the database that compares; `values` has a cell for each pair."""
 
     values: tuple[exp.Expr, ...]
     rows: RowsOf
@@ -80,12 +75,7 @@ class TablePlan:
 
 
 def differences(plan: TablePlan, *, duplicates: bool) -> exp.Query:
-    """The statement.
-
-    Args:
-        plan: What is compared.
-        duplicates: Whether keys may be repeated; their rows are then left out of the comparison.
-    """
+    """The statement; the rows of repeated keys are left out of it if there may be `duplicates`."""
     if not plan.keys:
         return exp.union(_counts(plan), _multiset(plan), distinct=False, copy=False)
     result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)

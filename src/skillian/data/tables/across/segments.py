@@ -200,16 +200,10 @@ class SegmentSearch:
         """Choose the integer column of the key with the widest range, otherwise the digest."""
         spans: dict[int, tuple[int, int]] = {}
         for position in self._integers():
-            low = [
-                int(each[f"low_{position}"])
-                for each in bounds
-                if each[f"low_{position}"] is not None
-            ]
-            high = [
-                int(each[f"high_{position}"])
-                for each in bounds
-                if each[f"high_{position}"] is not None
-            ]
+            low, high = (
+                [int(each[name]) for each in bounds if each[name] is not None]
+                for name in (f"low_{position}", f"high_{position}")
+            )
             if low:
                 spans[position] = min(low), max(high) + 1
         wide = {key: each for key, each in spans.items() if RANGES < each[1] - each[0] < 2**62}
@@ -230,17 +224,15 @@ class SegmentSearch:
         ]
 
     async def _bounds(self) -> list[Mapping[str, Any]]:
-        columns: list[list[exp.Expr]] = []
-        for index in (0, 1):
-            own: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "rows")]
+        def bounds(index: int) -> exp.Select:
+            columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "rows")]
             for position in self._integers():
                 value = self._value(index, position)
-                own.append(sql.named(exp.Min(this=value), f"low_{position}"))
-                own.append(sql.named(exp.Max(this=value.copy()), f"high_{position}"))
-            columns.append(own)
-        rows = await together(
-            *(self._ask(index, self._sides[index].rows(columns[index])) for index in (0, 1))
-        )
+                columns.append(sql.named(exp.Min(this=value), f"low_{position}"))
+                columns.append(sql.named(exp.Max(this=value.copy()), f"high_{position}"))
+            return self._sides[index].rows(columns)
+
+        rows = await together(*(self._ask(index, bounds(index)) for index in (0, 1)))
         return [one for [one] in rows]
 
     async def _sums(self, *, is_sample: bool) -> list[Sums]:

@@ -85,11 +85,8 @@ class LoneCells:
     async def added_to(self, table: str, *, duplicates: bool) -> str | None:
         """Stage the rows of a table with these columns, `x0` …, and return the new table's name.
 
-        Returns None if there are no columns, or no row is only on one side.
-
-        Args:
-            table: The staged rows that differ.
-            duplicates: As of `differences`.
+        Returns None if there are no columns, or no row is only on one side. `duplicates` is that of
+        `differences`.
 
         Raises:
             QueryError: A column cannot be read.
@@ -128,16 +125,12 @@ def _with_columns(plan: TablePlan, columns: Sequence[LoneColumn]) -> TablePlan:
 
 
 def _rows_of_one_side(plan: TablePlan, *, duplicates: bool) -> exp.Select:
-    """The statement for the rows that only one side has.
-
-    Args:
-        plan: A plan of `_with_columns`.
-        duplicates: As of `differences`.
-    """
+    """The statement for the rows that only one side has, by a plan of `_with_columns`."""
     rows = differences(plan, duplicates=duplicates)
     columns = [sql.column(name, "compared") for name in plan.columns()]
     select = sql.select(columns, rows, "compared")
-    return select.where(_is_of_one_side("compared"), copy=False)
+    kind = sql.column("class", "compared")
+    return select.where(sql.any_of(sql.equals(kind, each) for each in _CLASSES), copy=False)
 
 
 def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> str:
@@ -159,7 +152,3 @@ def _text(column: LoneColumn, dialect: str) -> exp.Expr:
     if dialect == "mysql" and not exact_in_mysql(cells, is_key=False):
         return sql.as_text(transported(column.type, column.value, dialect).value)
     return sql.as_text(shown(cells, column.side, column.value, dialect))
-
-
-def _is_of_one_side(table: str) -> exp.Expr:
-    return sql.any_of(sql.equals(sql.column("class", table), each) for each in _CLASSES)

@@ -56,13 +56,6 @@ async def why(
 ) -> Why:
     """What explains the rows that differ; each rule is proved by another comparison.
 
-    Args:
-        engine: Compares.
-        question: What was compared.
-        result: Its result.
-        rows: Its rows that differ, with all of their cells.
-        report: Gets what is tried.
-
     Raises:
         ToolError: The rows that differ cannot be read.
     """

@@ -76,10 +76,7 @@ def _number(written: Decimal) -> str:
 async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
     """The rules that explain most of a column's differences, the simplest first.
 
-    Args:
-        workspace: The workspace.
-        table: Its table of cells that differ, `a` and `b`, as texts.
-        pair: The column.
+    The table has the cells that differ, `a` and `b`, as texts.
     """
     family = pair.cells.family
     guesses: list[Guess] = []
