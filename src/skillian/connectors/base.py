@@ -126,11 +126,7 @@ def tables_of(
 
 
 class UnreadableColumns(Mapping[str, ColumnType]):
-    """The columns of a table that exists but cannot be read: each access raises `QueryError`.
-
-    Args:
-        reason: Why the table cannot be read.
-    """
+    """The columns of a table that exists but cannot be read: each access raises `QueryError`."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason

@@ -12,12 +12,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-from python_calamine import (
-    CalamineError,
-    CalamineWorkbook,
-    PasswordError,
-    SheetTypeEnum,
-)
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum
 
 from skillian.connectors.arrow import arrow
 from skillian.connectors.base import MAX_DIGITS

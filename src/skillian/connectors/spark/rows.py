@@ -9,13 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors.arrow import arrow
-from skillian.connectors.base import (
-    ArrowBatch,
-    ColumnType,
-    Declaration,
-    Kind,
-    Table,
-)
+from skillian.connectors.base import ArrowBatch, ColumnType, Declaration, Kind, Table
 from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError
 

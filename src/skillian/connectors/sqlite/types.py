@@ -71,12 +71,7 @@ def held_type(
 ) -> ColumnType | None:
     """The type of a column with only numbers; None for any other.
 
-    Args:
-        integers: How many values are integers.
-        reals: How many are binary floats.
-        others: How many are neither, nor NULL.
-        low: The smallest value.
-        high: The largest value.
+    The arguments are the numbers of its values of each kind, NULL not counted, and their ends.
     """
     if others or not (integers or reals):
         return None

@@ -238,12 +238,7 @@ ENGINE_VERSION = 3
 
 
 class Planner:
-    """Turns questions into plans.
-
-    Args:
-        registry: The declared sources, and the defaults of a comparison.
-        binder: Binds them to their databases.
-    """
+    """Turns questions into plans; the registry has the defaults of a comparison."""
 
     def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
         self._registry = registry

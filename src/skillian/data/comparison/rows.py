@@ -76,10 +76,7 @@ class GroupRow(Record):
 class Groups:
     """The groups of a comparison, by pages: from a staged table, or from where all of them are.
 
-    Args:
-        place: Where the comparison is computed.
-        workspace: The workspace.
-        differences: Its table of the groups that differ; None for all groups.
+    `differences` is the table of the workspace with the groups that differ; None for all groups.
     """
 
     def __init__(self, place: Place, workspace: Workspace, differences: str | None) -> None:

@@ -46,13 +46,7 @@ async def read_summary(
 
     The differences are those of each measure in turn, the largest first, then the groups that match
     and differ only in their number of rows. The equal groups are counted apart: each is a match.
-
-    Args:
-        plan: What was compared.
-        workspace: The workspace.
-        collapsed: Its table with the rows of `collapsed_statement`.
-        different: Its table with those of `different_statement`.
-        top: How many of the largest differences of each measure are read.
+    The tables of the workspace have the rows of `collapsed_statement` and `different_statement`.
     """
     # Each row has the summary and one of the top differences; without any there is one row.
     text = f"""
@@ -155,7 +149,10 @@ def _read(
         uneven_groups=int(first["uneven"]),
         repeated_a=int(first["repeated_a"]) + equal_repeated,
         repeated_b=int(first["repeated_b"]) + equal_repeated,
-        near_misses=_read_near_misses(first),
+        near_misses=NearMisses(
+            # All are 0 if no key is text.
+            **{name: int(first.get(f"near_{name}", 0)) for name in _FOLDS}
+        ),
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
@@ -271,8 +268,3 @@ def _near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:
             f" WHERE status IN ('missing_in_a', 'missing_in_b') GROUP BY {', '.join(folded)}"
             f" HAVING SUM(rows_a) > 0 AND SUM(rows_b) > 0)) AS near_{name}"
         )
-
-
-def _read_near_misses(row: Mapping[str, object]) -> NearMisses:
-    """The counts from a row of the statement; all are 0 if no key is text."""
-    return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})

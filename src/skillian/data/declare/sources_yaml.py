@@ -16,11 +16,7 @@ _ENDLESS = 1_000_000
 
 
 def written(databases: Sequence[tuple[Inferred, str]]) -> str:
-    """The text of a `sources.yaml`; a secret in a URL is never part of it.
-
-    Args:
-        databases: Each database and its URL.
-    """
+    """The text of a `sources.yaml` for databases and their URLs, without any secret of a URL."""
     return "\n".join(_lines(databases)).rstrip() + "\n"
 
 

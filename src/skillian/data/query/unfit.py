@@ -92,13 +92,7 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
 
 
 async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> str:
-    """The texts that cannot be values of a type, and what to do, for a message; or nothing.
-
-    Args:
-        source: A source with a column of texts.
-        value: The column.
-        kind: The type of the column that it is compared with.
-    """
+    """The texts of a column that cannot be of a type, and what to do, for a message; or nothing."""
     if source.connector.dialect != "duckdb" or kind not in _READ:
         return ""
     values = await misfits(source, value, ColumnType(kind, _READ[kind]))

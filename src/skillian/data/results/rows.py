@@ -118,11 +118,7 @@ class Samples(Record):
 class Proposal(Record):
     """Two columns without a counterpart that may be one renamed column.
 
-    Attributes:
-        a: The name in a.
-        b: The name in b.
-        reason: Why.
-        is_unique: Whether no value is repeated on either side, as far as sampled.
+    It is unique if no value is repeated on either side, as far as sampled.
     """
 
     json_names = "a b reason"

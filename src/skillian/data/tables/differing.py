@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sqlglot import exp
@@ -228,28 +229,28 @@ class DifferingRows:
         return [exp.Ordered(this=rank(ROW_CLASSES)), *in_order(keys)]
 
     def _output(self) -> Iterator[exp.Expr]:
-        names = _Names()
+        free = partial(_free, taken=set[str]())
         case = exp.case()
         for status, words in ROW_CLASSES.items():
             case = case.when(sql.is_text(sql.bare("status"), status), sql.text(words), copy=False)
-        yield sql.named(case, names.free("class"))
+        yield sql.named(case, free("class"))
         if self.plan.keys:
             marked = [
                 exp.case().when(sql.bare(f"d_{number}"), sql.text(each.pair.a), copy=False)
                 for number, each in enumerate(self._values)
             ]
             listed = call("CONCAT_WS", sql.text(", "), *marked)
-            yield sql.named(listed if marked else sql.text(""), names.free("differing"))
+            yield sql.named(listed if marked else sql.text(""), free("differing"))
         for side in "ab":
-            yield sql.named(sql.bare(f"rows_{side}"), names.free(f"rows {side}"))
+            yield sql.named(sql.bare(f"rows_{side}"), free(f"rows {side}"))
         for number, (name, _) in enumerate(self._keys):
-            yield sql.named(sql.bare(f"key_{number}"), names.free(name))
+            yield sql.named(sql.bare(f"key_{number}"), free(name))
         for number, each in enumerate(self._values):
             for side, name in (("a", each.pair.a), ("b", each.pair.b)):
-                yield sql.named(sql.bare(f"{side}_{number}"), names.free(f"{name} {side}"))
+                yield sql.named(sql.bare(f"{side}_{number}"), free(f"{name} {side}"))
         for number, column in enumerate(self._lone.columns):
             side = "ab"[column.side]
-            yield sql.named(sql.bare(f"x_{number}"), names.free(f"{column.name} {side}"))
+            yield sql.named(sql.bare(f"x_{number}"), free(f"{column.name} {side}"))
 
     def _row(self, row: Mapping[str, Any]) -> DifferingRow:
         cells = {
@@ -331,19 +332,14 @@ Keep = Callable[[DifferingRows], Awaitable[None]]
 """Gets the rows that differ; when it returns, they are dropped."""
 
 
-class _Names:
-    """Names that are all different; a number follows one that is taken."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def free(self, name: str) -> str:
-        number, free = 1, name
-        while free.casefold() in self._taken:
-            number += 1
-            free = f"{name} {number}"
-        self._taken.add(free.casefold())
-        return free
+def _free(name: str, taken: set[str]) -> str:
+    """A name that is not taken, and then is; a number follows one that was."""
+    number, free = 1, name
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name} {number}"
+    taken.add(free.casefold())
+    return free
 
 
 def _shown(value: object) -> object:

@@ -17,12 +17,7 @@ from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
-from skillian.data.tables.columns import (
-    ColumnPair,
-    Pairing,
-    key_pairs,
-    left_out,
-)
+from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread

@@ -23,7 +23,7 @@ from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.lone.columns import NONE, LoneCells, LoneColumn, LoneColumns
+from skillian.data.tables.lone.columns import NONE, LoneColumn, LoneColumns, with_lone_cells
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.types import CellType, cell_type, transported
 from skillian.errors import UnreadableColumnError
@@ -187,13 +187,12 @@ class RowComparison:
             plan, lone, queries = await self._staged()
             engine, place = self._workspace, "workspace"
             phase("joining")
-        duplicates = await self._may_have_repeats(plan, engine)
-        statement = self._prepared(differences(plan, duplicates=duplicates), engine)
+        plan = replace(plan, repeats=await self._may_have_repeats(plan, engine))
+        statement = self._prepared(differences(plan), engine)
         table = await self._stored(plan, statement, engine)
         self._tables.append(table)
         values = self.sides[0].parameters.values
-        cells = LoneCells(self._stage, engine, plan, lone, values)
-        whole = await cells.added_to(table, duplicates=duplicates)
+        whole = await with_lone_cells(table, self._stage, engine, plan, lone, values)
         if whole is not None:
             self._tables.append(whole)
         kept = self._tables.pop()

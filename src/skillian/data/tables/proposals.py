@@ -18,12 +18,7 @@ _WAYS_ON = "name the columns of the `key`, or compare rows by how often each occ
 
 
 def no_key(problem: str, reasons: Sequence[str] = ()) -> NamesValuesError:
-    """The error for tables without columns that identify a row.
-
-    Args:
-        problem: What is missing.
-        reasons: Why each near candidate is not a key; they may name values.
-    """
+    """The error for tables without columns that identify a row; `reasons` may name values."""
     whole, brief = (
         f"{'; '.join(parts)}; {_WAYS_ON}" for parts in ((problem, *reasons), (problem,))
     )

@@ -46,6 +46,7 @@ class TablePlan:
         unique: Whether the database guarantees that no key is repeated.
         required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.
+        repeats: Whether keys may be repeated; their rows are then left out of the comparison.
         whole: Whether a row that differs is returned with all of its cells, not only with those
             that differ.
     """
@@ -58,6 +59,7 @@ class TablePlan:
     unique: bool = False
     required: frozenset[int] = frozenset()
     equal_rows: int = 0
+    repeats: bool = False
     whole: bool = False
 
     @property
@@ -74,12 +76,12 @@ class TablePlan:
         return columns
 
 
-def differences(plan: TablePlan, *, duplicates: bool) -> exp.Query:
-    """The statement; the rows of repeated keys are left out of it if there may be `duplicates`."""
+def differences(plan: TablePlan) -> exp.Query:
+    """The statement."""
     if not plan.keys:
         return exp.union(_counts(plan), _multiset(plan), distinct=False, copy=False)
-    result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)
-    if duplicates:
+    result = exp.union(_counts(plan), _joined(plan), distinct=False, copy=False)
+    if plan.repeats:
         result = exp.union(result, _repeated(plan), distinct=False, copy=False)
         name = sql.name(_REPEATED_KEYS)
         result.with_(name, as_=_repeated_keys(plan), materialized=True, copy=False)
@@ -196,7 +198,7 @@ def _filler_family(pair: ColumnPair) -> str:
     return "text" if is_text else cells.family
 
 
-def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
+def _joined(plan: TablePlan) -> exp.Select:
     """The rows without a partner, and the pairs of rows that differ, with their cells."""
     missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
     values: dict[str, exp.Expr] = {
@@ -217,10 +219,10 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         for alias, text in zip("ab", (a, b), strict=True):
             case = exp.Case(ifs=[exp.If(this=sql.bare(f"d{index}"), true=text)])
             values[f"{alias}{index}"] = text if plan.whole else case
-    return sql.select(_row(plan, values), _marked_rows(plan, apart=apart), "marked")
+    return sql.select(_row(plan, values), _marked_rows(plan), "marked")
 
 
-def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+def _marked_rows(plan: TablePlan) -> exp.Select:
     """The unequal rows with `d0` …, whether both rows exist and these cells differ."""
     columns: list[exp.Expr] = [sql.bare(f"{alias}_present") for alias in "ab"]
     for index, pair in enumerate(plan.pairs):
@@ -230,13 +232,13 @@ def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
             different = differs(pair.cells, a.copy(), b.copy(), plan.dialect)
             marked = exp.And(this=sql.bare("has_both"), expression=different)
             columns.append(sql.named(marked, f"d{index}"))
-    return sql.select(columns, _unequal_rows(plan, apart=apart), "unequal")
+    return sql.select(columns, _unequal_rows(plan), "unequal")
 
 
-def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
+def _unequal_rows(plan: TablePlan) -> exp.Query:
     """The cells of rows without a partner, and of pairs of rows that differ."""
     sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
-    if apart:
+    if plan.repeats:
         sides = [
             _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
         ]

@@ -100,11 +100,7 @@ class SharedValues:
         return await self._of(self._plan.pairs[index].a, test, "a", index, explained)
 
     async def of_repeated(self, name: str) -> list[InCommon]:
-        """The same of rows that one side has more often, compared without a key.
-
-        Args:
-            name: `repeated in a` or `repeated in b`.
-        """
+        """The same of rows of `repeated in a` or `repeated in b`, compared without a key."""
         more, less = ("rows_a", "rows_b") if name.endswith("a") else ("rows_b", "rows_a")
         test = exp.GT(
             this=exp.Coalesce(this=sql.bare(more), expressions=[sql.zero()]),
