@@ -94,8 +94,8 @@ class History:
         """Add a run, and return how its findings compare with the runs before.
 
         A run that failed changes no finding, and one with more findings than are tracked fixes
-        none, since a missing one may be among the others. `total` is the number of all its findings,
-        and `at` when it began, if not now.
+        none, since a missing one may be among the others. `total` is the number of all its
+        findings, and `at` when it began, if not now.
         """
         moment = (at or datetime.now(UTC)).astimezone(UTC)
         stamp = moment.isoformat(timespec="seconds")

@@ -143,7 +143,13 @@ def _other(written: str, name: str) -> CellType:
 
 
 class Transported(NamedTuple):
-    """What the database computes of a column, its cells' type in the workspace, and the column's."""
+    """A column on its way into the workspace.
+
+    Attributes:
+        value: The expression that the database computes.
+        type: The cells' type in the workspace.
+        stored: The type of the workspace's column.
+    """
 
     value: exp.Expr
     type: CellType

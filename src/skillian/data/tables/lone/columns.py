@@ -26,7 +26,10 @@ _CLASSES = (ONLY_A, ONLY_B)
 
 @dataclass(frozen=True, slots=True)
 class LoneColumn:
-    """A column that only one side has, 0 for a or 1 for b; the value is a cell where it compares."""
+    """A column that only one side has: 0 for a, 1 for b.
+
+    The value is that of a cell in the database that compares.
+    """
 
     name: str
     side: int
