@@ -104,6 +104,17 @@ def printed_float(node: exp.Expr) -> exp.DType | None:
     return None
 
 
+def whole_quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+    """The quotient of two whole numbers where DIV has 64 bits, and `/` rounds.
+
+    The remainder is subtracted first.
+    """
+    number, divisor = exp.Paren(this=number), exp.Paren(this=divisor)
+    rest = exp.Mod(this=number.copy(), expression=divisor)
+    whole = exp.Paren(this=exp.Sub(this=number, expression=rest))
+    return exp.Div(this=whole, expression=divisor.copy())
+
+
 def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
     """A call of a function by the name that a database has for it."""
     return exp.Anonymous(this=name, expressions=[*arguments])

@@ -47,7 +47,7 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     omitted = {"proof", "schema"}
     brief = {name: value for name, value in result.to_dict().items() if name not in omitted}
     brief["findings"] = list(result.findings)
-    if result.schema is not None and result.schema.findings:
+    if result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
 

@@ -11,7 +11,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import MOMENT_PATTERN, READ_CODES, Adapt, adapter, call, replaced
+from skillian.connectors.dialects import (
+    MOMENT_PATTERN,
+    READ_CODES,
+    Adapt,
+    adapter,
+    call,
+    replaced,
+    whole_quotient,
+)
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -68,12 +76,7 @@ def _moment_text(value: exp.Expr, zone: str) -> exp.Expr:
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:
-    # DIV has 64 bits, and `/` rounds: the remainder is subtracted first.
-    number, divisor = _inner(node.this), _inner(node.expression)
-    rest = exp.Mod(this=exp.Paren(this=number), expression=exp.Paren(this=divisor))
-    whole = exp.Paren(this=exp.Sub(this=exp.Paren(this=number.copy()), expression=rest))
-    quotient = exp.Div(this=whole, expression=exp.Paren(this=divisor.copy()))
-    return _as(quotient, _WHOLE)
+    return _as(whole_quotient(_inner(node.this), _inner(node.expression)), _WHOLE)
 
 
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:

@@ -309,16 +309,12 @@ def _counted(summary: Summary) -> RowCounts:
     )
 
 
-def _compare_schemas(
-    a: BoundSource, b: BoundSource, undeclared: Collection[str]
-) -> SchemaDiff | None:
+def _compare_schemas(a: BoundSource, b: BoundSource, undeclared: Collection[str]) -> SchemaDiff:
     """Compare the schemas of the tables of two sources.
 
     The columns of a logical name belong together. A column on one side is a finding if both
     sources are among `undeclared`, the whole tables; a declared source says what to compare.
     """
-    if a.table is None or b.table is None:
-        return None
     mapping: dict[str, str] = {}
     for one, other in _common_columns(a, b):
         if one not in mapping and other not in mapping.values():

@@ -72,8 +72,8 @@ class BoundSource:
     connector: Connector
     relation: exp.Expr
     columns: Mapping[str, ColumnType]
+    table: Table
     first_rows: int | None = None
-    table: Table | None = None
 
     def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
         """The value of a dimension.
@@ -220,7 +220,7 @@ async def _bound(
         table = find_table(f"source {name}", definition.table, tables)
         identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
         relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
-        return BoundSource(name, definition, connector, relation, table.columns, table=table)
+        return BoundSource(name, definition, connector, relation, table.columns, table)
     query = admit_query(definition.query or "", connector.dialect)
     read = _tables_of(name, query, tables)
     columns = await connector.describe(compile_sql(query, connector.dialect))
@@ -228,7 +228,7 @@ async def _bound(
     inferred = any(table.inferred for table in read)
     table = Table("", name, columns, engine=engine, inferred=inferred)
     rows = query.subquery(sql.name(_ROWS))
-    return BoundSource(name, definition, connector, rows, columns, table=table)
+    return BoundSource(name, definition, connector, rows, columns, table)
 
 
 def by_name(tables: Iterable[Table]) -> Tables:

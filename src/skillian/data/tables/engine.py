@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from skillian.data.comparison import Depth
+from skillian.data.comparison import TOP, Depth
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
@@ -31,8 +31,6 @@ from skillian.tasks import Progress, SingleFlight, phase, together
 if TYPE_CHECKING:
     from skillian.data.tables.differing import DifferingRows, Keep
     from skillian.data.tables.why.results import Report, Why
-
-TOP = 10
 
 
 @dataclass(frozen=True, slots=True)

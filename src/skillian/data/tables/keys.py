@@ -157,7 +157,7 @@ def most_meet(rows: RowCounts) -> bool:
 def primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
     """The primary key of a, or else of b, if all of its columns can be compared."""
     for index, side in enumerate(sides):
-        names = () if side.source.table is None else side.source.table.primary_key
+        names = side.source.table.primary_key
         pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
         if names and all(name in pairs for name in names):
             columns = tuple(pairs[name].a for name in names)

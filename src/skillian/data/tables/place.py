@@ -238,8 +238,7 @@ class RowComparison:
             return dialect in NATIVE
         pairs = self.pairs[: self._keys]
         by_primary_key = self._is_unique() and all(
-            table is not None and len(table.primary_key) == self._keys
-            for table in (side.source.table for side in self.sides)
+            len(side.source.table.primary_key) == self._keys for side in self.sides
         )
         return by_primary_key and all(
             exact_in_mysql(pair.cells, is_key=pair in pairs) for pair in self.pairs
@@ -268,25 +267,18 @@ class RowComparison:
         pairs, table = self.pairs[: self._keys], self.sides[index].source.table
         if any(pair.cells.rule != EXACT for pair in pairs):
             return False
-        if table is None or not table.primary_key:
-            return False
+        key = frozenset(table.primary_key)
         names = {(pair.a, pair.b)[index] for pair in pairs}
-        return names.issuperset(table.primary_key) and (
-            self._never_null(index) == frozenset(table.primary_key)
-        )
+        return bool(key) and names.issuperset(key) and table.required_key == key
 
     def _required(self) -> frozenset[int]:
         """The columns of the key, by index, that primary keys keep from being NULL."""
-        never_null = self._never_null(0), self._never_null(1)
+        never_null = [side.source.table.required_key for side in self.sides]
         return frozenset(
             index
             for index, pair in enumerate(self.pairs[: self._keys])
             if pair.cells.rule == EXACT and pair.a in never_null[0] and pair.b in never_null[1]
         )
-
-    def _never_null(self, index: int) -> frozenset[str]:
-        table = self.sides[index].source.table
-        return frozenset() if table is None else table.required_key
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""

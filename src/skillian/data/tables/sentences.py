@@ -71,8 +71,7 @@ def _columns(result: ComparisonResult) -> Iterator[str]:
 
 
 def _schema(result: ComparisonResult) -> Iterator[str]:
-    sentences = result.schema.sentences if result.schema else ()
-    yield from (f"{text[0].upper()}{text[1:]}." for text in sentences)
+    yield from (f"{text[0].upper()}{text[1:]}." for text in result.schema.sentences)
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:
@@ -91,7 +90,7 @@ def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
     """Yield how the rows of each side are read, where that is not obvious."""
     for side in sides:
         table = side.source.table
-        if table is not None and table.remark:
+        if table.remark:
             yield f"{side.name} {table.remark}."
         if side.texts:
             yield f"{', '.join(side.texts)} of {side.name} is compared as text, as it is written."
