@@ -15,9 +15,9 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, Self, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
-from skillian.errors import QueryError, ToolError, UnavailableError
+from skillian.errors import QueryError, ToolError
 
 TIMEOUT_SECONDS = 30.0
 STREAM_TIMEOUT_SECONDS = 3600.0
@@ -186,7 +186,8 @@ class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
     Every method raises `QueryError` for what the database refuses; the message never contains
-    the URL.
+    the URL. A class that a scheme names has a class method `from_url(name, url, folder)`: the
+    connector of connection `name`; relative paths are relative to `folder`.
     """
 
     @property
@@ -197,11 +198,6 @@ class Connector(Protocol):
     @property
     def keeps_catalog(self) -> bool:
         """Whether `catalog()` is cheap and always current, so that callers need not cache it."""
-        ...
-
-    @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """The connector of connection `name`; relative paths are relative to `folder`."""
         ...
 
     async def catalog(self) -> tuple[Table, ...]:
@@ -294,11 +290,6 @@ class StateConnector:
         self._stream = stream
         self.dialect = connector.dialect
         self.keeps_catalog = connector.keeps_catalog
-
-    @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - it has none
-        """Raise `UnavailableError`, because `one_state` returns it."""
-        raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views, as they are now."""
