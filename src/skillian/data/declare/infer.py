@@ -11,7 +11,11 @@ from skillian.connectors import floats
 from skillian.connectors.base import ColumnType, Connector, Table
 from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
-from skillian.data.declare.definitions import Dimension, Measure, Source
+from skillian.data.declare.definitions import (
+    Dimension,
+    Measure,
+    Source,
+)
 from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
