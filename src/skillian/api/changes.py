@@ -50,6 +50,6 @@ def _amount_columns(result: ComparisonResult) -> set[str]:
     """The columns, by their names in A, that hold numbers on both sides."""
     return {
         pair.a.name
-        for pair in (result.schema.pairs if result.schema else ())
+        for pair in result.schema.pairs
         if pair.a.logical.family in _NUMBERS and pair.b.logical.family in _NUMBERS
     }

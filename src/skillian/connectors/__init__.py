@@ -1,4 +1,4 @@
-"""Databases skillian can read, by the scheme of their URL; each folder lists its `ENGINES`.
+"""Databases skillian can read, by the scheme of their URL.
 
 Other packages add theirs by the entry point group `skillian.connectors`: the name is the scheme,
 the value a class that implements `Connector`.
@@ -9,13 +9,13 @@ from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
-from pkgutil import iter_modules
 from typing import Any
 
 from skillian.connectors.base import Connector
 from skillian.errors import UnavailableError, missing_extra
 
 __all__ = [
+    "ENGINES",
     "PATHS",
     "UNTRIED",
     "Connector",
@@ -23,7 +23,6 @@ __all__ = [
     "connect",
     "dialect_of",
     "engine_of",
-    "engines",
     "scheme",
     "schemes",
 ]
@@ -67,17 +66,124 @@ class Engine:
         return self.title if self.is_tried else f"{self.title} ({UNTRIED})"
 
 
-@cache
-def engines() -> tuple[Engine, ...]:
-    """All engines of this package, in the order of its folders."""
-    folders = [module.name for module in iter_modules(__path__) if module.ispkg]
-    listed = [import_module(f"{__name__}.{folder}").ENGINES for folder in folders]
-    return tuple(engine for engines in listed for engine in engines)
+ENGINES = (
+    Engine(
+        title="ClickHouse",
+        schemes=("clickhouse",),
+        dialect="clickhouse",
+        connector="clickhouse.connector:ClickHouseConnector",
+        rules="clickhouse.dialect",
+        extra="clickhouse",
+        drivers=("clickhouse_connect",),
+        is_tried=False,
+    ),
+    Engine(
+        title="SQL Server",
+        schemes=("mssql",),
+        dialect="tsql",
+        connector="dbapi.sqlserver:SQLServerConnector",
+        rules="dbapi.sqlserver",
+        extra="sqlserver",
+        drivers=("mssql_python",),
+        is_tried=False,
+    ),
+    Engine(
+        title="Oracle",
+        schemes=("oracle",),
+        dialect="oracle",
+        connector="dbapi.oracle:OracleConnector",
+        rules="dbapi.oracle",
+        extra="oracle",
+        drivers=("oracledb",),
+        is_tried=False,
+    ),
+    Engine(
+        title="Snowflake",
+        schemes=("snowflake",),
+        dialect="snowflake",
+        connector="dbapi.snowflake:SnowflakeConnector",
+        rules="dbapi.snowflake",
+        extra="snowflake",
+        drivers=("snowflake",),
+        is_tried=False,
+    ),
+    Engine(
+        title="BigQuery",
+        schemes=("bigquery",),
+        dialect="bigquery",
+        connector="dbapi.bigquery:BigQueryConnector",
+        rules="dbapi.bigquery",
+        extra="bigquery",
+        drivers=("google.cloud.bigquery",),
+        is_tried=False,
+    ),
+    Engine(
+        title="Databricks",
+        schemes=("databricks",),
+        dialect="databricks",
+        connector="dbapi.databricks:DatabricksConnector",
+        rules="spark.dialect",
+        extra="databricks",
+        drivers=("databricks",),
+        is_tried=False,
+    ),
+    Engine(
+        title="DuckDB",
+        schemes=("duckdb",),
+        dialect="duckdb",
+        connector="duckdb.connector:DuckDBConnector",
+        rules="duckdb.statement",
+        drivers=("duckdb",),
+    ),
+    Engine(
+        title="CSV, Parquet, Excel",
+        schemes=("files",),
+        dialect="duckdb",
+        connector="files.connector:FilesConnector",
+        rules="duckdb.statement",
+        drivers=("python_calamine",),
+    ),
+    Engine(
+        title="MySQL, MariaDB",
+        schemes=("mysql", "mariadb"),
+        dialect="mysql",
+        connector="mysql.connector:MySQLConnector",
+        rules="mysql.dialect",
+        extra="mysql",
+        drivers=("pymysql",),
+    ),
+    Engine(
+        title="PostgreSQL",
+        schemes=("postgresql", "postgres"),
+        dialect="postgres",
+        connector="postgres.connector:PostgresConnector",
+        rules="postgres.dialect",
+        extra="postgres",
+        drivers=("psycopg",),
+    ),
+    Engine(
+        title="Spark",
+        schemes=("sc",),
+        dialect="spark",
+        connector="spark.connect:SparkConnectConnector",
+        rules="spark.dialect",
+        extra="spark",
+        drivers=("pyspark",),
+    ),
+    Engine(
+        title="SQLite",
+        schemes=("sqlite",),
+        dialect="duckdb",
+        connector="sqlite.connector:SQLiteConnector",
+        rules="duckdb.statement",
+    ),
+)
+"""The databases that this package reads."""
 
 
 def engine_of(kind: str) -> Engine | None:
     """The engine of a URL's scheme."""
-    return next((each for each in engines() if kind in each.schemes), None)
+    return next((each for each in ENGINES if kind in each.schemes), None)
 
 
 def scheme(url: str) -> str:
@@ -88,7 +194,7 @@ def scheme(url: str) -> str:
 
 def schemes() -> tuple[str, ...]:
     """The schemes of all kinds of databases, those of other packages last."""
-    own = (kind for engine in engines() for kind in engine.schemes)
+    own = (kind for engine in ENGINES for kind in engine.schemes)
     return (*own, *(point.name for point in _others()))
 
 

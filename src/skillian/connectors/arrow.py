@@ -5,12 +5,11 @@ from typing import Any
 
 import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
 
-from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
 from skillian.errors import UnreadableColumnError
 
 arrow: Any = pyarrow  # it carries no types
 
-MAX_DIGITS = 38
 _TYPES: dict[Kind, Any] = {
     "text": arrow.string(),
     "integer": arrow.int64(),

@@ -15,14 +15,16 @@ from collections.abc import (
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol, Self, cast, runtime_checkable
+from typing import Any, Literal, NoReturn, Protocol, runtime_checkable
 
-from skillian.errors import QueryError, ToolError, UnavailableError
+from skillian.errors import QueryError, ToolError
 
 TIMEOUT_SECONDS = 30.0
 STREAM_TIMEOUT_SECONDS = 3600.0
 ROW_BUDGET = 100_000
 BYTE_BUDGET = 64 * 1024 * 1024
+MAX_DIGITS = 38
+"""The digits of the widest decimal that Arrow and most databases have."""
 
 Kind = Literal[
     "text",
@@ -124,11 +126,7 @@ def tables_of(
 
 
 class UnreadableColumns(Mapping[str, ColumnType]):
-    """The columns of a table that exists but cannot be read: each access raises `QueryError`.
-
-    Args:
-        reason: Why the table cannot be read.
-    """
+    """The columns of a table that exists but cannot be read: each access raises `QueryError`."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -160,7 +158,7 @@ class ArrowTable(Protocol):
         ...
 
 
-class ArrowBatch(Protocol):
+class ArrowBatch(ArrowTable, Protocol):
     """The part of `pyarrow.RecordBatch` that skillian uses."""
 
     @property
@@ -174,17 +172,8 @@ class ArrowBatch(Protocol):
         ...
 
     @property
-    def num_rows(self) -> int:
-        """The number of rows."""
-        ...
-
-    @property
     def nbytes(self) -> int:
         """The memory that the rows take, in bytes."""
-        ...
-
-    def to_pylist(self) -> list[dict[str, Any]]:
-        """The rows as dictionaries of Python values; decimals stay `Decimal`."""
         ...
 
 
@@ -197,7 +186,8 @@ class Connector(Protocol):
     """One database, read only. Cancelling the task that awaits stops the statement.
 
     Every method raises `QueryError` for what the database refuses; the message never contains
-    the URL.
+    the URL. A class that a scheme names has a class method `from_url(name, url, folder)`: the
+    connector of connection `name`; relative paths are relative to `folder`.
     """
 
     @property
@@ -208,11 +198,6 @@ class Connector(Protocol):
     @property
     def keeps_catalog(self) -> bool:
         """Whether `catalog()` is cheap and always current, so that callers need not cache it."""
-        ...
-
-    @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:
-        """The connector of connection `name`; relative paths are relative to `folder`."""
         ...
 
     async def catalog(self) -> tuple[Table, ...]:
@@ -266,14 +251,14 @@ def table_within_budget(batches: Iterator[ArrowBatch], schema: Any) -> ArrowTabl
         batches: The rows; the iterator may block.
         schema: The `pyarrow.Schema` of the table, which may have no rows.
     """
-    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+    from skillian.connectors.arrow import arrow  # noqa: PLC0415 - slow to load
 
     budget, kept = ResultBudget(), list[ArrowBatch]()
     for batch in batches:
         budget.spend(batch)
         kept.append(batch)
-    arrow: Any = pa  # it carries no types
-    return cast("ArrowTable", arrow.Table.from_batches(kept, schema))
+    table: ArrowTable = arrow.Table.from_batches(kept, schema)
+    return table
 
 
 Stream = Callable[[str, Mapping[str, object]], AsyncGenerator[ArrowBatch]]
@@ -305,11 +290,6 @@ class StateConnector:
         self._stream = stream
         self.dialect = connector.dialect
         self.keeps_catalog = connector.keeps_catalog
-
-    @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - it has none
-        """Raise `UnavailableError`, because `one_state` returns it."""
-        raise UnavailableError(f"connection {name!r}: a transaction has no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
         """All tables and views, as they are now."""

@@ -13,7 +13,7 @@ import sqlglot
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from skillian.connectors import engines
+from skillian.connectors import ENGINES
 
 MOMENT_PATTERN = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?$"
 """The texts that are read as timestamps."""
@@ -41,7 +41,7 @@ def compile_sql(tree: exp.Expr, dialect: str) -> str:
 @cache
 def _adapter(dialect: str) -> Adapt | None:
     """`adapt` of an engine with the dialect; None if there is no such engine."""
-    rules = next((engine.rules for engine in engines() if engine.dialect == dialect), None)
+    rules = next((engine.rules for engine in ENGINES if engine.dialect == dialect), None)
     if rules is None:
         return None
     module = import_module(f"skillian.connectors.{rules}")
@@ -102,6 +102,22 @@ def printed_float(node: exp.Expr) -> exp.DType | None:
         kind = node.this.type.this
         return kind if kind in {exp.DType.FLOAT, exp.DType.DOUBLE} else None
     return None
+
+
+def whole_quotient(number: exp.Expr, divisor: exp.Expr) -> exp.Expr:
+    """The quotient of two whole numbers where DIV has 64 bits, and `/` rounds.
+
+    The remainder is subtracted first.
+    """
+    number, divisor = exp.Paren(this=number), exp.Paren(this=divisor)
+    rest = exp.Mod(this=number.copy(), expression=divisor)
+    whole = exp.Paren(this=exp.Sub(this=number, expression=rest))
+    return exp.Div(this=whole, expression=divisor.copy())
+
+
+def call(name: str, *arguments: exp.Expr) -> exp.Anonymous:
+    """A call of a function by the name that a database has for it."""
+    return exp.Anonymous(this=name, expressions=[*arguments])
 
 
 def filled(template: str, dialect: str, **values: exp.Expr) -> exp.Expr:

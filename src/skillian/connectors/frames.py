@@ -6,14 +6,12 @@ import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 from skillian.connectors.base import FRAMES, STREAM_TIMEOUT_SECONDS, Table
 from skillian.connectors.duckdb.connector import EngineConnector
 from skillian.connectors.duckdb.engine import DuckDBEngine, Setup
 from skillian.connectors.duckdb.statement import Cursor, column_type
-from skillian.errors import UnavailableError
 
 _SCHEMA = "main"
 
@@ -46,11 +44,6 @@ class FramesConnector(EngineConnector):
         self._engine = DuckDBEngine("the data frames", Setup({}, full), STREAM_TIMEOUT_SECONDS)
         self._tables: tuple[Table, ...] = ()
         self._looking = asyncio.Lock()
-
-    @classmethod
-    def from_url(cls, name: str, url: str, folder: Path) -> Self:  # noqa: ARG003 - they have none
-        """Raise `UnavailableError`, because data frames have no URL."""
-        raise UnavailableError(f"connection {name!r}: data frames have no URL")
 
     async def catalog(self) -> tuple[Table, ...]:
         """The data frames as tables."""

@@ -7,18 +7,15 @@ from contextlib import aclosing
 from decimal import Decimal
 from typing import Any
 
-import pyarrow  # noqa: ICN001 - see below # pyright: ignore[reportMissingTypeStubs]
-
+from skillian.connectors.arrow import arrow
 from skillian.data.comparison.page import Page
 from skillian.data.comparison.rows import GroupRow
 from skillian.data.engine import ComparisonEngine
 from skillian.data.results.result import ComparisonResult
 
-pa: Any = pyarrow  # it has no types
-
 MOST = 10_000
 """The largest number of groups or rows in a frame."""
-_WHOLE = pa.decimal128(38, 0)
+_WHOLE = arrow.decimal128(38, 0)
 _NUMBERS = ("a", "b", "gap", "absolute_diff", "percentage_diff")
 
 
@@ -71,24 +68,24 @@ def make_frame(align_on: Sequence[str], measures: Sequence[str], rows: Sequence[
     columns: dict[str, Any] = {
         name: _column(row.key.get(name) for row in rows) for name in align_on
     }
-    columns["status"] = pa.array([row.status for row in rows], pa.string())
-    columns["rows_a"] = pa.array([row.rows_a for row in rows], pa.int64())
-    columns["rows_b"] = pa.array([row.rows_b for row in rows], pa.int64())
+    columns["status"] = arrow.array([row.status for row in rows], arrow.string())
+    columns["rows_a"] = arrow.array([row.rows_a for row in rows], arrow.int64())
+    columns["rows_b"] = arrow.array([row.rows_b for row in rows], arrow.int64())
     for index, measure in enumerate(measures):
         for number in _NUMBERS:
             values = [getattr(row.measures[index], number) for row in rows]
             columns[f"{measure}_{number}"] = _decimals(values)
-    return pa.table(columns)
+    return arrow.table(columns)
 
 
 def _row_frame(batches: Sequence[Any]) -> Any:
     """The rows that differ as an Arrow table; integers with a NULL become Decimals as well."""
-    table = pa.Table.from_batches(batches)
+    table = arrow.Table.from_batches(batches)
     columns = [
-        column.cast(_WHOLE) if pa.types.is_integer(column.type) and column.null_count else column
+        column.cast(_WHOLE) if arrow.types.is_integer(column.type) and column.null_count else column
         for column in table.columns
     ]
-    return pa.table(columns, names=table.column_names)
+    return arrow.table(columns, names=table.column_names)
 
 
 def _column(keys: Iterable[object]) -> Any:
@@ -98,10 +95,14 @@ def _column(keys: Iterable[object]) -> Any:
     if any(whole) and not all(whole):
         return _decimals(values)
     # Without values Arrow would choose the type `null`, which the sandbox does not support.
-    return pa.array(values) if any(v is not None for v in values) else pa.array(values, pa.string())
+    return (
+        arrow.array(values)
+        if any(v is not None for v in values)
+        else arrow.array(values, arrow.string())
+    )
 
 
 def _decimals(values: Sequence[Any]) -> Any:
     exact = [value if value is None else Decimal(value) for value in values]
     known = any(value is not None for value in exact)
-    return pa.array(exact) if known else pa.array(exact, pa.decimal128(38, 2))
+    return arrow.array(exact) if known else arrow.array(exact, arrow.decimal128(38, 2))

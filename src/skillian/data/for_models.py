@@ -25,7 +25,7 @@ from skillian.data.query.engine import QueryResult
 from skillian.data.query.filters import Condition
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import Samples
-from skillian.data.sql.values import jsonable
+from skillian.data.sql.values import jsonable, named
 from skillian.data.subjects import words_for
 from skillian.data.tables.differing import DifferingRow
 from skillian.data.tables.sentences import findings as findings_in_rows
@@ -48,7 +48,7 @@ def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
     omitted = {"proof", "schema"}
     brief = {name: value for name, value in result.to_dict().items() if name not in omitted}
     brief["findings"] = list(result.findings)
-    if result.schema is not None and result.schema.findings:
+    if result.schema.findings:
         brief["schema"] = [each.sentence for each in result.schema.findings]
     return brief
 
@@ -200,6 +200,7 @@ def brief_value(value: object) -> object:
     return plain
 
 
+_COUNTED = "columns kinds explained differences matched total"
 _AMOUNTS = frozenset({"total_a", "total_b", "net_difference", "gross_difference"})
 
 
@@ -299,17 +300,7 @@ def why_counts(why: Why) -> dict[str, object]:
     return {
         "kind": "rows",
         "cache_key": why.cache_key,
-        "rules": [
-            {
-                "columns": list(rule.columns),
-                "kinds": list(rule.kinds),
-                "explained": rule.explained,
-                "differences": rule.differences,
-                "matched": rule.matched,
-                "total": rule.total,
-            }
-            for rule in why.rules
-        ],
+        "rules": [named(rule, _COUNTED) for rule in why.rules],
         "interpretation": sentences or [why.nothing],
     }
 
@@ -366,14 +357,11 @@ class ForModels(NamedTuple):
 
 
 _OF_ROWS = ForModels(
-    *(brief_row_comparison, rows_counts),
-    *(brief_why, why_counts, brief_row),
-    in_code=rows_in_code,
+    brief_row_comparison, rows_counts, brief_why, why_counts, brief_row, rows_in_code
 )
 _OF_GROUPS = ForModels(
-    *(brief_comparison, comparison_counts),
-    *(brief_explanation, explanation_shares, GroupRow.to_dict),
-    in_code=groups_in_code,
+    *(brief_comparison, comparison_counts, brief_explanation, explanation_shares),
+    *(GroupRow.to_dict, groups_in_code),
 )
 
 

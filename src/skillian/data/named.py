@@ -18,6 +18,7 @@ from skillian.connectors.files.options import split_name
 from skillian.data.declare.definitions import Dimension, Measure, Source, reason_of
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.declare.sources import SourceRegistry
+from skillian.data.query.binding import match_name
 from skillian.data.query.relation import (
     SourceOfTable,
     address_of,
@@ -135,8 +136,7 @@ def with_known_names(fields: Mapping[str, Any], registry: SourceRegistry) -> dic
     names = [*source.dimensions, *source.measures]
 
     def known(name: str) -> str:
-        alike = [each for each in names if each.casefold() == name.casefold()]
-        return alike[0] if name not in names and len(alike) == 1 else name
+        return match_name(name, names) or name
 
     resolved = dict(fields)
     for field in subject_of(fields.get("measures")).declared:

@@ -51,13 +51,7 @@ class PageOrders:
     async def read(
         self, workspace: Workspace, ordered: Ordered, offset: int, limit: int | None
     ) -> tuple[int, Sequence[Mapping[str, Any]]]:
-        """How many rows there are, and those of a page.
-
-        Args:
-            workspace: The workspace.
-            ordered: All rows of this kind of pages.
-            offset: How many rows are before the page.
-            limit: How many the page has at most; None for all.
+        """How many rows there are, and those of a page; a `limit` of None is all.
 
         Raises:
             ToolError: As `select` does, or the workspace has no space.

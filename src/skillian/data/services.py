@@ -18,10 +18,8 @@ MOST_ROWS = 1_000_000
 class DataServices:
     """The engines of one registry, on shared connections; close it or use `async with`.
 
-    Args:
-        registry: The declared sources.
-        memory: Keeps the results of comparisons, known only to those who may read the sources, and
-            stays open; None for one of its own.
+    A `memory` that is given keeps the results of comparisons, known only to those who may read the
+    sources, and stays open.
     """
 
     def __init__(self, registry: SourceRegistry, memory: Memory | None = None) -> None:

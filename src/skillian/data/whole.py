@@ -95,31 +95,20 @@ async def plan_whole(
             _side(name, schema, await opened.get(name).catalog())
             for name, (_, schema) in zip(names, parts, strict=True)
         ]
-    patterns = _Patterns(include, exclude)
-    return _planned(sides[0], sides[1], patterns, template, (connections, folder))
+    chosen = _chosen({**sides[0].tables, **sides[1].tables}, include, exclude)
+    return _planned(sides[0], sides[1], chosen, template, (connections, folder))
 
 
-class _Patterns(NamedTuple):
-    include: Sequence[str]
-    exclude: Sequence[str]
-
-    def chosen(self, names: Collection[str]) -> list[str]:
-        """The names that are to be compared.
-
-        Raises:
-            InvalidInputError: A pattern to include fits no name.
-        """
-        for pattern in self.include:
-            if not any(_fits(name, [pattern]) for name in names):
-                near = ", ".join(nearest(pattern, names)[:5]) or "none"
-                raise InvalidInputError(
-                    f"no table fits --include {quoted(pattern)}; nearest: {near}"
-                )
-        return [
-            name
-            for name in names
-            if (not self.include or _fits(name, self.include)) and not _fits(name, self.exclude)
-        ]
+def _chosen(
+    names: Collection[str], include: Sequence[str], exclude: Sequence[str]
+) -> frozenset[str]:
+    """The names that are to be compared; raises for a pattern to include that fits no name."""
+    for pattern in include:
+        if not any(_fits(name, [pattern]) for name in names):
+            near = ", ".join(nearest(pattern, names)[:5]) or "none"
+            raise InvalidInputError(f"no table fits --include {quoted(pattern)}; nearest: {near}")
+    included = (name for name in names if not include or _fits(name, include))
+    return frozenset(name for name in included if not _fits(name, exclude))
 
 
 def _fits(name: str, patterns: Sequence[str]) -> bool:
@@ -129,11 +118,10 @@ def _fits(name: str, patterns: Sequence[str]) -> bool:
 def _planned(
     a: _Side,
     b: _Side,
-    patterns: _Patterns,
+    chosen: Collection[str],
     template: SavedComparison,
     place: tuple[Mapping[str, str], Path],
 ) -> WholeSchema:
-    chosen = {*patterns.chosen({**a.tables, **b.tables})}
     names_a, names_b = ([name for name in side.tables if name in chosen] for side in (a, b))
     pairs = pair_columns(names_a, names_b)
     taken = {*pairs.values()}

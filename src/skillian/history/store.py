@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -94,14 +94,8 @@ class History:
         """Add a run, and return how its findings compare with the runs before.
 
         A run that failed changes no finding, and one with more findings than are tracked fixes
-        none, since a missing one may be among the others.
-
-        Args:
-            comparison: The name of the saved comparison.
-            verdict: `equal`, `findings` or `failed`.
-            findings: Its tracked findings.
-            total: The number of all its findings.
-            at: When it began; None means now.
+        none, since a missing one may be among the others. `total` is the number of all its
+        findings, and `at` when it began, if not now.
         """
         moment = (at or datetime.now(UTC)).astimezone(UTC)
         stamp = moment.isoformat(timespec="seconds")
@@ -200,10 +194,7 @@ class History:
 
 @contextmanager
 def open_history(url: str) -> Generator[History]:
-    """The history in this database; the block is one transaction.
-
-    Args:
-        url: `sqlite:///FILE` or `postgresql://…`.
+    """The history in the database of `sqlite:///FILE` or `postgresql://…`, within one transaction.
 
     Raises:
         UnavailableError: The URL is neither, or the database fails.
@@ -307,7 +298,8 @@ def _stand(
 
 def _row(finding: Finding, before: Row[Any] | None, stamp: str) -> dict[str, Any]:
     """What is stored of a finding; its note and its beginning are those of the run before."""
-    row = {"text": _storable(finding.text, MAX_TEXT), "sizes": _sizes_text(finding.sizes)}
+    sizes = {name: str(size) for name, size in finding.sizes.items()}
+    row = {"text": _storable(finding.text, MAX_TEXT), "sizes": json.dumps(sizes)}
     if before is None:
         return {**row, "since": stamp, "note": None, "due": None, "noted": None, "runs": 1}
     kept = {"since": before.since, "note": before.note, "due": before.due, "noted": before.noted}
@@ -329,10 +321,6 @@ def _noted(note: str | None, due: date | None) -> dict[str, Any]:
         raise InvalidInputError(f"a note has 1 to {MAX_NOTE:,} characters")
     day = None if due is None else due.isoformat()
     return {"note": _storable(note), "due": day, "noted": _findings.c.sizes}
-
-
-def _sizes_text(sizes: Mapping[str, Decimal]) -> str:
-    return json.dumps({name: str(size) for name, size in sizes.items()})
 
 
 def _sizes(text: str | None) -> dict[str, Decimal]:

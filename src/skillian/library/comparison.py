@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from html import escape
 from importlib import import_module
 from io import StringIO
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -232,7 +231,12 @@ class Comparison:
         if not self.columns or not keys:
             names = list(table.column_names)
             return names, [[_in_words(row[name]) for name in names] for row in rows]
-        pairs = [(each.a, *names) for each, names in self._pairs(table.column_names, keys)]
+        # Two cells of each column follow the class, what differs, the numbers of rows and the key.
+        cells = table.column_names[4 + keys :]
+        pairs = [
+            (each.a, *names)
+            for each, *names in zip(self.columns, cells[::2], cells[1::2], strict=False)
+        ]
         named = list(table.column_names[4 : 4 + keys])
         lines: list[list[str]] = []
         for row in rows:
@@ -245,15 +249,6 @@ class Comparison:
             ]
             lines += cells or [[*start, "", "", ""]]
         return ["class", *named, "column", "a", "b"], lines
-
-    def _pairs(
-        self, names: Sequence[str], keys: int
-    ) -> Iterator[tuple[ColumnResult, tuple[str, str]]]:
-        """Each compared column with the names of its two columns among the rows."""
-        cells = iter(names[4 + keys :])
-        for column in self.columns:
-            a, b = islice(cells, 2)
-            yield column, (a, b)
 
 
 def _line(tag: str, cells: Sequence[str]) -> str:

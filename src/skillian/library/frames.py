@@ -8,15 +8,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
+from skillian.connectors.arrow import arrow
+from skillian.connectors.base import MAX_DIGITS
 from skillian.connectors.frames import Frame
 from skillian.errors import InvalidInputError
 
-_arrow: Any = pa  # pyarrow carries no types
 _STREAM = "__arrow_c_stream__"
-_MAX_DIGITS = 38
-_FAULTS = (_arrow.ArrowException, TypeError, OverflowError, UnicodeEncodeError)
+_FAULTS = (arrow.ArrowException, TypeError, OverflowError, UnicodeEncodeError)
 
 
 def is_frame(value: object) -> bool:
@@ -40,9 +38,9 @@ def frame_of(value: Any, name: str) -> Frame:
             return _of_pandas(value, name)
         collected = value.collect() if _is_lazy(value) else value
         _check_objects(collected)
-        rows = _arrow.RecordBatchReader.from_stream(collected).read_all()
+        rows = arrow.RecordBatchReader.from_stream(collected).read_all()
         return _readable(rows, name)
-    except _arrow.ArrowException as error:
+    except arrow.ArrowException as error:
         raise InvalidInputError(
             f"{name}: it cannot be read as a table: {_reason(error)}; convert the column first"
         ) from None
@@ -79,17 +77,17 @@ def _of_pandas(frame: Any, name: str) -> Frame:
 def _arrow_of(frame: Any) -> Any:
     """A pandas data frame as an Arrow table; raises `ArrowInvalid` with the column."""
     try:
-        rows = _arrow.Table.from_pandas(frame, preserve_index=False)
+        rows = arrow.Table.from_pandas(frame, preserve_index=False)
     except _FAULTS as error:
         for column in frame.columns:
             try:
-                _arrow.Table.from_pandas(frame[[column]], preserve_index=False)
+                arrow.Table.from_pandas(frame[[column]], preserve_index=False)
             except _FAULTS as fault:
-                raise _arrow.ArrowInvalid(f"column {str(column)!r}: {_reason(fault)}") from None
-        raise _arrow.ArrowInvalid(_reason(error)) from None
+                raise arrow.ArrowInvalid(f"column {str(column)!r}: {_reason(fault)}") from None
+        raise arrow.ArrowInvalid(_reason(error)) from None
     for column, kind, read in zip(frame.columns, frame.dtypes, rows.columns, strict=True):
         if _is_object(kind) and not _holds(read, frame[column]):
-            raise _arrow.ArrowInvalid(
+            raise arrow.ArrowInvalid(
                 f"column {str(column)!r}: not all values are exactly of type {read.type}"
             )
     return rows
@@ -102,11 +100,11 @@ def _is_object(kind: Any) -> bool:
 
 def _holds(read: Any, values: Any) -> bool:
     """Whether Arrow data has exactly the Python objects that it was made of."""
-    if _arrow.types.is_string(read.type):
+    if arrow.types.is_string(read.type):
         return True  # Arrow makes texts of texts only
     has_value = read.is_valid().to_numpy()
     after, before = read.drop_null().to_pylist(), values[has_value].tolist()
-    if not _arrow.types.is_nested(read.type):
+    if not arrow.types.is_nested(read.type):
         return bool(after == before)
     return all(map(_is_same, after, before))
 
@@ -121,7 +119,7 @@ def _is_same(after: Any, before: Any) -> bool:
 
 
 def _reason(error: Exception) -> str:
-    is_arrow = isinstance(error, _arrow.ArrowException) and error.args
+    is_arrow = isinstance(error, arrow.ArrowException) and error.args
     text, _, _ = str(error.args[0] if is_arrow else error).partition("\n")
     return text.partition(". Detail: Python")[0].rstrip(".")
 
@@ -131,7 +129,7 @@ def _check_objects(frame: Any) -> None:
     if _room(frame) == "polars":
         for column, kind in frame.schema.items():
             if str(kind) == "Object":
-                raise _arrow.ArrowInvalid(f"column {column!r} holds Python objects")
+                raise arrow.ArrowInvalid(f"column {column!r} holds Python objects")
 
 
 def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
@@ -139,31 +137,31 @@ def _readable(rows: Any, name: str, *, is_guessed: bool = False) -> Frame:
     _check_names(rows.column_names, name)
     if not rows.column_names:
         raise InvalidInputError(f"{name}: it has no columns; compare a data frame that has some")
-    has_untyped = any(_arrow.types.is_null(field.type) for field in rows.schema)
+    has_untyped = any(arrow.types.is_null(field.type) for field in rows.schema)
     for position, field in enumerate(rows.schema):
         kind = _type_read(field.type)
         if kind != field.type:
             try:
                 read = rows.column(position).cast(kind)
-            except _arrow.ArrowException as error:
+            except arrow.ArrowException as error:
                 reason = f"column {field.name!r}: {_reason(error)}"
-                raise _arrow.ArrowInvalid(reason) from None
+                raise arrow.ArrowInvalid(reason) from None
             rows = rows.set_column(position, field.with_type(kind), read)
         elif _has_nanoseconds(rows.column(position)):
-            raise _arrow.ArrowInvalid(f"column {field.name!r}: durations have nanoseconds")
+            raise arrow.ArrowInvalid(f"column {field.name!r}: durations have nanoseconds")
     return Frame(rows, inferred=is_guessed or has_untyped)
 
 
 def _type_read(kind: Any) -> Any:
-    types = _arrow.types
+    types = arrow.types
     if types.is_null(kind):
-        return _arrow.string()
+        return arrow.string()
     if types.is_float16(kind):
-        return _arrow.float32()
+        return arrow.float32()
     if types.is_decimal256(kind) or (types.is_decimal(kind) and kind.scale < 0):
-        return _arrow.decimal128(_MAX_DIGITS, max(kind.scale, 0))
+        return arrow.decimal128(MAX_DIGITS, max(kind.scale, 0))
     if types.is_duration(kind):
-        return _arrow.duration("us")  # all that an interval of DuckDB holds
+        return arrow.duration("us")  # all that an interval of DuckDB holds
     return kind
 
 

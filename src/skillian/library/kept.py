@@ -9,13 +9,12 @@ from pathlib import Path
 from typing import Any
 from weakref import finalize
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from pyarrow import compute  # pyright: ignore[reportMissingTypeStubs]
 
+from skillian.connectors.arrow import arrow
 from skillian.connectors.base import ArrowBatch
 from skillian.connectors.scratch import scratch
 
-_arrow: Any = pa  # pyarrow carries no types
 _compute: Any = compute
 
 
@@ -36,7 +35,7 @@ class RowsFile:
         try:
             async for batch in batches:
                 if writer is None:
-                    writer = _arrow.ipc.new_file(str(self._path), batch.schema)
+                    writer = arrow.ipc.new_file(str(self._path), batch.schema)
                 await asyncio.to_thread(writer.write_batch, batch)
         finally:
             if writer is not None:
@@ -44,15 +43,15 @@ class RowsFile:
 
     def table(self, classes: Sequence[str] | None = None) -> Any:
         """The rows as a `pyarrow.Table`, all or those of some classes."""
-        with _arrow.memory_map(str(self._path)) as file:
-            table = _arrow.ipc.open_file(file).read_all()
+        with arrow.memory_map(str(self._path)) as file:
+            table = arrow.ipc.open_file(file).read_all()
         if classes is None:
             return table
-        return table.filter(_compute.is_in(table["class"], value_set=_arrow.array(classes)))
+        return table.filter(_compute.is_in(table["class"], value_set=arrow.array(classes)))
 
     async def batches(self) -> AsyncGenerator[ArrowBatch]:
         """Yield the rows in batches; without any, an empty one."""
-        with _arrow.memory_map(str(self._path)) as file:
-            reader = _arrow.ipc.open_file(file)
+        with arrow.memory_map(str(self._path)) as file:
+            reader = arrow.ipc.open_file(file)
             for number in range(reader.num_record_batches):
                 yield reader.get_batch(number)

@@ -48,13 +48,9 @@ def sql(statement: str, url: str) -> Sql:
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Both sides as sources.
+    """Both sides as sources: their names, the connectors of data frames by connection, and remarks.
 
-    Attributes:
-        registry: The sources.
-        names: Those of a and b.
-        given: The connectors of data frames, by connection.
-        remarks: How names are read.
+    The remarks say how names are read.
     """
 
     registry: SourceRegistry

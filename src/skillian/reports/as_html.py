@@ -75,12 +75,7 @@ def write_html(outcomes: Sequence[Outcome]) -> str:
 
 
 def render_page(name: str, **content: object) -> str:
-    """A page from a template, with the style and the script that its policy allows.
-
-    Args:
-        name: The template.
-        **content: What it shows.
-    """
+    """A page from a template, with the style and the script that its policy allows."""
     style, script = _page("style.css"), _page("script.js")
     return (
         _environment()

@@ -27,11 +27,7 @@ async def write_rows(
 ) -> None:
     """Write all rows to a file, which replaces one of its name when all are written.
 
-    Args:
-        path: The file.
-        form: One of `ROWS`.
-        batches: The rows; the first batch may be empty and has the columns.
-        summary: The names and values of a workbook's last sheet.
+    The first batch may be empty and has the columns; a workbook's last sheet has the summary.
 
     Raises:
         OSError: The file cannot be written; one that was there is unchanged.

@@ -132,8 +132,6 @@ class Compared:
     def schema_findings(self) -> tuple[SchemaDifference, ...]:
         """The differences of the schemas that are findings; with `fail_on: schema`, all."""
         schema = self.result.schema
-        if schema is None:
-            return ()
         return schema.unaccepted if self.comparison.fail_on == "schema" else schema.findings
 
     @property

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from skillian.connectors import UNTRIED, Engine, connect, dialect_of, engines, schemes
+from skillian.connectors import ENGINES, UNTRIED, Engine, connect, dialect_of, schemes
 from skillian.errors import UnavailableError
 
 ROOT = Path(__file__).parents[3]
@@ -27,7 +27,7 @@ def imported(path: Path) -> set[str]:
 
 
 def test_only_connectors_import_drivers() -> None:
-    drivers = {driver for engine in engines() for driver in engine.drivers}
+    drivers = {driver for engine in ENGINES for driver in engine.drivers}
     assert {"duckdb", "psycopg", "pymysql", "pyspark", "python_calamine"} <= drivers
     source = ROOT / "src" / "skillian"
     offenders = {
@@ -41,7 +41,7 @@ def test_only_connectors_import_drivers() -> None:
 def test_each_engine_is_complete() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     page = (ROOT / "docs" / "databases.md").read_text(encoding="utf-8")
-    for engine in engines():
+    for engine in ENGINES:
         assert engine.extra in project["optional-dependencies"]
         assert callable(import_module(f"skillian.connectors.{engine.rules}").adapt)
         assert any(f"{scheme}://" in page for scheme in engine.schemes)

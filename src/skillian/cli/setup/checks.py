@@ -11,7 +11,7 @@ from enum import StrEnum
 from importlib.util import find_spec
 from pathlib import Path
 
-from skillian.connectors import engines
+from skillian.connectors import ENGINES
 from skillian.data.declare.check import check_sources
 from skillian.data.declare.sources import SourceRegistry
 from skillian.demo.ledger import QUESTIONS, write_demo
@@ -94,7 +94,7 @@ def _drivers() -> dict[str, tuple[str, str]]:
     """The drivers of databases, by module."""
     return {
         driver: (engine.extra, engine.label)
-        for engine in engines()
+        for engine in ENGINES
         if engine.extra != "skillian"
         for driver in engine.drivers
     }

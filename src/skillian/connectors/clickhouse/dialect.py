@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled, replaced
+from skillian.connectors.dialects import call, filled, replaced
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -107,13 +107,13 @@ def _to_text(node: exp.Cast) -> exp.Expr:
     if kind is not None and kind.this == _Type.DECIMAL:
         # A cast to text drops trailing zeros.
         scale = kind.expressions[1].copy() if len(kind.expressions) > 1 else exp.Literal.number(0)
-        return exp.Anonymous(this="toDecimalString", expressions=[value, scale.this or scale])
+        return call("toDecimalString", value, scale.this or scale)
     if kind is None or kind.this not in {_Type.TIMESTAMP, _Type.TIMESTAMPTZ}:
         return _plain(value, "String")
     if kind.this == _Type.TIMESTAMP:
         return filled(_MOMENT_TEXT.format(zone=""), "clickhouse", v=value)
     text = filled(_MOMENT_TEXT.format(zone=", 'UTC'"), "clickhouse", v=value)
-    return exp.Anonymous(this="concat", expressions=[text, exp.Literal.string("+00")])
+    return call("concat", text, exp.Literal.string("+00"))
 
 
 def _to_moment(node: exp.Cast) -> exp.Expr:
@@ -142,8 +142,8 @@ def _int_div(node: exp.IntDiv) -> exp.Expr:
 def _upper(node: exp.Upper) -> exp.Expr:
     # ClickHouse would turn the German sharp s into two letters.
     letters = [exp.Literal.string(letter) for letter in "ßẞ"]
-    protected = exp.Anonymous(this="replaceAll", expressions=[_inner(node.this), *letters])
-    return exp.Anonymous(this="upperUTF8", expressions=[protected])
+    protected = call("replaceAll", _inner(node.this), *letters)
+    return call("upperUTF8", protected)
 
 
 def _renamed(name: str) -> Callable[[Any], exp.Expr]:
@@ -151,9 +151,7 @@ def _renamed(name: str) -> Callable[[Any], exp.Expr]:
 
     def change(node: exp.Expr) -> exp.Expr:
         arguments = [node.args.get(key) for key in ("this", *_ARGUMENTS.get(type(node), ()))]
-        return exp.Anonymous(
-            this=name, expressions=[_inner(each) for each in arguments if each is not None]
-        )
+        return call(name, *(_inner(each) for each in arguments if each is not None))
 
     return change
 
@@ -171,7 +169,7 @@ def _function(node: exp.Anonymous) -> exp.Expr:
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
     pattern = exp.Literal.string(_checked_format(node, _WRITTEN))
-    return exp.Anonymous(this="formatDateTime", expressions=[_inner(node.this), pattern])
+    return call("formatDateTime", _inner(node.this), pattern)
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import uuid4
 
 import clickhouse_connect as driver
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from urllib3.exceptions import HTTPError
 
+from skillian.connectors.arrow import arrow
 from skillian.connectors.base import STREAM_TIMEOUT_SECONDS, ArrowBatch, ColumnType
 from skillian.connectors.clickhouse.errors import LOST, STOPPED, StatementError
 from skillian.connectors.clickhouse.statement import Parameter, without_materialized
@@ -24,7 +24,6 @@ from skillian.connectors.clickhouse.types import (
     typed,
 )
 
-arrow: Any = pa  # pyarrow carries no types
 clickhouse_connect: Any = driver  # its functions have parameters without types
 
 # Otherwise its warnings, with the address of the server, would be printed.

@@ -8,11 +8,11 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
+from skillian.connectors.base import MAX_DIGITS
 from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError
 
 _LONG = 2**63
-_MAX_DIGITS = 38
 # Functions that read files, which ClickHouse also allows to a session that is read only.
 _REFUSED = frozenset({"file"})
 _PIECES = re.compile(
@@ -91,5 +91,5 @@ def _number(value: int | Decimal) -> Parameter:
         return Parameter("Int64" if -_LONG <= value < _LONG else "Int256", str(value))
     text = format(value, "f")
     scale = len(text.partition(".")[2])
-    wide = len(text.strip("-").replace(".", "")) > _MAX_DIGITS
-    return Parameter(f"Decimal({2 * _MAX_DIGITS if wide else _MAX_DIGITS}, {scale})", text)
+    wide = len(text.strip("-").replace(".", "")) > MAX_DIGITS
+    return Parameter(f"Decimal({2 * MAX_DIGITS if wide else MAX_DIGITS}, {scale})", text)

@@ -7,10 +7,10 @@ from typing import Any
 from pyarrow import compute as pa_compute  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
-from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow, unreadable
 from skillian.connectors.arrow import arrow_schema as schema_of
 from skillian.connectors.arrow import arrow_type as type_of
-from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
 
 compute: Any = pa_compute  # pyarrow carries no types
 

@@ -48,10 +48,7 @@ _PRIVATE = re.compile(
 class Session:
     """A connection that runs one statement at a time; its methods block, `interrupt` does not.
 
-    Args:
-        connect: Opens the driver's connection.
-        settings: The statements that every connection starts with.
-        cancel: Stops the statement of a cursor.
+    It starts with the statements of `settings`.
     """
 
     def __init__(

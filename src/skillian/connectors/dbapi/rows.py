@@ -6,10 +6,10 @@ from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
-from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow, unreadable
 from skillian.connectors.arrow import arrow_schema as schema_of
 from skillian.connectors.arrow import arrow_type as type_of
-from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
 
 BATCH_ROWS = 8192
 

@@ -390,9 +390,8 @@ def _size(columns: int, rows: int) -> int:
 
 
 def _insert(table: str, batch: ArrowBatch, cursor: Cursor) -> None:
-    import pyarrow as pa  # noqa: PLC0415 - slow to load # pyright: ignore[reportMissingTypeStubs]
+    from skillian.connectors.arrow import arrow  # noqa: PLC0415 - slow to load
 
-    arrow: Any = pa  # it carries no types
     cursor.register("batch", arrow.Table.from_batches([batch]))
     cursor.execute(f'INSERT INTO "{table}" SELECT * FROM "batch"')  # noqa: S608 - our own name
     cursor.unregister("batch")

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from skillian.connectors import floats
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.connectors.dialects import printed_float, replaced
+from skillian.connectors.dialects import call, printed_float, replaced
 from skillian.errors import QueryError
 
 Cursor = duckdb.DuckDBPyConnection
@@ -44,17 +44,14 @@ _WIDE = 200_000
 def adapt(node: exp.Expr) -> exp.Expr:
     """The replacement of a node."""
     if isinstance(node, exp.Normalize):
-        return exp.Anonymous(this="NFC_NORMALIZE", expressions=[node.this])
+        return call("NFC_NORMALIZE", node.this)
     if kind := printed_float(node):
         return floats.shortest(replaced(node.this, adapt), kind, "duckdb")
-    if isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT and _is_column(node.this):
+    is_text = isinstance(node, exp.Cast) and node.to.this == exp.DType.TEXT
+    if is_text and isinstance(node.this.unnest(), exp.Column):
         # A cast keeps the collation of a column, which may find two texts equal.
         return exp.Collate(this=node.copy(), expression=exp.to_identifier("C", quoted=True))
     return node
-
-
-def _is_column(node: exp.Expr) -> bool:
-    return isinstance(node.unnest(), exp.Column)
 
 
 def column_type(name: str) -> ColumnType:

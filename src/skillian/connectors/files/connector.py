@@ -194,23 +194,27 @@ class FilesConnector(EngineConnector):
 
     async def locate(self, table: str, column: str, value: str) -> str:
         """Where a column first has this text, such as `line 3`; empty if unknown."""
-        path = next(
-            (path for path, file in self._files.items() if table in {t.name for t in file.tables}),
-            None,
-        )
-        return (
-            ""
-            if path is None
-            else await asyncio.to_thread(
-                _location,
-                path,
-                table,
-                column,
-                value,
-                self._files[path].copy,
-                self._of(path).options,
-            )
-        )
+        for path, file in self._files.items():
+            if any(each.name == table for each in file.tables):
+                return await asyncio.to_thread(self._located, path, table, column, value)
+        return ""
+
+    def _located(self, path: Path, table: str, column: str, value: str) -> str:
+        suffix, options = path.suffix.lower(), self._of(path).options
+        if suffix == ".parquet":
+            return ""
+        try:
+            if suffix in WORKBOOKS:
+                from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
+
+                cell = excel.cell_of(path, table, column, value, options)
+                return "" if cell is None else f"cell {cell}"
+            if suffix_of(path) in JSON:
+                return place_in_json(path, options, column, value)
+            line = line_of(path, column, value, self._files[path].copy, options)
+        except (OSError, ValueError, QueryError):  # the file has just changed
+            return ""
+        return "" if line is None else f"line {line}"
 
     async def aclose(self) -> None:
         """Interrupt running statements and close the files; the next statement reads them again."""
@@ -311,31 +315,6 @@ def _table_files(folder: Path) -> dict[Path, tuple[int, int, int]]:
 def _stamp(path: Path) -> tuple[int, int, int]:
     status = path.stat()
     return status.st_mtime_ns, status.st_size, status.st_ino
-
-
-def _location(  # noqa: PLR0917 - a place in a file
-    path: Path,
-    table: str,
-    column: str,
-    value: str,
-    file: Prepared | None,
-    options: FileOptions,
-) -> str:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return ""
-    try:
-        if suffix in WORKBOOKS:
-            from skillian.connectors.files import excel  # noqa: PLC0415 - loads Arrow
-
-            cell = excel.cell_of(path, table, column, value, options)
-            return "" if cell is None else f"cell {cell}"
-        if suffix_of(path) in JSON:
-            return place_in_json(path, options, column, value)
-        line = line_of(path, column, value, file, options)
-    except (OSError, ValueError, QueryError):  # the file has just changed
-        return ""
-    return "" if line is None else f"line {line}"
 
 
 def _read(

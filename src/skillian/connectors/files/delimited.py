@@ -18,13 +18,12 @@ import duckdb
 from cachetools import LRUCache, cached
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
-from skillian.connectors.dialects import filled
+from skillian.connectors.base import MAX_DIGITS, ColumnType
+from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.statement import Cursor, column_type
 from skillian.connectors.files.lines import CsvFormat, check_last_line, find_fault
 from skillian.errors import QueryError
 
-_MAX_DIGITS = 38
 _SAMPLE_ROWS = 2048
 _SMALL_BYTES = 8_000_000
 _MAX_FILES = 256
@@ -141,8 +140,7 @@ def _table(path: Path, form: CsvFormat) -> exp.Table:
         "columns": exp.Struct(expressions=types),
     }
     settings = [exp.EQ(this=exp.var(name), expression=value) for name, value in options.items()]
-    arguments = [file_pattern(path), *settings]
-    return exp.Table(this=exp.Anonymous(this="READ_CSV", expressions=arguments))
+    return exp.Table(this=call("READ_CSV", file_pattern(path), *settings))
 
 
 def _matching(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) -> _Types:
@@ -180,10 +178,10 @@ def _decimals(cursor: Cursor, rows: exp.Select, types: _Types, form: CsvFormat) 
     for name, (whole, scale, spaced, are_codes) in found.items():
         if are_codes:
             continue
-        if max(whole, 0) + max(scale, 0) > _MAX_DIGITS:
+        if max(whole, 0) + max(scale, 0) > MAX_DIGITS:
             wide += [name] if scale > 0 else []
         elif scale > 0 or not spaced:  # whole numbers with spaces around them may be codes
-            kinds[name] = f"DECIMAL({_MAX_DIGITS},{max(scale, 0)})"
+            kinds[name] = f"DECIMAL({MAX_DIGITS},{max(scale, 0)})"
     if wide:
         test = [_about_cell(_NOT_FLOATS, form, "DECIMAL")]
         others = _by_column(cursor, rows, dict.fromkeys(wide, 0), test)
@@ -214,7 +212,7 @@ def _by_column(
     cells = exp.select(
         *(
             exp.alias_(
-                exp.Anonymous(this="UNNEST", expressions=[exp.Array(expressions=items)]),
+                call("UNNEST", exp.Array(expressions=items)),
                 name,
                 copy=False,
             )
@@ -257,10 +255,8 @@ def _number(name: str, form: CsvFormat) -> exp.Expr:
     for sign, instead in ((comma, ""), (point, ".")):
         if sign:
             parts = [exp.Literal.string(part) for part in (sign, instead)]
-            text = exp.Anonymous(this="REPLACE", expressions=[text.copy(), *parts])
-    fits = exp.Anonymous(
-        this="REGEXP_FULL_MATCH", expressions=[column.copy(), exp.Literal.string(pattern)]
-    )
+            text = call("REPLACE", text.copy(), *parts)
+    fits = call("REGEXP_FULL_MATCH", column.copy(), exp.Literal.string(pattern))
     other = exp.DPipe(this=exp.Literal.string("?"), expression=column.copy())
     return exp.Paren(this=exp.case().when(fits, text).else_(other))
 

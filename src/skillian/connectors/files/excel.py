@@ -12,14 +12,10 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-from python_calamine import (
-    CalamineError,
-    CalamineWorkbook,
-    PasswordError,
-    SheetTypeEnum,
-)
+from python_calamine import CalamineError, CalamineWorkbook, PasswordError, SheetTypeEnum
 
+from skillian.connectors.arrow import arrow
+from skillian.connectors.base import MAX_DIGITS
 from skillian.connectors.files.lines import column_names
 from skillian.connectors.files.options import FileOptions
 from skillian.connectors.files.prepared import TOO_PACKED, unpacked_limit
@@ -27,10 +23,8 @@ from skillian.errors import QueryError
 
 Cell = int | float | str | bool | time | date | datetime | timedelta
 
-arrow: Any = pa  # pyarrow carries no types
 
 _DEFAULT = FileOptions()
-_MAX_DIGITS = 38
 _INT64_DIGITS = 18
 
 
@@ -72,23 +66,19 @@ def cell_of(
     path: Path, table: str, column: str, value: str, options: FileOptions = _DEFAULT
 ) -> str | None:
     """The name of the first cell of a column with this text, such as `C17`; None if unknown."""
-    try:
-        return _cell_of(path, table, column, value, options)
-    except CalamineError:  # the file has just changed
-        return None
-
-
-def _cell_of(path: Path, table: str, column: str, value: str, options: FileOptions) -> str | None:
-    with CalamineWorkbook.from_path(path) as book:  # pyright: ignore[reportUnknownMemberType]
+    with (
+        suppress(CalamineError),  # the file has just changed
+        CalamineWorkbook.from_path(path) as book,  # pyright: ignore[reportUnknownMemberType]
+    ):
         name = options.sheet or table.removeprefix(path.name).partition("#")[2]
         sheet = book.get_sheet_by_name(name) if name else book.get_sheet_by_index(_first(book))
         header, *records = _rows(sheet, options)
         top, left = sheet.start or (0, 0)
         top = max(top, options.header - 1) if options.header else top - 1
-    place = column_names(_text(cell) for cell in header).index(column)
-    for number, record in enumerate(records, top + 2):
-        if _text(record[place]) == value:
-            return f"{_letters(left + place)}{number}"
+        place = column_names(_text(cell) for cell in header).index(column)
+        for number, record in enumerate(records, top + 2):
+            if _text(record[place]) == value:
+                return f"{_letters(left + place)}{number}"
     return None
 
 
@@ -143,13 +133,13 @@ def _numbers(values: Sequence[Any]) -> Any:
     places = [number.as_tuple() for number in exact if number is not None]
     scale = max(max(-int(place.exponent), 0) for place in places)
     whole = max(len(place.digits) + int(place.exponent) for place in places)
-    if scale + max(whole, 0) > _MAX_DIGITS:
+    if scale + max(whole, 0) > MAX_DIGITS:
         return arrow.array(values, arrow.float64())
     if scale == 0 and whole <= _INT64_DIGITS:
         return arrow.array(
             [None if number is None else int(number) for number in exact], arrow.int64()
         )
-    return arrow.array(exact, arrow.decimal128(_MAX_DIGITS, scale))
+    return arrow.array(exact, arrow.decimal128(MAX_DIGITS, scale))
 
 
 def _moment(value: Any) -> datetime | None:

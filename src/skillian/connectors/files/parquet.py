@@ -5,19 +5,19 @@ from pathlib import Path
 import duckdb
 from sqlglot import exp
 
+from skillian.connectors.base import MAX_DIGITS
+from skillian.connectors.dialects import call
 from skillian.connectors.duckdb.statement import Cursor
 from skillian.connectors.files.delimited import file_pattern
 
 INFERRED = {"skillian.inferred": "true"}
 """The metadata of a Parquet file whose types were guessed from the values of another file."""
 
-_MAX_DIGITS = 38
-
 
 def parquet_select(cursor: Cursor, path: Path) -> exp.Select:
     """The SELECT of a file's rows; raises an error for a decimal that is too wide, when read."""
     own = exp.EQ(this=exp.var("hive_partitioning"), expression=exp.false())
-    function = exp.Anonymous(this="READ_PARQUET", expressions=[file_pattern(path), own])
+    function = call("READ_PARQUET", file_pattern(path), own)
     select = exp.select("*").from_(exp.Table(this=function))
     # DuckDB would read them as binary floats.
     wide = [
@@ -30,10 +30,10 @@ def parquet_select(cursor: Cursor, path: Path) -> exp.Select:
 
 
 def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
-    schema = exp.Table(this=exp.Anonymous(this="PARQUET_SCHEMA", expressions=[file_pattern(path)]))
+    schema = exp.Table(this=call("PARQUET_SCHEMA", file_pattern(path)))
     columns = exp.select("name", "precision", "scale").from_(schema)
     try:
-        rows = cursor.execute(columns.where(f"precision > {_MAX_DIGITS}").sql("duckdb")).fetchall()
+        rows = cursor.execute(columns.where(f"precision > {MAX_DIGITS}").sql("duckdb")).fetchall()
     except duckdb.Error:  # reading it reports what is wrong
         return []
     return [(str(name), int(precision), int(scale)) for name, precision, scale in rows]
@@ -41,7 +41,7 @@ def _wide_decimals(cursor: Cursor, path: Path) -> list[tuple[str, int, int]]:
 
 def is_inferred(cursor: Cursor, path: Path) -> bool:
     """Whether a Parquet file says of itself that its types were guessed."""
-    function = exp.Anonymous(this="PARQUET_KV_METADATA", expressions=[file_pattern(path)])
+    function = call("PARQUET_KV_METADATA", file_pattern(path))
     select = exp.select("key", "value").from_(exp.Table(this=function))
     try:
         rows = cursor.execute(select.sql("duckdb")).fetchall()
@@ -53,8 +53,8 @@ def is_inferred(cursor: Cursor, path: Path) -> bool:
 
 def _refused(path: Path, name: str, kind: str) -> exp.Expr:
     message = (
-        f"{path.name}: column {name!r} is {kind}, of which only {_MAX_DIGITS} digits can be read;"
-        f" write it as a decimal of at most {_MAX_DIGITS} digits, or as text"
+        f"{path.name}: column {name!r} is {kind}, of which only {MAX_DIGITS} digits can be read;"
+        f" write it as a decimal of at most {MAX_DIGITS} digits, or as text"
     )
-    error = exp.Anonymous(this="ERROR", expressions=[exp.Literal.string(message)])
+    error = call("ERROR", exp.Literal.string(message))
     return exp.cast(error, "TEXT")

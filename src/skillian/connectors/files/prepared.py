@@ -161,17 +161,13 @@ def _write_lines(
         first = text.readline()
         if not first:
             raise QueryError(f"{path.name}: it is empty")
-        delimiter = options.delimiter or _most_frequent(first)
+        delimiter = options.delimiter or max("\t;|,", key=first.count)
         cells = next(csv.reader([first], delimiter=delimiter, quotechar=options.quote))
         names = [f"column_{place}" for place in range(1, len(cells) + 1)]
         target.write(delimiter.join(names) + "\n" + first)
     while chunk := text.read(_CHUNK):
         target.write(chunk)
     return options.header - 1 + before
-
-
-def _most_frequent(line: str) -> str:
-    return max("\t;|,", key=line.count)
 
 
 def place_in_json(path: Path, options: FileOptions, column: str, value: str) -> str:

@@ -11,7 +11,15 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import MOMENT_PATTERN, READ_CODES, Adapt, adapter, replaced
+from skillian.connectors.dialects import (
+    MOMENT_PATTERN,
+    READ_CODES,
+    Adapt,
+    adapter,
+    call,
+    replaced,
+    whole_quotient,
+)
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -68,12 +76,7 @@ def _moment_text(value: exp.Expr, zone: str) -> exp.Expr:
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:
-    # DIV has 64 bits, and `/` rounds: the remainder is subtracted first.
-    number, divisor = _inner(node.this), _inner(node.expression)
-    rest = exp.Mod(this=exp.Paren(this=number), expression=exp.Paren(this=divisor))
-    whole = exp.Paren(this=exp.Sub(this=exp.Paren(this=number.copy()), expression=rest))
-    quotient = exp.Div(this=whole, expression=exp.Paren(this=divisor.copy()))
-    return _as(quotient, _WHOLE)
+    return _as(whole_quotient(_inner(node.this), _inner(node.expression)), _WHOLE)
 
 
 def _regexp_like(node: exp.RegexpLike) -> exp.Expr:
@@ -115,7 +118,9 @@ def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     missing = [] if "%j" in codes else [code for code in ("%m", "%d") if code not in codes]
     if "%b" in codes or "%B" in codes:
         missing = [code for code in missing if code != "%m"]
-    started = _concat(exp.Literal.string("01 " * len(missing)), value.copy()) if missing else value
+    started = (
+        call("CONCAT", exp.Literal.string("01 " * len(missing)), value.copy()) if missing else value
+    )
     read = exp.StrToTime(
         this=started, format=exp.Literal.string("".join(f"{code} " for code in missing) + form)
     )
@@ -145,16 +150,12 @@ def _guarded(value: exp.Expr, pattern: str, message: str, read: exp.Expr | None 
 def _matches(value: exp.Expr, pattern: str) -> exp.Expr:
     # `$` also matches before a final line feed; `\z` does not.
     text = exp.Literal.string(f"{pattern[:-1]}\\z" if pattern.endswith("$") else pattern)
-    place = exp.Anonymous(this="REGEXP_INSTR", expressions=[value, text])
+    place = call("REGEXP_INSTR", value, text)
     return exp.Paren(this=exp.GT(this=place, expression=exp.Literal.number(0)))
 
 
 def _with_message(value: exp.Expr, message: str) -> exp.Expr:
-    return _concat(value, exp.Literal.string(message))
-
-
-def _concat(*texts: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this="CONCAT", expressions=list(texts))
+    return call("CONCAT", value, exp.Literal.string(message))
 
 
 def _as(value: exp.Expr, goal: str) -> exp.Expr:

@@ -5,10 +5,10 @@ from typing import Any, Protocol
 
 from pymysql.constants import FIELD_TYPE, FLAG
 
-from skillian.connectors.arrow import MAX_DIGITS, arrow, unreadable
+from skillian.connectors.arrow import arrow, unreadable
 from skillian.connectors.arrow import arrow_schema as schema_of
 from skillian.connectors.arrow import arrow_type as type_of
-from skillian.connectors.base import ArrowBatch, ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType, Kind
 
 Column = tuple[str, ColumnType]
 Text = str | bytes | None

@@ -5,13 +5,13 @@ import re
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 from urllib.parse import unquote
 
 import psycopg
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from psycopg.conninfo import conninfo_to_dict
 
+from skillian.connectors.arrow import arrow
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -104,8 +104,8 @@ class PostgresConnector:
             async for batch in arriving:
                 budget.spend(batch)
                 kept.append(batch)
-        from_batches: Any = pa.Table.from_batches  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        return cast("ArrowTable", from_batches(kept))
+        table: ArrowTable = arrow.Table.from_batches(kept)
+        return table
 
     async def stream(
         self, statement: str, parameters: Mapping[str, object]

@@ -17,6 +17,7 @@ from skillian.connectors.dialects import (
     READ_CODES,
     Adapt,
     adapter,
+    call,
     printed_float,
     replaced,
 )
@@ -88,7 +89,7 @@ def _upper(node: exp.Upper) -> exp.Expr:
 def _time_to_text(node: exp.TimeToStr) -> exp.Expr:
     pattern = "".join(_template(code, text) for code, text in _parts(node.args["format"].name))
     value = exp.cast(_inner(node.this), "TIMESTAMP")
-    return _collated(_call("TO_CHAR", value, exp.Literal.string(pattern)))
+    return _collated(call("TO_CHAR", value, exp.Literal.string(pattern)))
 
 
 def _text_to_time(node: exp.StrToTime) -> exp.Expr:
@@ -100,7 +101,7 @@ def _text_to_time(node: exp.StrToTime) -> exp.Expr:
         for (code, text), touches in zip(parts, following, strict=True)
     )
     value = _inner(node.this)
-    read = exp.cast(_call("TO_TIMESTAMP", value, exp.Literal.string(template)), "TIMESTAMP")
+    read = exp.cast(call("TO_TIMESTAMP", value, exp.Literal.string(template)), "TIMESTAMP")
     return _guarded(value.copy(), f"^{accepted}$", read)
 
 
@@ -142,10 +143,6 @@ def _is_text(node: exp.Expr) -> bool:
 
 def _collated(text: exp.Expr, collation: str = "C") -> exp.Expr:
     return exp.Collate(this=text, expression=exp.to_identifier(collation, quoted=True))
-
-
-def _call(name: str, *arguments: exp.Expr) -> exp.Expr:
-    return exp.Anonymous(this=name, expressions=[*arguments])
 
 
 _CASTS: dict[object, Callable[[exp.Cast], exp.Expr]] = {

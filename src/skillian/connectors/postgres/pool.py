@@ -48,9 +48,7 @@ Connection = AsyncConnection[tuple[object, ...]]
 class Pool:
     """At most `MAX_CONNECTIONS` connections, without background tasks.
 
-    Args:
-        name: The connection's name in the configuration, for messages.
-        options: The parameters of libpq.
+    Messages have the connection's `name`; `options` are the parameters of libpq.
     """
 
     def __init__(self, name: str, options: Mapping[str, str]) -> None:

@@ -14,8 +14,7 @@ from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.qualify import qualify
 from sqlglot.schema import MappingSchema
 
-from skillian.connectors.arrow import MAX_DIGITS
-from skillian.connectors.base import ColumnType, Table
+from skillian.connectors.base import MAX_DIGITS, ColumnType, Table
 
 Scale = int | None
 _Of = Callable[[exp.Expr], Scale]

@@ -1,7 +1,6 @@
 """PostgreSQL's types, and the tables a role may read."""
 
-from skillian.connectors.arrow import MAX_DIGITS
-from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.base import MAX_DIGITS, ColumnType, Kind
 
 # Every column of every relation that the role may read. A domain counts as its base type, with
 # the modifier (for numeric: precision and scale) of the innermost domain. Then what is declared:

@@ -15,15 +15,16 @@ from typing import Any, Self, TypeVar
 from pyspark.errors import PySparkException
 
 from skillian.connectors import base
+from skillian.connectors.arrow import arrow_schema
 from skillian.connectors.base import ArrowBatch, ArrowTable, ColumnType, Table
 from skillian.connectors.spark.rows import (
     TIMEOUT_SECONDS,
-    SparkRows,
     columns,
     plain,
     renamed,
     select,
     table_of,
+    typed,
 )
 from skillian.errors import QueryError, UnavailableError, missing_extra
 from skillian.tasks import BlockingCalls
@@ -107,7 +108,9 @@ class SparkConnectConnector:
         """Run one SELECT with named parameters and return its rows, within the budget."""
 
         def read(session: Any) -> ArrowTable:
-            return _rows(select(session, statement, parameters).limit(base.ROW_BUDGET + 1)).table()
+            frame = select(session, statement, parameters).limit(base.ROW_BUDGET + 1)
+            schema, rows = _rows(frame)
+            return base.table_within_budget(rows, schema)
 
         return await self._work(read)
 
@@ -119,9 +122,11 @@ class SparkConnectConnector:
         The server holds one partition of the result in memory at a time.
         """
         tag = next(self._tags)
-        rows = await self._work(lambda session: _rows(select(session, statement, parameters)), tag)
+        _, rows = await self._work(
+            lambda session: _rows(select(session, statement, parameters)), tag
+        )
         try:
-            while (batch := await self._work(lambda _: rows.batch(), tag)) is not None:
+            while (batch := await self._work(lambda _: next(rows, None), tag)) is not None:
                 yield batch
         finally:
             await asyncio.to_thread(self._interrupt, tag)
@@ -178,10 +183,11 @@ class SparkConnectConnector:
                 session.interruptTag(tag)
 
 
-def _rows(frame: Any) -> SparkRows:
-    """The rows of a data frame, as they arrive."""
+def _rows(frame: Any) -> tuple[Any, Iterator[ArrowBatch]]:
+    """The `pyarrow.Schema` of a data frame, and its rows as they arrive."""
     kinds, numbered = renamed(frame)
-    return SparkRows(kinds, _batches(numbered))
+    schema = arrow_schema(kinds.items())
+    return schema, typed(_batches(numbered), schema)
 
 
 def _batches(frame: Any) -> Iterator[Any]:

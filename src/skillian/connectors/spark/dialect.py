@@ -8,7 +8,14 @@ from typing import Any
 from sqlglot import exp
 
 from skillian.connectors import floats
-from skillian.connectors.dialects import Adapt, adapter, printed_float, replaced
+from skillian.connectors.dialects import (
+    Adapt,
+    adapter,
+    call,
+    printed_float,
+    replaced,
+    whole_quotient,
+)
 from skillian.errors import QueryError
 
 _Type = exp.DataType.Type
@@ -46,11 +53,7 @@ def _cast(node: exp.Cast) -> exp.Expr:
 
 
 def _int_div(node: exp.IntDiv) -> exp.Expr:
-    # DIV has 64 bits, and `/` rounds: the remainder is subtracted first.
-    number, divisor = exp.Paren(this=_inner(node.this)), exp.Paren(this=_inner(node.expression))
-    whole = exp.Sub(this=number, expression=exp.Mod(this=number.copy(), expression=divisor))
-    quotient = exp.Div(this=exp.Paren(this=whole), expression=divisor.copy())
-    return _as(quotient, "DECIMAL(38, 0)")
+    return _as(whole_quotient(_inner(node.this), _inner(node.expression)), "DECIMAL(38, 0)")
 
 
 def _sign(node: exp.Sign) -> exp.Expr:
@@ -77,18 +80,18 @@ def _normalize(node: exp.Normalize) -> exp.Expr:
 def _upper(node: exp.Upper) -> exp.Expr:
     # Spark would turn the German sharp s into two letters.
     letters = [_text(letter) for letter in "ßẞ"]
-    replaced = exp.Anonymous(this="REPLACE", expressions=[_inner(node.this), *letters])
+    replaced = call("REPLACE", _inner(node.this), *letters)
     return exp.Upper(this=replaced)
 
 
 def _time_to_str(node: exp.TimeToStr) -> exp.Expr:
     pattern = _text(_pattern(node.args["format"].name))
-    return exp.Anonymous(this="DATE_FORMAT", expressions=[_inner(node.this), pattern])
+    return call("DATE_FORMAT", _inner(node.this), pattern)
 
 
 def _str_to_time(node: exp.StrToTime) -> exp.Expr:
     pattern = _text(_pattern(node.args["format"].name))
-    read = exp.Anonymous(this="TO_TIMESTAMP", expressions=[_inner(node.this), pattern])
+    read = call("TO_TIMESTAMP", _inner(node.this), pattern)
     return _as(read, "TIMESTAMP_NTZ")
 
 

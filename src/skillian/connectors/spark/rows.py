@@ -8,16 +8,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from skillian.connectors.arrow import arrow, arrow_schema
-from skillian.connectors.base import (
-    ArrowBatch,
-    ArrowTable,
-    ColumnType,
-    Declaration,
-    Kind,
-    Table,
-    table_within_budget,
-)
+from skillian.connectors.arrow import arrow
+from skillian.connectors.base import ArrowBatch, ColumnType, Declaration, Kind, Table
 from skillian.connectors.dialects import single_query
 from skillian.errors import QueryError
 
@@ -101,32 +93,13 @@ def plain(error: Exception) -> str:
     return _PATH.sub("…", match["text"]) if match else ""
 
 
-class SparkRows:
-    """The rows of a result, in their order.
-
-    Args:
-        kinds: The columns.
-        batches: Their values as Arrow batches of any size.
-    """
-
-    def __init__(self, kinds: Mapping[str, ColumnType], batches: Iterator[Any]) -> None:
-        self._schema = arrow_schema(kinds.items())
-        self._batches = self._typed(batches)
-
-    def batch(self) -> ArrowBatch | None:
-        """The next rows, None after the last."""
-        return next(self._batches, None)
-
-    def table(self) -> ArrowTable:
-        """All rows, within the budget."""
-        return table_within_budget(iter(self.batch, None), self._schema)
-
-    def _typed(self, batches: Iterator[Any]) -> Iterator[ArrowBatch]:
-        for batch in batches:
-            for start in range(0, batch.num_rows, BATCH_ROWS):
-                pairs = zip(batch.slice(start, BATCH_ROWS).columns, self._schema, strict=True)
-                arrays = [array.cast(field.type) for array, field in pairs]
-                yield arrow.record_batch(arrays, schema=self._schema)
+def typed(batches: Iterator[Any], schema: Any) -> Iterator[ArrowBatch]:
+    """Yield the rows of Arrow batches of any size in the types of a schema."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, BATCH_ROWS):
+            pairs = zip(batch.slice(start, BATCH_ROWS).columns, schema, strict=True)
+            arrays = [array.cast(field.type) for array, field in pairs]
+            yield arrow.record_batch(arrays, schema=schema)
 
 
 def _parameter(value: object) -> object:

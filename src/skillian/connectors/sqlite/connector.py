@@ -11,9 +11,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
 from sqlglot import exp
 
+from skillian.connectors.arrow import arrow
 from skillian.connectors.base import (
     STREAM_TIMEOUT_SECONDS,
     TIMEOUT_SECONDS,
@@ -31,7 +31,6 @@ from skillian.errors import QueryError, UnreadableColumnError
 from skillian.tasks import run_interruptible
 
 T = TypeVar("T")
-arrow: Any = pa  # pyarrow carries no types
 
 _UNREADABLE = (
     "its database cannot be opened or read; check that the file is there and is a SQLite database"

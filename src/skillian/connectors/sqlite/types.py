@@ -6,15 +6,11 @@ from datetime import UTC, date, datetime
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
-from skillian.connectors.base import ColumnType
+from skillian.connectors.arrow import arrow, arrow_type
+from skillian.connectors.base import MAX_DIGITS, ColumnType
 from skillian.connectors.duckdb.statement import column_type
 
-arrow: Any = pa  # pyarrow carries no types
-
 _SHOWN = 60
-_MAX_DIGITS = 38
 _EXACT_IN_FLOATS = 2**53
 _NUMERIC = re.compile(r"(?:DECIMAL|NUMERIC|NUMBER|DEC)\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 _DATE = r"\d{4}-\d{2}-\d{2}"
@@ -55,8 +51,8 @@ def declared_type(declared: str) -> ColumnType:
     """The type of a column by its declaration; `other` if that is not specific enough."""
     name = " ".join(declared.upper().split())
     number = _NUMERIC.fullmatch(name)
-    if number and int(number[2] or 0) <= int(number[1]) <= _MAX_DIGITS:
-        return column_type(f"DECIMAL({_MAX_DIGITS},{number[2] or 0})")
+    if number and int(number[2] or 0) <= int(number[1]) <= MAX_DIGITS:
+        return column_type(f"DECIMAL({MAX_DIGITS},{number[2] or 0})")
     if name.startswith("BOOL"):
         return column_type("BOOLEAN")
     if name == "DATE":
@@ -75,12 +71,7 @@ def held_type(
 ) -> ColumnType | None:
     """The type of a column with only numbers; None for any other.
 
-    Args:
-        integers: How many values are integers.
-        reals: How many are binary floats.
-        others: How many are neither, nor NULL.
-        low: The smallest value.
-        high: The largest value.
+    The arguments are the numbers of its values of each kind, NULL not counted, and their ends.
     """
     if others or not (integers or reals):
         return None
@@ -122,12 +113,12 @@ def _array(values: Sequence[Any], kind: ColumnType) -> Any:
             [None if value is None else _digits(value) for value in values], arrow.string()
         )
         # A direct cast to decimal128 silently changes a number that overflows 128 bits.
-        wide = texts.cast(arrow.decimal256(2 * _MAX_DIGITS, kind.scale))
-        return wide.cast(arrow.decimal128(_MAX_DIGITS, kind.scale))
+        wide = texts.cast(arrow.decimal256(2 * MAX_DIGITS, kind.scale))
+        return wide.cast(arrow_type(kind))
     convert = _CONVERT.get(name)
     if convert is not None and not (convert is str and types <= {str, _NONE}):
         values = [None if value is None else convert(value) for value in values]
-    return arrow.array(values, _ARROW[name])
+    return arrow.array(values, arrow.binary() if name == "blob" else arrow_type(kind))
 
 
 def _digits(value: object) -> str:
@@ -135,10 +126,10 @@ def _digits(value: object) -> str:
     text = str(value)
     if "e" in text or "E" in text:
         number = Decimal(text)
-        if not number.is_finite() or abs(number.adjusted()) > _MAX_DIGITS:
+        if not number.is_finite() or abs(number.adjusted()) > MAX_DIGITS:
             raise ValueError
         text = format(number, "f")
-    if len(text.partition(".")[0].lstrip("+-0")) > _MAX_DIGITS:
+    if len(text.partition(".")[0].lstrip("+-0")) > MAX_DIGITS:
         raise ValueError
     return text
 
@@ -168,7 +159,7 @@ def _timestamptz(value: str) -> datetime:
 
 _UNFIT = (ValueError, KeyError, OverflowError, InvalidOperation)
 _NONE = type(None)
-# By kind: the Python types that SQLite may return for it, their conversion, and the Arrow type.
+# By kind: the Python types that SQLite may return for it, and their conversion.
 _STORED: dict[str, set[type]] = {
     "blob": {_NONE, bytes},
     "boolean": {_NONE, int, float, str},
@@ -188,15 +179,4 @@ _CONVERT: dict[str, Callable[[Any], object]] = {
     "text": str,
     "timestamp": _timestamp,
     "timestamptz": _timestamptz,
-}
-_ARROW: dict[str, Any] = {
-    "blob": arrow.binary(),
-    "boolean": arrow.bool_(),
-    "date": arrow.date32(),
-    "float": arrow.float64(),
-    "integer": arrow.int64(),
-    "other": arrow.string(),
-    "text": arrow.string(),
-    "timestamp": arrow.timestamp("us"),
-    "timestamptz": arrow.timestamp("us", tz="UTC"),
 }

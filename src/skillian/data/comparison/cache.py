@@ -57,14 +57,9 @@ D = TypeVar("D", bound=Differing)
 
 
 class Kept:
-    """A comparison whose result is kept.
+    """A comparison whose result is kept, and what differs, whose tables take `table_bytes`.
 
-    Args:
-        question: What was compared.
-        result: The result.
-        differing: What differs; None if that is not kept.
-        table_bytes: What its tables take.
-        private: Whether only those who may read its sources may know it.
+    Only those who may read its sources may know it if it is `private`.
     """
 
     def __init__(
@@ -237,12 +232,7 @@ class _Evicting(TTLCache[str, Kept]):
 class DifferingGroups:
     """The groups of a comparison that is kept: those that differ are staged.
 
-    Attributes:
-        result: The result.
-        plan: What was compared, by the names that each source has by itself.
-        place: Where all groups are.
-        workspace: The workspace.
-        table: Its table of the groups that differ.
+    The plan has the names that each source has by itself; the place is that of all groups.
     """
 
     subject: ClassVar = MEASURES

@@ -16,11 +16,7 @@ from skillian.data.comparison.explain.explanation import Explanation
 from skillian.data.comparison.explain.members import explain_measures
 from skillian.data.comparison.groups import Place, choose_place
 from skillian.data.comparison.interpretation import findings, interpret
-from skillian.data.comparison.plan import (
-    ComparisonPlan,
-    Planner,
-    unused_dimensions,
-)
+from skillian.data.comparison.plan import ComparisonPlan, Planner, unused_dimensions
 from skillian.data.comparison.statement import Differences, keep_differences
 from skillian.data.comparison.summary import read_summary
 from skillian.data.declare.saved import SavedComparison
@@ -53,11 +49,7 @@ _FEW_ROWS = 1_000_000
 class MeasureEngine:
     """Compares the measures of two sources, and keeps the results.
 
-    Args:
-        registry: The declared sources, and the defaults of a comparison.
-        binder: Binds them to their databases.
-        memory: Keeps the results.
-        top: The number of largest differences of each measure in a result.
+    `top` is the number of largest differences of each measure in a result.
     """
 
     def __init__(
@@ -182,7 +174,10 @@ class MeasureEngine:
         except ToolError as error:
             notes.append(f"The gap could not be explained: {error}")
         try:
-            rows = await self._first(cache_key, depth.groups) if depth.groups else None
+            if depth.groups:
+                from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
+
+                rows = await self.rows(cache_key, Page((), limit=depth.groups))
             largest = rows.rows[: depth.drilled] if rows else ()
             for number, group in enumerate(largest, 1):
                 report(f"reading the rows of group {number} of {len(largest)}")
@@ -194,11 +189,6 @@ class MeasureEngine:
             explanation = explanation or Explanation(cache_key, columns, (), ())
             explanation = replace(explanation, notes=(*explanation.notes, *notes))
         return {"explanation": explanation, "rows": rows, "drilled": tuple(drilled)}
-
-    async def _first(self, cache_key: str, limit: int) -> ComparisonRows[GroupRow]:
-        from skillian.data.comparison.page import Page  # noqa: PLC0415 - see above
-
-        return await self.rows(cache_key, Page((), limit=limit))
 
     async def drill_down(
         self, cache_key: str, key: Mapping[str, object], limit: int = 100
@@ -319,16 +309,12 @@ def _counted(summary: Summary) -> RowCounts:
     )
 
 
-def _compare_schemas(
-    a: BoundSource, b: BoundSource, undeclared: Collection[str]
-) -> SchemaDiff | None:
+def _compare_schemas(a: BoundSource, b: BoundSource, undeclared: Collection[str]) -> SchemaDiff:
     """Compare the schemas of the tables of two sources.
 
     The columns of a logical name belong together. A column on one side is a finding if both
     sources are among `undeclared`, the whole tables; a declared source says what to compare.
     """
-    if a.table is None or b.table is None:
-        return None
     mapping: dict[str, str] = {}
     for one, other in _common_columns(a, b):
         if one not in mapping and other not in mapping.values():

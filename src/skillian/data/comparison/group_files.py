@@ -7,9 +7,8 @@ from collections.abc import AsyncGenerator, AsyncIterable, Iterator, Mapping, Se
 from decimal import Decimal
 from typing import Any, NamedTuple
 
-import pyarrow as pa  # pyright: ignore[reportMissingTypeStubs]
-
-from skillian.connectors.base import ArrowBatch, ColumnType
+from skillian.connectors.arrow import arrow, arrow_type
+from skillian.connectors.base import MAX_DIGITS, ArrowBatch, ColumnType
 from skillian.data.comparison.plan import ComparisonPlan, MeasurePlan
 from skillian.data.query.measures import number_of
 from skillian.data.results.groups import gap_of, percentage_of
@@ -20,15 +19,7 @@ from skillian.data.subjects import STATUS
 Columns = Sequence[Sequence[object]]
 """The values of some groups, by the columns of a file."""
 _AT_ONCE = 10_000
-_arrow: Any = pa  # pyarrow carries no types
-_DIGITS, _PERCENT_PLACES = 38, 4
-_KINDS: Mapping[str, Any] = {
-    "integer": _arrow.int64(),
-    "boolean": _arrow.bool_(),
-    "date": _arrow.date32(),
-    "timestamp": _arrow.timestamp("us"),
-    "timestamptz": _arrow.timestamp("us", "UTC"),
-}
+_PERCENT = arrow.decimal128(MAX_DIGITS, 4)
 
 
 class GroupTypes(NamedTuple):
@@ -46,13 +37,11 @@ class GroupTypes(NamedTuple):
 
     def columns(self) -> Iterator[Any]:
         """The types of Arrow of the columns of a file, in the order of `headings`."""
-        for kind in self.keys:
-            decimal = _arrow.decimal128(_DIGITS, kind.scale)
-            yield decimal if kind.kind == "decimal" else _KINDS.get(kind.kind, _arrow.string())
-        yield from (_arrow.string(), _arrow.int64(), _arrow.int64())
+        yield from map(arrow_type, self.keys)
+        yield from (arrow.string(), arrow.int64(), arrow.int64())
         for scale in self.scales:
-            yield from [_arrow.decimal128(_DIGITS, scale)] * 3
-            yield from (_arrow.decimal128(_DIGITS, _PERCENT_PLACES), _arrow.string())
+            yield from [arrow.decimal128(MAX_DIGITS, scale)] * 3
+            yield from (_PERCENT, arrow.string())
 
 
 async def group_columns(
@@ -79,7 +68,7 @@ async def group_batches(
 
     def arrays() -> ArrowBatch:
         made = [_array(values, kind) for values, kind in zip(whole, types.columns(), strict=True)]
-        batch: ArrowBatch = _arrow.RecordBatch.from_arrays(made, names=names)
+        batch: ArrowBatch = arrow.RecordBatch.from_arrays(made, names=names)
         return batch
 
     batch: Any = await asyncio.to_thread(arrays)
@@ -120,7 +109,7 @@ def _numbers(
 
 def _array(values: Sequence[object], kind: Any) -> Any:
     try:
-        return _arrow.array(values, type=kind)
-    except (_arrow.ArrowInvalid, _arrow.ArrowTypeError, OverflowError):
+        return arrow.array(values, type=kind)
+    except (arrow.ArrowInvalid, arrow.ArrowTypeError, OverflowError):
         texts = [None if value is None else str(jsonable(value)) for value in values]
-        return _arrow.array(texts, type=_arrow.string())
+        return arrow.array(texts, type=arrow.string())

@@ -70,10 +70,7 @@ def joined_groups(
 
 def required_keys(plan: ComparisonPlan) -> list[bool]:
     """Whether primary keys keep each column of the key from being NULL on both sides."""
-    required = [
-        frozenset[str]() if side.source.table is None else side.source.table.required_key
-        for side in (plan.a, plan.b)
-    ]
+    required = [side.source.table.required_key for side in (plan.a, plan.b)]
     pairs = zip(_stored_keys(plan.a), _stored_keys(plan.b), strict=True)
     return [a in required[0] and b in required[1] for a, b in pairs]
 
@@ -81,8 +78,7 @@ def required_keys(plan: ComparisonPlan) -> list[bool]:
 def has_primary_keys(plan: ComparisonPlan) -> bool:
     """Whether primary keys guarantee that no key is repeated on either side."""
     return all(
-        side.source.table is not None
-        and side.source.table.primary_key
+        side.source.table.primary_key
         and {*_stored_keys(side)}.issuperset(side.source.table.primary_key)
         for side in (plan.a, plan.b)
     )

@@ -4,8 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from skillian.data.declare.definitions import Limits, Thresholds
-from skillian.data.results.groups import Difference, MeasureSummary, Summary
-from skillian.data.sql.values import jsonable
+from skillian.data.results.groups import Difference, MeasureSummary, Summary, key_words
 from skillian.data.subjects import Status
 
 _NAMED = 3
@@ -148,7 +147,7 @@ class _Interpreter:
         if largest is not None and largest.gap:
             yield (
                 f"The largest difference beyond the match limits in {measure.name} is"
-                f" {self._number(largest.gap, measure)}, at {_key(largest)}."
+                f" {self._number(largest.gap, measure)}, at {key_words(largest.key)}."
             )
 
     def _missing(self, status: Status, other: str, count: int) -> Iterator[str]:
@@ -165,7 +164,7 @@ class _Interpreter:
             )
         if summary.row_findings:
             named = "; ".join(
-                f"{_key(each)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
+                f"{key_words(each.key)}: {each.rows_a} in {self._a}, {each.rows_b} in {self._b}"
                 for each in self._uneven
             )
             count = "1 group" if summary.row_findings == 1 else f"{summary.row_findings:,} groups"
@@ -259,13 +258,6 @@ def _within(limits: Limits, unit: str | None) -> str:
 def _counted(count: int, differences: Iterable[Difference]) -> str:
     """The number of groups, and the keys of the first known ones."""
     groups = "1 group" if count == 1 else f"{count:,} groups"
-    keys = list(dict.fromkeys(_key(item) for item in differences))[:_NAMED]
+    keys = list(dict.fromkeys(key_words(item.key) for item in differences))[:_NAMED]
     some = "such as " if len(keys) < count else ""
     return f"{groups} ({some}{'; '.join(keys)})" if keys else groups
-
-
-def _key(difference: Difference) -> str:
-    return ", ".join(
-        f"{name} without a value" if value is None else f"{name} {jsonable(value)}"
-        for name, value in difference.key.items()
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar, cast
@@ -132,13 +132,9 @@ class Page:
         parameters: sql.BoundValues,
         first: Sequence[exp.Expr],
     ) -> exp.Select:
-        """Restrict a SELECT to this page; the values of its conditions are bound.
+        """Restrict a SELECT of all rows to this page; the values of its conditions are bound.
 
-        Args:
-            select: Returns all rows.
-            columns: Their columns.
-            parameters: Gets the values.
-            first: The order if the page states none.
+        If the page states no order, it is `first`.
 
         Raises:
             InvalidInputError: An order or a condition is invalid.
@@ -227,14 +223,15 @@ class ComparisonRows(Record, Generic[RowT_co]):
 
 
 def _ordered(order: Order, columns: PageColumns) -> list[exp.Expr]:
-    value = _rank(columns) if order.column == "status" else _value(order, columns)
+    value = rank(columns.statuses) if order.column == "status" else _value(order, columns)
     first = exp.Ordered(this=value, desc=order.descending, nulls_first=False)
     return [first, *columns.in_key_order()]
 
 
-def _rank(columns: PageColumns) -> exp.Expr:
+def rank(statuses: Iterable[str]) -> exp.Expr:
+    """The place of a row's class among these."""
     case = exp.case()
-    for number, status in enumerate(columns.statuses):
+    for number, status in enumerate(statuses):
         test = sql.is_text(sql.bare("status"), status)
         case = case.when(test, exp.Literal.number(number), copy=False)
     return case

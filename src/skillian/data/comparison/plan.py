@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType, Kind
+from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.declare.definitions import Thresholds
 from skillian.data.declare.saved import SavedComparison
@@ -195,15 +195,6 @@ def _scale(term: MeasureTerm, side: Side) -> int:
         raise QueryError(f"source {side.source.name}: {error}") from None
 
 
-_GOALS: dict[Kind, str] = {
-    "integer": "BIGINT",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
-
-
 async def with_same_types(a: Side, b: Side) -> tuple[Side, Side]:
     """Both sides; a text key without any value gets the type of the other side.
 
@@ -238,8 +229,8 @@ async def _typed(side: Side, term: Term, other: Side, like: Term) -> Term:
 def _goal(like: ColumnType) -> ColumnType | None:
     if like.kind == "decimal":
         return ColumnType("decimal", f"DECIMAL(38,{like.scale})", like.scale)
-    sql = _GOALS.get(like.kind)
-    return None if sql is None else ColumnType(like.kind, sql)
+    name = sql.DUCKDB_TYPES.get(like.kind)
+    return None if name is None else ColumnType(like.kind, name)
 
 
 # Part of every cache key: increase it when the same question could get another answer.
@@ -247,12 +238,7 @@ ENGINE_VERSION = 3
 
 
 class Planner:
-    """Turns questions into plans.
-
-    Args:
-        registry: The declared sources, and the defaults of a comparison.
-        binder: Binds them to their databases.
-    """
+    """Turns questions into plans; the registry has the defaults of a comparison."""
 
     def __init__(self, registry: SourceRegistry, binder: Binder) -> None:
         self._registry = registry

@@ -9,7 +9,6 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from skillian.connectors.base import ColumnType
 from skillian.data import sql
 from skillian.data.comparison.plan import ComparisonPlan, Side, common_names
 from skillian.data.comparison.rows import conditions_of, typed_key
@@ -189,7 +188,9 @@ async def _side_rows(
     for index, (column, name) in enumerate(columns):
         if name is not None:
             term = types.get(name) or source.dimension(name, parameters)
-            values[f"t{index}"] = _comparable(term.value, term.type)
+            # As text, if Python has no exact value for its type.
+            is_exact = term.type.kind not in {"float", "other"}
+            values[f"t{index}"] = term.value if is_exact else sql.as_text(term.value)
         if column is not None:
             values[f"c{index}"] = stored_value(column, source.columns[column])
     shown = {column for column, _ in columns}
@@ -219,11 +220,6 @@ async def _side_rows(
     )
 
 
-def _comparable(value: exp.Expr, kind: ColumnType) -> exp.Expr:
-    """A value as it is, or as text if Python has no exact value for its type."""
-    return sql.as_text(value) if kind.kind in {"float", "other"} else value
-
-
 def _canonical(value: object) -> str | None:
     """A text that is the same for equal values, whatever the type of their column."""
     if isinstance(value, Decimal) and value.is_finite():
@@ -249,12 +245,8 @@ def match_rows(
     """Match rows by a key if a column, or a pair of columns, is one, and otherwise by likeness.
 
     Equal rows are always a match. By likeness, two rows match if more than half of their cells are
-    equal, the most alike first; a rare value counts more than a frequent one.
-
-    Args:
-        a: The rows of one side.
-        b: Those of the other side.
-        identifying: The positions of the columns that may be a key.
+    equal, the most alike first; a rare value counts more than a frequent one. `identifying` are the
+    positions of the columns that may be a key.
 
     Returns:
         The matches: those that differ, those without a counterpart, and equal ones. Then the

@@ -25,12 +25,13 @@ from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import Condition, parse_filter
 from skillian.data.results.groups import Difference
 from skillian.data.sql import Statement, prepare
-from skillian.data.sql.values import Record, StatementEngine, coerce, fetch, plain, python_rows
+from skillian.data.sql.values import Record, StatementEngine, coerce, fetch, named, python_rows
 from skillian.data.subjects import STATUSES, Status
 from skillian.errors import InvalidInputError
 from skillian.tasks import together
 
 _AT_ONCE = 500
+_OF_A_MEASURE = "status reason a b gap absolute_diff percentage_diff"
 
 _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 
@@ -38,6 +39,8 @@ _Paged = Callable[[exp.Select, PageColumns, sql.BoundValues], exp.Select]
 @dataclass(frozen=True, slots=True)
 class GroupRow(Record):
     """One group with all of its measures; its class is the worst of its measures' classes."""
+
+    json_names = "key status rows_a rows_b measures=by_measure"
 
     key: Mapping[str, object]
     status: Status
@@ -64,31 +67,16 @@ class GroupRow(Record):
         differing = (each for each in self.measures if each.status != "match")
         return [ValueChange(each.measure, each.a, each.b, each.gap) for each in differing]
 
-    def to_dict(self) -> dict[str, object]:
-        """The group for JSON; numbers with a fraction are strings."""
-        shared = {"measure", "key", "rows_a", "rows_b"}
-        values = {
-            measure.measure: {
-                name: value for name, value in measure.to_dict().items() if name not in shared
-            }
-            for measure in self.measures
-        }
-        return {
-            "key": plain(self.key),
-            "status": self.status,
-            "rows_a": self.rows_a,
-            "rows_b": self.rows_b,
-            "measures": values,
-        }
+    @property
+    def by_measure(self) -> Mapping[str, object]:
+        """What JSON has of the measures, by their names."""
+        return {each.measure: named(each, _OF_A_MEASURE) for each in self.measures}
 
 
 class Groups:
     """The groups of a comparison, by pages: from a staged table, or from where all of them are.
 
-    Args:
-        place: Where the comparison is computed.
-        workspace: The workspace.
-        differences: Its table of the groups that differ; None for all groups.
+    `differences` is the table of the workspace with the groups that differ; None for all groups.
     """
 
     def __init__(self, place: Place, workspace: Workspace, differences: str | None) -> None:
@@ -119,7 +107,7 @@ class Groups:
             rows = exp.Select(expressions=columns).from_(table)
             tree = exp.Select(expressions=[exp.Star()]).from_(rows.subquery("page"))
             parameters = sql.BoundValues()
-            first = largest_first(self._plan, 0)
+            first = largest_first(self._plan)
             return whole.of(tree, _columns(self._plan), parameters, first), parameters.values
 
         ordered = Ordered(repr(whole), select)
@@ -137,7 +125,7 @@ class Groups:
 
     async def tables(self, page: Page) -> AsyncGenerator[ArrowBatch]:
         """Yield the groups of a page as they are computed or stored; raises as `page`."""
-        first = largest_first(self._plan, 0)
+        first = largest_first(self._plan)
         statement = await asyncio.to_thread(self._statement, partial(page.of, first=first))
         async with aclosing(self._engine.stream(statement.text, statement.parameters)) as batches:
             async for batch in batches:

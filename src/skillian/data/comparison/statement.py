@@ -82,10 +82,11 @@ def _collapsed(plan: ComparisonPlan, *, of_rows: bool) -> exp.Select:
         value = sql.decimal(key, term.type.scale) if term.type.kind == "decimal" else key.copy()
         columns.append(sql.named(value, f"key_{index}"))
     together = exp.Count(this=exp.Star())
-    repeated = count_where(exp.GT(this=rows_a, expression=sql.one()), "repeated")
+    several = exp.GT(this=rows_a, expression=sql.one())
+    repeated = exp.Count(this=exp.case().when(several, sql.one(), copy=False))
     columns += [
         sql.named(together, "together"),
-        sql.named(sql.zero(), "repeated") if of_rows else repeated,
+        sql.named(sql.zero() if of_rows else repeated, "repeated"),
     ]
     for name in ("rows_a", "rows_b"):
         rows: exp.Expr = exp.Sum(this=sql.bare(name))
@@ -225,25 +226,17 @@ def absent(index: int, measure: MeasurePlan, side: str) -> exp.Expr:
     return exp.Paren(this=sql.all_of(tests))
 
 
-def largest_first(plan: ComparisonPlan, index: int) -> list[exp.Expr]:
-    """The order by the size of one measure's gap; ties are ordered by key."""
-    size = exp.Ordered(this=exp.Abs(this=sql.bare(f"gap_{index}")), desc=True)
+def largest_first(plan: ComparisonPlan) -> list[exp.Expr]:
+    """The order by the size of the first measure's gap; ties are ordered by key."""
+    size = exp.Ordered(this=exp.Abs(this=sql.bare("gap_0")), desc=True)
     return [size, *(exp.Ordered(this=key, nulls_first=False) for key in key_columns(plan))]
-
-
-def count_where(test: exp.Expr, name: str) -> exp.Expr:
-    """The number of rows that meet a test, as a column."""
-    return sql.named(exp.Count(this=exp.case().when(test, exp.Literal.number(1), copy=False)), name)
 
 
 @dataclass(frozen=True, slots=True)
 class Differences:
-    """What the statement of a comparison returned, in tables of the workspace.
+    """The statement of a comparison, and the names of the tables of the workspace.
 
-    Attributes:
-        statement: The statement.
-        collapsed: The table with its rows.
-        different: The table of the groups that differ, with their classes.
+    `collapsed` has its rows, `different` the groups that differ, with their classes.
     """
 
     statement: Statement

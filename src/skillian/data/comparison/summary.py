@@ -21,7 +21,7 @@ from skillian.data.results.groups import (
     Summary,
 )
 from skillian.data.sql import Statement
-from skillian.data.sql.values import fetch, python_value
+from skillian.data.sql.values import fetch, none_last, python_value
 from skillian.data.subjects import STATUSES
 
 _ADDITIVE = frozenset({"sum", "count"})
@@ -46,13 +46,7 @@ async def read_summary(
 
     The differences are those of each measure in turn, the largest first, then the groups that match
     and differ only in their number of rows. The equal groups are counted apart: each is a match.
-
-    Args:
-        plan: What was compared.
-        workspace: The workspace.
-        collapsed: Its table with the rows of `collapsed_statement`.
-        different: Its table with those of `different_statement`.
-        top: How many of the largest differences of each measure are read.
+    The tables of the workspace have the rows of `collapsed_statement` and `different_statement`.
     """
     # Each row has the summary and one of the top differences; without any there is one row.
     text = f"""
@@ -155,7 +149,10 @@ def _read(
         uneven_groups=int(first["uneven"]),
         repeated_a=int(first["repeated_a"]) + equal_repeated,
         repeated_b=int(first["repeated_b"]) + equal_repeated,
-        near_misses=_read_near_misses(first),
+        near_misses=NearMisses(
+            # All are 0 if no key is text.
+            **{name: int(first.get(f"near_{name}", 0)) for name in _FOLDS}
+        ),
         measures=tuple(
             _measure(first, index, measure) for index, measure in enumerate(plan.measures)
         ),
@@ -164,13 +161,13 @@ def _read(
     top = [(int(row["measure"]), row) for row in rows if row["measure"] is not None]
     differences = [difference(row, plan, index) for index, row in top if index != _UNEVEN]
     uneven = [difference(row, plan, 0) for index, row in top if index == _UNEVEN]
-    uneven.sort(key=lambda item: _key_order(item.key))
+    uneven.sort(key=lambda item: [*map(none_last, item.key.values())])
     order = {measure.name: index for index, measure in enumerate(plan.measures)}
     differences.sort(
         key=lambda item: (
             order[item.measure],
             item.gap.copy_abs().copy_negate(),
-            _key_order(item.key),
+            [*map(none_last, item.key.values())],
         )
     )
     return summary, (*differences, *uneven)
@@ -255,10 +252,6 @@ def _number(row: Mapping[str, Any], measure: MeasurePlan, name: str) -> Decimal 
     return number_of(row[name], row[f"x{name}"] if measure.has_code else None)
 
 
-def _key_order(key: Mapping[str, object]) -> tuple[tuple[bool, Any], ...]:
-    return tuple((value is None, 0 if value is None else value) for value in key.values())
-
-
 def _near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:
     """Yield a column for each kind of near miss, over the staged relation `different`.
 
@@ -275,8 +268,3 @@ def _near_miss_columns(plan: ComparisonPlan) -> Iterator[str]:
             f" WHERE status IN ('missing_in_a', 'missing_in_b') GROUP BY {', '.join(folded)}"
             f" HAVING SUM(rows_a) > 0 AND SUM(rows_b) > 0)) AS near_{name}"
         )
-
-
-def _read_near_misses(row: Mapping[str, object]) -> NearMisses:
-    """The counts from a row of the statement; all are 0 if no key is text."""
-    return NearMisses(**{name: int(str(row.get(f"near_{name}", 0))) for name in _FOLDS})

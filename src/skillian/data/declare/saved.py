@@ -124,12 +124,7 @@ class Saved:
 
 
 def saved_text(sources: str, comparisons: Iterable[SavedComparison]) -> str:
-    """The text of a saved file.
-
-    Args:
-        sources: The path of the `sources.yaml`, relative to the file.
-        comparisons: What it compares.
-    """
+    """The text of a saved file; the path of its `sources.yaml` is relative to it."""
     return as_yaml({"sources": sources, "compare": [stated(each) for each in comparisons]})
 
 
@@ -153,7 +148,12 @@ def read_saved(path: Path) -> Saved:
     document, content, registry = read_with_sources(path, SavedFile)
     if not content.compare:
         document.fault(document.line_of(("compare",)), "`compare` has no comparisons")
-    for key_path, message in (*_repeated_names(content), *_unknown_names(content, registry)):
+    names = [each.name for each in content.compare]
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            line = document.line_of(("compare", index, "name"))
+            document.fault(line, f"`{name}` is repeated; names must be unique")
+    for key_path, message in _unknown_names(content, registry):
         document.fault(document.line_of(("compare", *key_path)), message)
     if document.faults:
         raise ConfigurationError(document.faults)
@@ -178,17 +178,6 @@ def read_with_sources(path: Path, model: type[F]) -> tuple[YamlDocument, F, Sour
         return document, content, SourceRegistry.load(sources)
     except ConfigurationError as failure:
         raise ConfigurationError([*document.faults, *failure.faults]) from None
-
-
-def _repeated_names(content: SavedFile) -> Iterator[tuple[KeyPath, str]]:
-    seen: set[str] = set()
-    for index, comparison in enumerate(content.compare):
-        if comparison.name in seen:
-            yield (
-                (index, "name"),
-                f"`{comparison.name}` is repeated; names must be unique",
-            )
-        seen.add(comparison.name)
 
 
 def _unknown_names(content: SavedFile, registry: SourceRegistry) -> Iterator[tuple[KeyPath, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
@@ -15,7 +15,7 @@ from pydantic import SecretStr
 
 from skillian.connectors import PATHS, Connector, connect, dialect_of, scheme, schemes
 from skillian.connectors.base import path_of
-from skillian.data.declare.definitions import ComparisonSettings, Measure, Source, SourcesFile
+from skillian.data.declare.definitions import ComparisonSettings, Source, SourcesFile
 from skillian.data.sql.admission import admit_expression, admit_query
 from skillian.errors import (
     ConfigurationError,
@@ -94,7 +94,9 @@ def _check_source(
     if source.freshness and source.freshness not in source.dimensions:
         document.unknown((*path, "freshness"), source.freshness, source.dimensions)
     taken: dict[str, str] = {}
-    for kind, logical in _logical_names(source):
+    names = [("dimensions", name) for name in source.dimensions]
+    names += [("measures", name) for name in source.measures]
+    for kind, logical in names:
         other = taken.setdefault(logical.casefold(), logical)
         if other is not logical:
             # Databases do not distinguish output columns that differ only in case.
@@ -112,23 +114,13 @@ def _check_sql(path: tuple[str, ...], source: Source, dialect: str, document: Ya
             admit_query(source.query, dialect)
         except QueryError as error:
             document.fault(document.line_of((*path, "query")), f"`query`: {error}")
-    for name, expression in _expressions(source.measures):
+    for name, measure in source.measures.items():
         try:
-            admit_expression(expression, dialect)
+            if measure.expression is not None:
+                admit_expression(measure.expression, dialect)
         except QueryError as error:
             line = document.line_of((*path, "measures", name, "expression"))
             document.fault(line, f"`expression`: {error}")
-
-
-def _logical_names(source: Source) -> Iterator[tuple[str, str]]:
-    yield from (("dimensions", name) for name in source.dimensions)
-    yield from (("measures", name) for name in source.measures)
-
-
-def _expressions(measures: dict[str, Measure]) -> Iterator[tuple[str, str]]:
-    for name, measure in measures.items():
-        if measure.expression is not None:
-            yield name, measure.expression
 
 
 def _check_comparison(definitions: SourcesFile, document: YamlDocument) -> None:
@@ -189,12 +181,7 @@ class SourceRegistry:
         return cls(read_definitions(text, str(path)), path.resolve().parent)
 
     def with_tables(self, urls: Mapping[str, str], sources: Mapping[str, Source]) -> SourceRegistry:
-        """These sources and others, which nobody has declared.
-
-        Args:
-            urls: The URLs of the others' connections, by name.
-            sources: The others.
-        """
+        """These sources and others, which nobody has declared, over connections of these URLs."""
         known = self._definitions
         added = {name: SecretStr(url) for name, url in urls.items()}
         update = {

@@ -16,19 +16,13 @@ _ENDLESS = 1_000_000
 
 
 def written(databases: Sequence[tuple[Inferred, str]]) -> str:
-    """The text of a `sources.yaml`; a secret in a URL is never part of it.
-
-    Args:
-        databases: Each database and its URL.
-    """
+    """The text of a `sources.yaml` for databases and their URLs, without any secret of a URL."""
     return "\n".join(_lines(databases)).rstrip() + "\n"
 
 
 def secret_variable(connection: str, url: str) -> str | None:
     """The name of an environment variable for a URL with a secret, otherwise None."""
-    if scheme(url) in PATHS:
-        return None
-    if _is_plain(url):
+    if scheme(url) in PATHS or _is_plain(url):
         return None
     name = re.sub(r"\W", "_", connection, flags=re.ASCII).upper()
     return f"{name if name[0].isalpha() else 'DB_' + name}_URL"

@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator, Collection, Iterable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 from time import monotonic
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from cachetools import TTLCache
 from sqlglot import exp
@@ -16,7 +16,7 @@ from skillian.data.declare.definitions import Dimension, Measure, Source
 from skillian.data.declare.sources import Connections, SourceRegistry
 from skillian.data.query.dimensions import DimensionBuilder
 from skillian.data.sql.admission import admit_expression, admit_query
-from skillian.data.sql.values import StatementEngine
+from skillian.data.sql.values import StatementEngine, python_rows
 from skillian.errors import QueryError, UnknownNameError, nearest
 from skillian.tasks import SingleFlight
 
@@ -72,8 +72,8 @@ class BoundSource:
     connector: Connector
     relation: exp.Expr
     columns: Mapping[str, ColumnType]
+    table: Table
     first_rows: int | None = None
-    table: Table | None = None
 
     def dimension(self, name: str, parameters: sql.BoundValues) -> Term:
         """The value of a dimension.
@@ -129,7 +129,12 @@ class BoundSource:
 
     def column_of(self, name: str | None) -> str | None:
         """The column that a declaration means; None if there is none."""
-        return None if name is None else _match(name, self.columns)
+        return None if name is None else match_name(name, self.columns)
+
+    async def read(self, select: exp.Select, parameters: sql.BoundValues) -> list[dict[str, Any]]:
+        """The rows of a SELECT, within the limits of a query."""
+        statement = compile_sql(select, self.connector.dialect)
+        return python_rows(await self.connector.run(statement, parameters.values))
 
     def rows(self, select: exp.Select) -> exp.Select:
         """A SELECT of expressions with this source as its FROM."""
@@ -159,7 +164,7 @@ class BoundSource:
         return replaced(tree, quoted)
 
     def _column(self, name: str, what: str) -> str:
-        column = _match(name, self.columns)
+        column = match_name(name, self.columns)
         if column is None:
             near = ", ".join(nearest(name, self.columns)[:5])
             raise QueryError(f"{what} of {self.name}: there is no column {name!r}; nearest: {near}")
@@ -215,7 +220,7 @@ async def _bound(
         table = find_table(f"source {name}", definition.table, tables)
         identifier = exp.Table(this=sql.name(table.name), db=sql.name(table.schema))
         relation = exp.alias_(identifier, sql.name(_ROWS), table=True)
-        return BoundSource(name, definition, connector, relation, table.columns, table=table)
+        return BoundSource(name, definition, connector, relation, table.columns, table)
     query = admit_query(definition.query or "", connector.dialect)
     read = _tables_of(name, query, tables)
     columns = await connector.describe(compile_sql(query, connector.dialect))
@@ -223,7 +228,7 @@ async def _bound(
     inferred = any(table.inferred for table in read)
     table = Table("", name, columns, engine=engine, inferred=inferred)
     rows = query.subquery(sql.name(_ROWS))
-    return BoundSource(name, definition, connector, rows, columns, table=table)
+    return BoundSource(name, definition, connector, rows, columns, table)
 
 
 def by_name(tables: Iterable[Table]) -> Tables:
@@ -240,7 +245,7 @@ def find_table(where: str, name: str, tables: Tables) -> Table:
     for table in tables.values():
         short.setdefault(table.name, table)
     for known in (short, tables):
-        match = _match(name, known)
+        match = match_name(name, known)
         if match is not None:
             return known[match]
     near = ", ".join(nearest(name, {*short})[:5]) or "none"
@@ -257,7 +262,7 @@ def _tables_of(source: str, query: exp.Select, tables: Tables) -> list[Table]:
     return [find_table(f"source {source}", name, tables) for name in names if name not in own]
 
 
-def _match(name: str, known: Iterable[str]) -> str | None:
+def match_name(name: str, known: Iterable[str]) -> str | None:
     """The same known name, or the only one that differs just in case."""
     names = tuple(known)
     if name in names:

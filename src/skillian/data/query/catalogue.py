@@ -4,25 +4,24 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 from cachetools import TTLCache
 from sqlglot import exp
 
-from skillian.connectors.dialects import compile_sql
 from skillian.data import sql
 from skillian.data.declare.definitions import Measure
 from skillian.data.declare.sources import SourceRegistry
 from skillian.data.query.binding import Binder, BoundSource
 from skillian.data.query.engine import QueryResult, raw_rows
 from skillian.data.query.filters import filtered_rows
-from skillian.data.sql.values import Record, jsonable, python_rows, python_value
+from skillian.data.sql.values import Record, jsonable, none_last, python_value
 
 MAX_VALUES = 50
 MAX_SHORT = 250
 """The most whole numbers or short texts, such as names of countries, that are known as values."""
 _SHORT, _FEW_WORDS = 30, 3
 
+_OF_A_MEASURE = {"aggregation", "unit", "description", "synonyms"}
 _CACHE_SECONDS = 300
 _MOST_EXTENTS = 1000
 
@@ -62,7 +61,10 @@ class SourceInfo:
             "name": self.name,
             "description": self.description,
             "dimensions": {name: info.to_dict() for name, info in self.dimensions.items()},
-            "measures": {name: _measure(measure) for name, measure in self.measures.items()},
+            "measures": {
+                name: measure.model_dump(mode="json", include=_OF_A_MEASURE)
+                for name, measure in self.measures.items()
+            },
             "row_count": self.row_count,
             "freshness": jsonable(self.freshness),
         }
@@ -184,8 +186,7 @@ async def _extent(source: BoundSource) -> tuple[int, object]:
     if source.definition.freshness is not None:
         newest = source.dimension(source.definition.freshness, parameters).value
         columns.append(sql.named(exp.Max(this=newest), "freshness"))
-    statement = compile_sql(source.rows(exp.Select(expressions=columns)), source.connector.dialect)
-    row = python_rows(await source.connector.run(statement, parameters.values))[0]
+    [row] = await source.read(source.rows(exp.Select(expressions=columns)), parameters)
     return int(row["row_count"]), row.get("freshness")
 
 
@@ -194,9 +195,8 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
     term = source.dimension(name, parameters)
     definition = source.definition.dimensions[name]
     rows = filtered_rows(source, {"value": term.value}, (), parameters).distinct()
-    statement = compile_sql(rows.limit(MAX_SHORT + 1), source.connector.dialect)
-    table = await source.connector.run(statement, parameters.values)
-    values = [python_value(row["value"], term.type.kind) for row in python_rows(table)]
+    found = await source.read(rows.limit(MAX_SHORT + 1), parameters)
+    values = [python_value(row["value"], term.type.kind) for row in found]
     are_short = term.type.kind in {"text", "integer"} and all(map(_is_short, values))
     few = len(values) <= (MAX_SHORT if are_short else MAX_VALUES)
     is_open_date = term.type.kind == "date" and not few
@@ -205,7 +205,7 @@ async def _dimension(source: BoundSource, name: str) -> DimensionInfo:
         type=term.type.kind,
         description=definition.description,
         synonyms=definition.synonyms,
-        values=tuple(sorted(values, key=_none_last)) if few else None,
+        values=tuple(sorted(values, key=none_last)) if few else None,
         last=await _last(source, name) if is_open_date else None,
     )
 
@@ -220,9 +220,8 @@ async def _last(source: BoundSource, name: str) -> object:
     parameters = sql.BoundValues()
     term = source.dimension(name, parameters)
     newest = exp.Select(expressions=[sql.named(exp.Max(this=term.value), "value")])
-    statement = compile_sql(source.rows(newest), source.connector.dialect)
-    rows = python_rows(await source.connector.run(statement, parameters.values))
-    return python_value(rows[0]["value"], term.type.kind)
+    [row] = await source.read(source.rows(newest), parameters)
+    return python_value(row["value"], term.type.kind)
 
 
 async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent, ...]:
@@ -238,7 +237,6 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
     ]
     grouped = sql.select(columns, rows, "rows")
     grouped.group_by(sql.bare("value"), copy=False)
-    statement = compile_sql(grouped.limit(MAX_SHORT + 1), source.connector.dialect)
     return tuple(
         Extent(
             python_value(row["value"], term.type.kind),
@@ -246,18 +244,5 @@ async def _extents(source: BoundSource, dimension: str, of: str) -> tuple[Extent
             python_value(row["greatest"], other.type.kind),
             row["filled"] == row["row_count"],
         )
-        for row in python_rows(await source.connector.run(statement, parameters.values))
+        for row in await source.read(grouped.limit(MAX_SHORT + 1), parameters)
     )
-
-
-def _measure(measure: Measure) -> dict[str, object]:
-    return {
-        "aggregation": measure.aggregation,
-        "unit": measure.unit,
-        "description": measure.description,
-        "synonyms": list(measure.synonyms),
-    }
-
-
-def _none_last(value: Any) -> tuple[bool, Any]:
-    return (value is None, value)

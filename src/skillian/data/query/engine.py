@@ -61,11 +61,7 @@ class _CheckedQuery:
 
 
 class QueryEngine:
-    """Queries single sources, each by one SELECT.
-
-    Args:
-        binder: Binds the declared sources to their databases.
-    """
+    """Queries single sources, each by one SELECT."""
 
     def __init__(self, binder: Binder) -> None:
         self._binder = binder

@@ -32,7 +32,7 @@ _ORDER: dict[Operator, type[exp.Binary]] = {
     "lt": exp.LT,
 }
 _UNLIMITED = "numeric"
-_OPERATORS = ("ne", *_ORDER, "between")
+_KNOWN = f"operators: {', '.join(('ne', *_ORDER, 'between'))}"
 
 MAX_VALUES = 1000
 """The largest number of values in all filters of a question."""
@@ -59,22 +59,16 @@ class Condition(Record):
 
 def check_size(filters: Iterable[object]) -> None:
     """Raise `InvalidInputError` if filters hold more than `MAX_VALUES` values."""
-    values = sum(map(_size, filters))
+    tests = (
+        cast("Mapping[object, object]", each).values() if isinstance(each, Mapping) else (each,)
+        for each in filters
+    )
+    values = sum(len(_listed(value)) for test in tests for value in test)
     if values > MAX_VALUES:
         raise InvalidInputError(
             f"the filters hold {values} values; the limit is {MAX_VALUES}, so filter by a range"
             ' such as {"between": [low, high]}, or by another dimension'
         )
-
-
-def _size(test: object) -> int:
-    if isinstance(test, Mapping):
-        return sum(map(_length, cast("Mapping[object, object]", test).values()))
-    return _length(test)
-
-
-def _length(value: object) -> int:
-    return len(_list(value)) if _is_list(value) else 1
 
 
 def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condition, ...]:
@@ -86,7 +80,7 @@ def parse_filter(dimension: str, test: object, kind: ColumnType) -> tuple[Condit
         return (_membership(dimension, "in", test, kind),)
     operators = cast("Mapping[object, object]", test)
     if not operators:
-        raise InvalidInputError(f"filter on {dimension!r}: {{}} has no operator; {_known()}")
+        raise InvalidInputError(f"filter on {dimension!r}: {{}} has no operator; {_KNOWN}")
     return tuple(_conditions(dimension, operators, kind))
 
 
@@ -132,12 +126,12 @@ def _conditions(
             yield _order(dimension, operator, value, kind)
         else:
             raise InvalidInputError(
-                f"filter on {dimension!r}: unknown operator {quoted(operator)}; {_known()}"
+                f"filter on {dimension!r}: unknown operator {quoted(operator)}; {_KNOWN}"
             )
 
 
 def _membership(dimension: str, operator: Operator, value: object, kind: ColumnType) -> Condition:
-    values = _list(value) if _is_list(value) else [value]
+    values = _listed(value)
     if not values:
         raise InvalidInputError(
             f"filter on {dimension!r}: an empty list matches no row; omit the filter"
@@ -155,7 +149,7 @@ def _order(dimension: str, operator: Operator, value: object, kind: ColumnType) 
 
 
 def _between(dimension: str, value: object, kind: ColumnType) -> Iterator[Condition]:
-    bounds = _list(value) if _is_list(value) else []
+    bounds = _listed(value)
     if len(bounds) != 2:  # noqa: PLR2004 - a range has two ends
         raise InvalidInputError(f"filter on {dimension!r}: 'between' needs [low, high]")
     low = _order(dimension, "gte", bounds[0], kind)
@@ -168,16 +162,10 @@ def _between(dimension: str, value: object, kind: ColumnType) -> Iterator[Condit
     yield from (low, high)
 
 
-def _is_list(value: object) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str | bytes)
-
-
-def _list(value: object) -> list[object]:
-    return list(cast("Sequence[object]", value))
-
-
-def _known() -> str:
-    return f"operators: {', '.join(_OPERATORS)}"
+def _listed(value: object) -> list[object]:
+    """The values of a list; any other value alone."""
+    is_list = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    return list(cast("Sequence[object]", value)) if is_list else [value]
 
 
 def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition, ...]:
@@ -201,9 +189,7 @@ def conditions(source: BoundSource, filters: Filters | None) -> tuple[Condition,
 def by_side(filters: Filters, columns: Iterable[str]) -> dict[str, dict[str, Any]]:
     """The filters of both sides (under an empty name), of `a` and of `b`.
 
-    Args:
-        filters: The filters.
-        columns: The columns of both sides; one of these names has precedence.
+    The name of a column of either side has precedence.
     """
     known = {column.casefold() for column in columns}
     sides: dict[str, dict[str, Any]] = {"": {}, "a": {}, "b": {}}
@@ -219,14 +205,8 @@ def filtered_side(
 ) -> tuple[BoundSource, tuple[Condition, ...]]:
     """A side of a comparison with the columns of its filters, and their conditions.
 
-    Args:
-        source: The source.
-        shared: The filters of both sides, by this source's names.
-        own: The filters of this side alone.
-        side: Its name, `a` or `b`.
-
-    Raises:
-        ToolError: As for `conditions`.
+    The `shared` filters of both sides have this source's names; `own` are those of this side, `a`
+    or `b`, alone. Raises as `conditions`.
     """
     source = source.with_columns([*shared, *own])
     mine = (replace(each, side=side) for each in conditions(source, own))

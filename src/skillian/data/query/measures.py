@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from skillian.connectors import floats
 from skillian.connectors.base import ColumnType
+from skillian.connectors.dialects import call
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
 from skillian.data.query.filters import Condition, filtered_rows
@@ -280,8 +281,8 @@ def _fraction_digits(value: exp.Expr, kind: ColumnType) -> exp.Expr:
 
 
 def _part(text: exp.Expr, delimiter: str, place: int) -> exp.Expr:
-    arguments = [text.copy(), exp.Literal.string(delimiter), exp.Literal.number(place)]
-    return exp.Anonymous(this="SPLIT_PART", expressions=arguments)
+    parts = exp.Literal.string(delimiter), exp.Literal.number(place)
+    return call("SPLIT_PART", text.copy(), *parts)
 
 
 async def fetch_one(

@@ -171,22 +171,15 @@ def free_name(name: str, taken: Mapping[str, str]) -> str:
     return next(each for each in (name, *numbered) if each not in taken)
 
 
-class _NamedFile(NamedTuple):
-    """The file and the options that a name states."""
-
-    path: Path
-    options: tuple[str, ...]
-
-
-def _named(name: str) -> _NamedFile:
-    """The file of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
+def _named(name: str) -> tuple[Path, tuple[str, ...]]:
+    """Path and options of `old.csv?decimal=,` or, for one of its sheets, `book.xlsx#Sheet`."""
     file, query = split_name(name)
     path = Path(file)
     options = (query,) if query else ()
     book, _, sheet = path.name.partition("#")
     if not sheet or not book or path.exists():
-        return _NamedFile(path, options)
-    return _NamedFile(path.with_name(book), (*options, f"sheet={quote(sheet)}"))
+        return path, options
+    return path.with_name(book), (*options, f"sheet={quote(sheet)}")
 
 
 def file_url(name: str) -> str:
@@ -214,7 +207,7 @@ async def tables_of(names: Sequence[str]) -> tuple[dict[str, Table], dict[str, C
     async with Connections(registry_of(urls, {}, Path()), _together(urls)) as opened:
         for name, title in titles.items():
             tables = {table.name: table for table in await opened.get(title).catalog()}
-            wanted = _named(name).path.name
+            wanted = _named(name)[0].name
             if not tables:
                 raise QueryError(f"{title}: its sheets are empty; write names and rows into one")
             if wanted not in tables:

@@ -2,17 +2,15 @@
 
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from sqlglot import exp
 
 from skillian.connectors.base import ColumnType, Kind
-from skillian.connectors.dialects import compile_sql
 from skillian.connectors.files.options import taken_options
 from skillian.data import sql
 from skillian.data.query.binding import BoundSource, MeasureTerm
-from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
 
 _SHOWN = 5
@@ -24,15 +22,7 @@ _NUMBER = f"DECIMAL({sql.MAX_DIGITS},{_FRACTION})"
 _PLAIN = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?$"
 _PADDED = r"^[+-]?0[0-9]+(\.[0-9]*)?$"
 # The types that a text is read as, to find the values that prevent it.
-_READ: Mapping[str, str] = {
-    "integer": "DECIMAL(38, 0)",
-    "decimal": "DECIMAL(38, 10)",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
+_READ = {**sql.DUCKDB_TYPES, "integer": "DECIMAL(38, 0)", "decimal": "DECIMAL(38, 10)"}
 _SPECIAL = frozenset({"nan", "inf", "infinity"})
 _COMMA = re.compile(r"[+-]?[0-9]{1,3}(\.?[0-9]{3})*,[0-9]{1,2}")
 _THOUSANDS = re.compile(r"[+-]?[0-9,]*[0-9](\.[0-9]*)?")
@@ -102,13 +92,7 @@ async def misfits(source: BoundSource, value: exp.Expr, goal: ColumnType) -> lis
 
 
 async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> str:
-    """The texts that cannot be values of a type, and what to do, for a message; or nothing.
-
-    Args:
-        source: A source with a column of texts.
-        value: The column.
-        kind: The type of the column that it is compared with.
-    """
+    """The texts of a column that cannot be of a type, and what to do, for a message; or nothing."""
     if source.connector.dialect != "duckdb" or kind not in _READ:
         return ""
     values = await misfits(source, value, ColumnType(kind, _READ[kind]))
@@ -116,7 +100,9 @@ async def what_text_holds(source: BoundSource, value: exp.Expr, kind: Kind) -> s
         options = file_options(source, values)
         advice = f"; add {options} to read them" if options else ""
         return f"{await described(source, value, values)}{advice}"
-    if kind in {"integer", "decimal"} and (values := await _padded(source, value)):
+    padded = exp.RegexpLike(this=sql.bare("value"), expression=exp.Literal.string(_PADDED))
+    is_exact = kind in {"integer", "decimal"}
+    if is_exact and (values := await _tried_values(source, value, padded)):
         return f"{await described(source, value, values)}, whose zeros a number does not keep"
     values = await _unusual(source, value, _READ[kind])
     return f"{await described(source, value, values)} as text" if values else ""
@@ -135,14 +121,6 @@ async def _unusual(source: BoundSource, value: exp.Expr, kind: str) -> list[str]
     return await _tried_values(
         source, value, sql.all_of([present, sql.negated(usual)])
     ) or await _tried_values(source, value, present)
-
-
-async def _padded(source: BoundSource, value: exp.Expr) -> list[str]:
-    """The first texts that are numbers with zeros in front, such as 007."""
-    zeros = exp.Literal.string(_PADDED)
-    return await _tried_values(
-        source, value, exp.RegexpLike(this=sql.bare("value"), expression=zeros)
-    )
 
 
 async def described(source: BoundSource, value: exp.Expr, values: Sequence[str]) -> str:
@@ -168,8 +146,8 @@ async def _tried_values(source: BoundSource, value: exp.Expr, test: exp.Expr) ->
 async def _values(source: BoundSource, value: exp.Expr, test: exp.Expr, limit: int) -> list[str]:
     rows = source.rows(exp.Select(expressions=[sql.named(value.copy(), "value")]))
     text = sql.select([sql.named(exp.cast(sql.bare("value"), "TEXT"), "value")], rows, "rows")
-    statement = compile_sql(text.where(test).limit(limit), source.connector.dialect)
-    return [str(row["value"]) for row in python_rows(await source.connector.run(statement, {}))]
+    found = await source.read(text.where(test).limit(limit), sql.BoundValues())
+    return [str(row["value"]) for row in found]
 
 
 def _written(column: str) -> str:

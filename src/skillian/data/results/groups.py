@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_HALF_UP, Context, Decimal
 from typing import Literal
 
-from skillian.data.sql.values import Record
+from skillian.data.sql.values import Record, jsonable
 from skillian.data.subjects import STATUS, STATUSES, Status
 
 Reason = Literal["null_in_a", "null_in_b", "nan_in_a", "nan_in_b", "infinite_in_a", "infinite_in_b"]
@@ -35,6 +35,14 @@ def percentage_of(a: Decimal | None, b: Decimal | None) -> Decimal | None:
     hundredfold = EXACT.multiply(gap_of(a, b).copy_abs(), _HUNDRED)
     share = EXACT.divide(hundredfold, baseline.copy_abs())
     return share.quantize(_PERCENT_STEP, context=EXACT)
+
+
+def key_words(key: Mapping[str, object]) -> str:
+    """The key of a group in words."""
+    return ", ".join(
+        f"{name} without a value" if value is None else f"{name} {jsonable(value)}"
+        for name, value in key.items()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,18 +180,15 @@ class Summary(Record):
         has a single row for each group and the other exactly two.
         """
         few = 2 * self.repeated_a <= self.groups_a and 2 * self.repeated_b <= self.groups_b
-        return few or self._is_doubled
+        sides = sorted([(self.rows_a, self.repeated_a), (self.rows_b, self.repeated_b)])
+        (fewer, repeated), (more, _) = sides
+        all_uneven = self.uneven_groups == self.classes.groups
+        return few or (not repeated and more == 2 * fewer and all_uneven)
 
     @property
     def row_findings(self) -> int:
         """The groups that differ only in their number of rows, if the key identifies rows."""
         return self.uneven_matches if self.key_names_rows else 0
-
-    @property
-    def _is_doubled(self) -> bool:
-        sides = sorted([(self.rows_a, self.repeated_a), (self.rows_b, self.repeated_b)])
-        (fewer, repeated), (more, _) = sides
-        return not repeated and more == 2 * fewer and self.uneven_groups == self.classes.groups
 
     @property
     def by_measure(self) -> Mapping[str, MeasureSummary]:

@@ -114,7 +114,7 @@ class ComparisonResult(Record):
         key: What identifies a row.
         rows: How many rows are in each class.
         proof: How it was computed.
-        schema: The columns of both tables next to each other; None for a side without a table.
+        schema: The columns of both tables next to each other.
         sentences: The result in words, the most important first, made only from its numbers.
         findings: Those that say more than the counts, limits and totals.
         cache_key: By which what differs is found, if it is kept.
@@ -133,7 +133,7 @@ class ComparisonResult(Record):
     key: TableKey
     rows: RowCounts
     proof: Proof
-    schema: SchemaDiff | None = None
+    schema: SchemaDiff
     sentences: tuple[str, ...] = ()
     findings: tuple[str, ...] = ()
     cache_key: str = ""
@@ -214,8 +214,7 @@ class ComparisonResult(Record):
     @property
     def equal(self) -> bool:
         """Whether both have the same rows, all compared, and schemas without findings."""
-        has_schema_findings = self.schema is not None and bool(self.schema.findings)
-        return self.rows.are_equal and not self.other_findings and not has_schema_findings
+        return self.rows.are_equal and not self.other_findings and not self.schema.findings
 
     def unmatched(self, *, minor: bool) -> int:
         """How many rows, repeated keys or groups are findings."""

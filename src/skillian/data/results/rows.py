@@ -16,13 +16,7 @@ KeyOrigin = Literal["given", "catalogue", "profile", "none"]
 
 @dataclass(frozen=True, slots=True)
 class TableKey(Record):
-    """The columns that identify a row; without any, rows are compared with their counts.
-
-    Attributes:
-        columns: The names in a.
-        origin: Where the key comes from.
-        reason: Why it was chosen.
-    """
+    """The columns of a that identify a row; without any, rows are compared with their counts."""
 
     columns: tuple[str, ...]
     origin: KeyOrigin
@@ -124,11 +118,7 @@ class Samples(Record):
 class Proposal(Record):
     """Two columns without a counterpart that may be one renamed column.
 
-    Attributes:
-        a: The name in a.
-        b: The name in b.
-        reason: Why.
-        is_unique: Whether no value is repeated on either side, as far as sampled.
+    It is unique if no value is repeated on either side, as far as sampled.
     """
 
     json_names = "a b reason"

@@ -1,7 +1,7 @@
 """What a column can hold, by the text of its type, and what of it another type holds."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal
@@ -327,21 +327,22 @@ def _elements(a: LogicalType, b: LogicalType) -> _Lost | None:
         while a.parts and a.parts[0][1].family == "array":
             a = a.parts[0][1]
     lost: _Lost = frozenset({"length"}) if b.length not in {None, a.length} else _NOTHING
-    for (_, one), (_, other) in zip(a.parts, b.parts, strict=False):
-        part = _losses(one, other)
-        if part is None:
-            return None
-        lost |= part
-    return lost
+    pairs = zip(a.parts, b.parts, strict=False)
+    return _together(lost, (_losses(one, other) for (_, one), (_, other) in pairs))
 
 
 def _fields(a: LogicalType, b: LogicalType) -> _Lost | None:
     known = {name.casefold(): kind for name, kind in b.parts}
-    lost: _Lost = _NOTHING
-    for name, kind in a.parts:
-        part: _Lost | None = frozenset({"fields"})
-        if name.casefold() in known:
-            part = _losses(kind, known[name.casefold()])
+    missing: _Lost = frozenset({"fields"})
+    parts = ((known.get(name.casefold()), kind) for name, kind in a.parts)
+    return _together(
+        _NOTHING, (missing if other is None else _losses(kind, other) for other, kind in parts)
+    )
+
+
+def _together(lost: _Lost, parts: Iterable[_Lost | None]) -> _Lost | None:
+    """What is lost of a value and of its parts; None if a part has no form that both have."""
+    for part in parts:
         if part is None:
             return None
         lost |= part
@@ -357,10 +358,6 @@ def _bits(a: LogicalType, b: LogicalType) -> _Lost:
     return _NOTHING if fits else frozenset({"length"})
 
 
-def _of_family(a: LogicalType, b: LogicalType) -> _Lost | None:
-    return _FAMILY_RULES[a.family](a, b)
-
-
 _Rule = Callable[[LogicalType, LogicalType], _Lost | None]
 _FAMILY_RULES: Mapping[Family, _Rule] = {
     **dict.fromkeys(("boolean", "integer", "decimal", "float"), _numbers),
@@ -374,7 +371,7 @@ _FAMILY_RULES: Mapping[Family, _Rule] = {
 }
 _RULES: Mapping[str, _Rule] = {
     ".": lambda _a, _b: None,
-    "=": _of_family,
+    "=": lambda a, b: _FAMILY_RULES[a.family](a, b),
     "n": _numbers,
     "x": _as_text,
     "o": _nothing,

@@ -8,6 +8,15 @@ from sqlglot import exp
 from skillian.connectors.dialects import compile_sql
 
 MAX_DIGITS = 38
+DUCKDB_TYPES = {
+    "integer": "BIGINT",
+    "float": "DOUBLE",
+    "boolean": "BOOLEAN",
+    "date": "DATE",
+    "timestamp": "TIMESTAMP",
+    "timestamptz": "TIMESTAMPTZ",
+}
+"""The types as which DuckDB reads texts, by kind."""
 _FILLERS = {
     "number": "0",
     "float": "0",

@@ -96,6 +96,11 @@ def named(record: Record, names: str) -> dict[str, Any]:
     return {name: plain(attrgetter(path or name)(record)) for name, _, path in pairs}
 
 
+def none_last(value: Any) -> tuple[bool, Any]:
+    """The key by which values are sorted, None after all others."""
+    return (value is None, 0 if value is None else value)
+
+
 def python_value(value: Any, kind: Kind) -> object:
     """A value of this kind in its Python type, whatever its database returned."""
     if value is None:

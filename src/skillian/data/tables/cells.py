@@ -131,11 +131,7 @@ def exact_in_mysql(pair: CellPair, *, is_key: bool) -> bool:
 def form(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr:
     """The form of a cell of side a (0) or b (1) that is equal where the cells are.
 
-    Args:
-        pair: The two types and the rule.
-        side: The cell's side.
-        value: The cell.
-        dialect: The sqlglot dialect; one of `NATIVE`.
+    The dialect is one of `NATIVE`.
     """
     own, other = (pair.a, pair.b) if side == 0 else (pair.b, pair.a)
     if dialect == "mysql":
@@ -185,8 +181,7 @@ def normalised(rule: Rule, value: exp.Expr, dialect: str) -> exp.Expr:
     if rule.nfc:
         text = exp.Normalize(this=text)
     if rule.collapse_whitespace:
-        every = ", 'g'"
-        text = filled(f"REGEXP_REPLACE(v, {_SPACES}, ' '{every})", dialect, v=text)
+        text = filled(f"REGEXP_REPLACE(v, {_SPACES}, ' ', 'g')", dialect, v=text)
     if rule.trim:
         text = filled(f"TRIM(v, {_WHITE_SPACE})", dialect, v=text)
     if rule.ignore_case:
@@ -259,17 +254,13 @@ def _float(pair: CellPair, side: int, value: exp.Expr, dialect: str) -> exp.Expr
         return in_one_width(pair, side, value)[1].copy()
     # A float and an exact number, as keys: the text of the shortest decimal.
     if own.kind != "float":
-        return _decimal_text(own, value, dialect)
+        if dialect == "postgres":
+            return filled("CAST(TRIM_SCALE((v) + 0.0) AS TEXT)", dialect, v=value)
+        return digits_of(own, value)
     text = floats.shortest(value.copy(), _float_type(own), dialect)
     if dialect == "postgres":
         return filled("CAST(CAST(v AS DECIMAL) AS TEXT)", dialect, v=text)
     return filled(_WITHOUT_EXPONENT, dialect, v=value, text=text)
-
-
-def _decimal_text(own: CellType, value: exp.Expr, dialect: str) -> exp.Expr:
-    if dialect == "postgres":
-        return filled("CAST(TRIM_SCALE((v) + 0.0) AS TEXT)", dialect, v=value)
-    return digits_of(own, value)
 
 
 def exact_text(kind: CellType, value: exp.Expr, dialect: str) -> exp.Expr:

@@ -54,21 +54,21 @@ def _result(kind: CellType, factor: Decimal, plus: Decimal) -> CellType:
     """The decimal that holds a number times a factor plus another number; otherwise its text."""
     if kind.kind == "float" or kind.digits is None or kind.scale is None:
         return DIGITS
-    (whole, scale), (more, places) = _width(factor), _width(plus)
+    (whole, scale), (more, places) = width(factor), width(plus)
     whole, scale = max(kind.digits + whole, more) + 1, max(kind.scale + scale, places)
     if whole + scale > MAX_DIGITS:
         return DIGITS
     return CellType("decimal", f"DECIMAL({whole + scale}, {scale})", whole, scale)
 
 
-def _width(number: Decimal) -> tuple[int, int]:
+def width(number: Decimal) -> tuple[int, int]:
     """The number of digits before and after the point."""
     whole, _, fraction = f"{abs(number):f}".partition(".")
     return len(whole), len(fraction)
 
 
 def _exact(number: str) -> str:
-    whole, scale = _width(Decimal(number))
+    whole, scale = width(Decimal(number))
     return f"CAST('{number}' AS DECIMAL({whole + scale}, {scale}))"
 
 

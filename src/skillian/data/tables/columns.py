@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from skillian.data.declare.rules import EXACT, Rule, Rules
+from skillian.data.query.binding import match_name
 from skillian.data.results.rows import NotCompared
 from skillian.data.schema.diff import pair_columns
 from skillian.data.tables.cells import CellPair, NotComparableError, check_key, family_of
@@ -111,15 +112,6 @@ class Pairing:
         pairs = tuple(each for each in self.pairs if each != pair)
         refused = NotCompared(pair.a, "both", reason, brief)
         return replace(self, pairs=pairs, not_compared=(*self.not_compared, refused))
-
-
-def match_name(name: str, known: Iterable[str]) -> str | None:
-    """The same known name, or the only one that differs just in case."""
-    names = tuple(known)
-    if name in names:
-        return name
-    alike = [each for each in names if each.casefold() == name.casefold()]
-    return alike[0] if len(alike) == 1 else None
 
 
 def paired(a: Columns, b: Columns, mapping: Mapping[str, str], rules: Rules) -> Pairing:

@@ -6,15 +6,16 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Iterator, Mappi
 from contextlib import aclosing
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any, ClassVar, NamedTuple, cast
 
 from sqlglot import exp
 
 from skillian.connectors.base import ArrowBatch, ColumnType, Kind
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import call, filled
 from skillian.connectors.duckdb.engine import Workspace
 from skillian.data import sql
-from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange
+from skillian.data.comparison.page import Page, PageColumns, PageValue, ValueChange, rank
 from skillian.data.page_order import ROW_ID, Ordered, PageOrders
 from skillian.data.sql.values import Record, fetch_tree
 from skillian.data.subjects import ROW_CLASSES, ROWS, RowClass
@@ -27,14 +28,6 @@ from skillian.data.tables.why.results import Why
 
 _NUMBERS = dict(zip((DIFFERING, ONLY_A, ONLY_B, DUPLICATE), ROW_CLASSES, strict=True))
 _SIDES = {"only_in_a": 0, "only_in_b": 1}
-_TYPES = {
-    "integer": "BIGINT",
-    "float": "DOUBLE",
-    "boolean": "BOOLEAN",
-    "date": "DATE",
-    "timestamp": "TIMESTAMP",
-    "timestamptz": "TIMESTAMPTZ",
-}
 _TEXT = ColumnType("text", "VARCHAR")
 _EXACT_NUMBERS = ("integer", "decimal")
 
@@ -103,13 +96,8 @@ class DifferingRows:
     Of rows that are compared without a key, all columns are the key, and the class is `only_in_a`
     or `only_in_b` by which side has more of them.
 
-    Args:
-        workspace: The workspace.
-        table: The table in it, with all cells of the rows.
-        plan: What was compared.
-        lone: The columns that only one side has.
-
     Attributes:
+        table: The table of the workspace with all cells of the rows.
         why: What explains them, once that was asked.
     """
 
@@ -237,36 +225,32 @@ class DifferingRows:
         return sql.select([exp.Star()], select.where(self._is_row(), copy=False), "page")
 
     def _order(self) -> list[exp.Expr]:
-        case = exp.case()
-        for number, name in enumerate(ROW_CLASSES):
-            test = sql.is_text(sql.bare("status"), name)
-            case = case.when(test, exp.Literal.number(number), copy=False)
         keys = (exp.cast(sql.bare(f"key_{index}"), "TEXT") for index in range(len(self._keys)))
-        return [exp.Ordered(this=case), *in_order(keys)]
+        return [exp.Ordered(this=rank(ROW_CLASSES)), *in_order(keys)]
 
     def _output(self) -> Iterator[exp.Expr]:
-        names = _Names()
+        free = partial(_free, taken=set[str]())
         case = exp.case()
         for status, words in ROW_CLASSES.items():
             case = case.when(sql.is_text(sql.bare("status"), status), sql.text(words), copy=False)
-        yield sql.named(case, names.free("class"))
+        yield sql.named(case, free("class"))
         if self.plan.keys:
             marked = [
                 exp.case().when(sql.bare(f"d_{number}"), sql.text(each.pair.a), copy=False)
                 for number, each in enumerate(self._values)
             ]
-            listed = exp.Anonymous(this="CONCAT_WS", expressions=[sql.text(", "), *marked])
-            yield sql.named(listed if marked else sql.text(""), names.free("differing"))
+            listed = call("CONCAT_WS", sql.text(", "), *marked)
+            yield sql.named(listed if marked else sql.text(""), free("differing"))
         for side in "ab":
-            yield sql.named(sql.bare(f"rows_{side}"), names.free(f"rows {side}"))
+            yield sql.named(sql.bare(f"rows_{side}"), free(f"rows {side}"))
         for number, (name, _) in enumerate(self._keys):
-            yield sql.named(sql.bare(f"key_{number}"), names.free(name))
+            yield sql.named(sql.bare(f"key_{number}"), free(name))
         for number, each in enumerate(self._values):
             for side, name in (("a", each.pair.a), ("b", each.pair.b)):
-                yield sql.named(sql.bare(f"{side}_{number}"), names.free(f"{name} {side}"))
+                yield sql.named(sql.bare(f"{side}_{number}"), free(f"{name} {side}"))
         for number, column in enumerate(self._lone.columns):
             side = "ab"[column.side]
-            yield sql.named(sql.bare(f"x_{number}"), names.free(f"{column.name} {side}"))
+            yield sql.named(sql.bare(f"x_{number}"), free(f"{column.name} {side}"))
 
     def _row(self, row: Mapping[str, Any]) -> DifferingRow:
         cells = {
@@ -348,19 +332,14 @@ Keep = Callable[[DifferingRows], Awaitable[None]]
 """Gets the rows that differ; when it returns, they are dropped."""
 
 
-class _Names:
-    """Names that are all different; a number follows one that is taken."""
-
-    def __init__(self) -> None:
-        self._taken: set[str] = set()
-
-    def free(self, name: str) -> str:
-        number, free = 1, name
-        while free.casefold() in self._taken:
-            number += 1
-            free = f"{name} {number}"
-        self._taken.add(free.casefold())
-        return free
+def _free(name: str, taken: set[str]) -> str:
+    """A name that is not taken, and then is; a number follows one that was."""
+    number, free = 1, name
+    while free.casefold() in taken:
+        number += 1
+        free = f"{name} {number}"
+    taken.add(free.casefold())
+    return free
 
 
 def _shown(value: object) -> object:
@@ -379,7 +358,7 @@ def _has_gap(compared: _Compared, unfit: frozenset[str]) -> bool:
 def _column_type(cells: _Cells, unfit: frozenset[str]) -> ColumnType:
     if not cells.type or cells.text in unfit:
         return _TEXT
-    kind = next((kind for kind, name in _TYPES.items() if name == cells.type), "decimal")
+    kind = next((kind for kind, name in sql.DUCKDB_TYPES.items() if name == cells.type), "decimal")
     return ColumnType(cast("Kind", kind), cells.type)
 
 
@@ -391,4 +370,4 @@ def _type(*cells: CellType) -> str:
     if kinds <= {"integer", "decimal"} and "decimal" in kinds:
         scales = [each.scale for each in cells if each.scale is not None]
         return f"DECIMAL(38, {max(scales)})" if len(scales) == len(cells) else ""
-    return _TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""
+    return sql.DUCKDB_TYPES.get(next(iter(kinds)), "") if len(kinds) == 1 else ""

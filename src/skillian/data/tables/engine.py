@@ -10,19 +10,14 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from skillian.data.comparison import Depth
+from skillian.data.comparison import TOP, Depth
 from skillian.data.comparison.cache import Kept, Memory
 from skillian.data.declare.saved import SavedComparison
 from skillian.data.query.binding import Binder, BoundSource, one_state
 from skillian.data.query.filters import stated
 from skillian.data.results.result import ComparisonResult
 from skillian.data.results.rows import ColumnCoverage, NotCompared, Proposal, TableKey
-from skillian.data.tables.columns import (
-    ColumnPair,
-    Pairing,
-    key_pairs,
-    left_out,
-)
+from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs, left_out
 from skillian.data.tables.findings import Findings
 from skillian.data.tables.keys import most_meet, proven, unidentified
 from skillian.data.tables.pairing import keys_of, paired_sides, schema_of, without_unread
@@ -36,8 +31,6 @@ from skillian.tasks import Progress, SingleFlight, phase, together
 if TYPE_CHECKING:
     from skillian.data.tables.differing import DifferingRows, Keep
     from skillian.data.tables.why.results import Report, Why
-
-TOP = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +86,7 @@ class TableEngine:
         """Compare as `compute` does, and keep the rows that differ.
 
         Requests for the same that come while it runs share its result; a later one compares again.
-
-        Args:
-            question: What to compare.
-            progress: As of `compute`.
-            key: The cache key of the result; a new one if it is empty.
+        The result has a new cache key if `key` is empty.
         """
         return await self._comparing.run(
             (question.digest, key),
@@ -298,14 +287,10 @@ class TableEngine:
         reasoned = proven(key, counts, [side.name for side in sides])
         if reasoned is None:
             return None
-        compared = counts.matched + counts.differing
         columns = [
-            replace(
-                await cells.column(index, compared, mismatches[index]),
-                type_a=comparison.pairs[index].cells.a.sql,
-                type_b=comparison.pairs[index].cells.b.sql,
-            )
-            for index in range(plan.keys, len(plan.pairs))
+            await cells.column(index, pair, counts.met, mismatches[index])
+            for index, pair in enumerate(comparison.pairs)
+            if index >= plan.keys
         ]
         result = ComparisonResult(
             source_a=question.a,

@@ -24,13 +24,9 @@ _EXACT = Context(prec=2000)
 
 
 class Findings:
-    """The staged rows that differ.
+    """The staged rows that differ, in a table with the columns of `TablePlan.columns`.
 
-    Args:
-        workspace: The workspace.
-        table: The table in it, with the columns of `TablePlan.columns`.
-        plan: What was compared.
-        top: How many pairs of values to read.
+    `top` is how many pairs of values are read.
     """
 
     def __init__(self, workspace: Workspace, table: str, plan: TablePlan, top: int) -> None:
@@ -82,16 +78,21 @@ class Findings:
             total(DUPLICATE, "rows_b"),
         )
 
-    async def column(self, index: int, compared: int, mismatches: int) -> ColumnResult:
-        """The mismatches of the pair of columns with this index in the plan."""
-        pair = self._plan.pairs[index]
+    async def column(
+        self, index: int, pair: ColumnPair, compared: int, mismatches: int
+    ) -> ColumnResult:
+        """The mismatches of a pair of columns, which has this index in the plan."""
+        cells = pair.cells
+        types = cells.a.sql, cells.b.sql
         pairs: tuple[ValuePair, ...] = ()
         gap = None
         if mismatches and self._plan.keys:
             pairs = await self._pairs(index)
-            if pair.cells.family in {"number", "float"}:
+            if cells.family in {"number", "float"}:
                 gap = await self._largest_gap(index)
-        return column_result(pair, compared, mismatches, gap, pairs)
+        return ColumnResult(
+            pair.a, pair.b, *types, cells.rule.words(), compared, mismatches, gap, pairs
+        )
 
     async def samples(
         self, limit: int, counts: RowCounts, mismatches: Mapping[int, int]
@@ -215,21 +216,6 @@ def in_order(texts: Iterable[exp.Expr]) -> Iterator[exp.Expr]:
         number = filled("TRY_CAST(v AS DOUBLE)", "duckdb", v=text)
         yield exp.Ordered(this=number, nulls_first=True)
         yield exp.Ordered(this=text.copy(), nulls_first=True)
-
-
-def column_result(
-    pair: ColumnPair,
-    compared: int,
-    mismatches: int,
-    gap: Decimal | None = None,
-    pairs: tuple[ValuePair, ...] = (),
-) -> ColumnResult:
-    """The result of a pair of columns."""
-    cells = pair.cells
-    types = cells.a.sql, cells.b.sql
-    return ColumnResult(
-        pair.a, pair.b, *types, cells.rule.words(), compared, mismatches, gap, pairs
-    )
 
 
 def _gap(a: str | None, b: str | None) -> Decimal | None:

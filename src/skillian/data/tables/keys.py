@@ -17,7 +17,7 @@ from itertools import combinations
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.results.result import RowCounts
 from skillian.data.results.rows import Proposal, TableKey
@@ -26,7 +26,7 @@ from skillian.data.tables.cells import NotComparableError, check_key
 from skillian.data.tables.columns import ColumnPair, Pairing, key_pairs
 from skillian.data.tables.place import SideRows
 from skillian.data.tables.proposals import no_key, proposed_renames, renamed, renamed_key
-from skillian.data.tables.types import CellType, transported
+from skillian.data.tables.types import CellType
 from skillian.errors import InvalidInputError
 from skillian.tasks import together
 
@@ -157,7 +157,7 @@ def most_meet(rows: RowCounts) -> bool:
 def primary_key(pairing: Pairing, sides: tuple[SideRows, SideRows]) -> TableKey | None:
     """The primary key of a, or else of b, if all of its columns can be compared."""
     for index, side in enumerate(sides):
-        names = () if side.source.table is None else side.source.table.primary_key
+        names = side.source.table.primary_key
         pairs = {(pair.a, pair.b)[index]: pair for pair in pairing.pairs}
         if names and all(name in pairs for name in names):
             columns = tuple(pairs[name].a for name in names)
@@ -210,18 +210,11 @@ def _repeats(
             2 * n >= len(sample.rows) for n, sample in zip(distinct, samples, strict=True)
         ):
             least = ["" if sample.is_whole else "at least " for sample in samples]
+            values, occur = ("value", "occurs") if counts[0] == 1 else ("values", "occur")
             yield (
-                f"{least[0]}{_values(counts[0])} of {pair.a} {_occur(counts[0])} more than once in"
+                f"{least[0]}{counts[0]:,} {values} of {pair.a} {occur} more than once in"
                 f" {sides[0].name} and {least[1]}{counts[1]:,} in {sides[1].name}"
             )
-
-
-def _values(count: int) -> str:
-    return f"{count:,} {'value' if count == 1 else 'values'}"
-
-
-def _occur(count: int) -> str:
-    return "occurs" if count == 1 else "occur"
 
 
 def _not_compared(pairing: Pairing) -> Iterator[str]:
@@ -250,11 +243,9 @@ def _cell(pair: ColumnPair, side: SideRows, index: int) -> tuple[CellType, exp.E
 async def _sample(side: SideRows, index: int, pairs: Sequence[ColumnPair]) -> _Sample:
     if not pairs:
         return _Sample((), is_whole=True)
-    cells = [_cell(pair, side, index) for pair in pairs]
-    values = [transported(kind, value, side.connector.dialect).value for kind, value in cells]
-    columns = [sql.named(value, f"c{n}") for n, value in enumerate(values)]
-    rows = await side.fetch(side.rows(columns).limit(SAMPLED_ROWS, copy=False))
-    return _Sample([tuple(row.values()) for row in rows], len(rows) < SAMPLED_ROWS)
+    cells = {(pair.a, pair.b)[index]: (pair.cells.a, pair.cells.b)[index] for pair in pairs}
+    rows = await side.first(cells, SAMPLED_ROWS)
+    return _Sample(rows, len(rows) < SAMPLED_ROWS)
 
 
 def _candidates(
@@ -378,7 +369,7 @@ def _hash(cells: Sequence[tuple[CellType, exp.Expr]], dialect: str) -> exp.Expr 
     if len(values) == 1:
         [key] = values
     elif dialect == "duckdb":
-        key = exp.Anonymous(this="ROW", expressions=values)
+        key = call("ROW", *values)
     else:
         key = exp.Tuple(expressions=values)
     return filled(template, dialect, v=key)

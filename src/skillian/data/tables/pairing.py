@@ -99,7 +99,7 @@ async def _pairing(
     pairing = selected(pairing, question.chosen_columns, question.ignore, key)
     if dialects[0] != dialects[1]:
         pairing = of_two_engines(pairing)
-    return pairing, (sides[0].with_values(instead[0]), sides[1].with_values(instead[1]))
+    return pairing, (replace(sides[0], instead=instead[0]), replace(sides[1], instead=instead[1]))
 
 
 def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
@@ -107,8 +107,7 @@ def _is_written(kind: CellType, side: SideRows, other: SideRows) -> bool:
 
     Of two files whose types are found from values, options may read the texts of one.
     """
-    own, others = side.source.table, other.source.table
-    is_text = own is not None and own.is_text and others is not None and not others.inferred
+    is_text = side.source.table.is_text and not other.source.table.inferred
     return is_text and kind.sql in {"BIGINT", "DATE"}
 
 
@@ -121,8 +120,8 @@ def without_unread(
     """The columns without one that cannot be read; raises the error if it is needed."""
     keys = {pairing.find(name) for name in key}
     for index, side in enumerate(sides):
-        table = side.source.table
-        if error.source == side.name or (table and not error.source and table.name == error.table):
+        is_own = not error.source and side.source.table.name == error.table
+        if error.source == side.name or is_own:
             if error.column in pairing.lone(index):
                 return replace(pairing, unread=pairing.unread | {(index, error.column)})
             for pair in pairing.pairs:
@@ -156,8 +155,7 @@ async def _explained(
 async def _is_empty_in_a_file(pair: ColumnPair, sides: Sequence[SideRows]) -> bool:
     """Whether a file has no value in a column, which then fits every rule."""
     for side, name in zip(sides, (pair.a, pair.b), strict=True):
-        table = side.source.table
-        if table is not None and table.inferred and not await side.has_values(name):
+        if side.source.table.inferred and not await side.has_values(name):
             return True
     return False
 
@@ -166,24 +164,20 @@ def schema_of(
     question: SavedComparison, sides: tuple[SideRows, SideRows], pairing: Pairing
 ) -> SchemaDiff:
     """The schemas of both sides, as far as the question is about their columns."""
-    tables = [side.source.table for side in sides]
-    if tables[0] is None or tables[1] is None:
-        raise AssertionError("a bound source has a table")
     ignored = set(question.ignore)
     if question.chosen_columns is not None:
         names = {name for pair in pairing.pairs for name in (pair.a, pair.b)}
         ignored |= {name for side in sides for name in side.source.columns if name not in names}
     diff = compare_schemas(
-        tables[0],
-        tables[1],
+        sides[0].source.table,
+        sides[1].source.table,
         {one: other for one, other in question.names_in_b.items() if one not in ignored},
         ignored,
         names=distinct_names((question.a, question.b)),
     ).accepting(question.accepted_columns)
     # A file does not say the type of a column, with values or without.
     a, b = (
-        side.instead.keys() if table and table.inferred else frozenset[str]()
-        for side, table in zip(sides, tables, strict=True)
+        side.instead.keys() if side.source.table.inferred else frozenset[str]() for side in sides
     )
     kept = [
         each

@@ -23,7 +23,7 @@ from skillian.data.sql.values import StatementEngine, fetch, fetch_tree
 from skillian.data.tables.across.segments import Segments, SegmentSearch
 from skillian.data.tables.cells import NATIVE, CellPair, exact_in_mysql
 from skillian.data.tables.columns import ColumnPair
-from skillian.data.tables.lone.columns import NONE, LoneCells, LoneColumn, LoneColumns
+from skillian.data.tables.lone.columns import NONE, LoneColumn, LoneColumns, with_lone_cells
 from skillian.data.tables.statement import TablePlan, TableSide, differences, has_repeated_keys
 from skillian.data.tables.types import CellType, cell_type, transported
 from skillian.errors import UnreadableColumnError
@@ -62,18 +62,6 @@ class SideRows:
         """The type of a column's cells."""
         return cell_type(self.source.columns[column], self.connector.dialect)
 
-    def with_values(self, columns: Mapping[str, exp.Expr]) -> SideRows:
-        """The same rows with these values in place of columns."""
-        return replace(self, instead=columns)
-
-    def among(self, tests: Sequence[exp.Expr]) -> SideRows:
-        """The rows that also meet these tests."""
-        return replace(self, tests=tests)
-
-    def named(self, source: BoundSource) -> SideRows:
-        """The same rows of the source as another engine names it."""
-        return replace(self, source=source)
-
     def value(self, column: str) -> exp.Expr:
         """The cell of a column."""
         value = self.instead.get(column)
@@ -99,6 +87,16 @@ class SideRows:
         except UnreadableColumnError:
             return True
         return bool(row["n"])
+
+    async def first(self, cells: Mapping[str, CellType], limit: int) -> list[tuple[Any, ...]]:
+        """The first rows, with the cells of these columns as they travel."""
+        dialect = self.connector.dialect
+        columns = [
+            sql.named(transported(kind, self.value(name), dialect).value, f"c{number}")
+            for number, (name, kind) in enumerate(cells.items())
+        ]
+        rows = await self.fetch(self.rows(columns).limit(limit, copy=False))
+        return [tuple(row.values()) for row in rows]
 
     async def fetch(self, tree: exp.Expr) -> list[dict[str, Any]]:
         """Run a statement where the rows are stored, and return its few rows."""
@@ -127,15 +125,7 @@ def null_of(kind: CellType, dialects: tuple[str, str]) -> exp.Expr:
 
 @dataclass(frozen=True, slots=True)
 class StagedDifferences:
-    """The rows that differ, staged in the workspace.
-
-    Attributes:
-        plan: What was compared.
-        stage: The workspace.
-        table: The table of the workspace.
-        proof: How it was computed.
-        lone: The columns that only one side has.
-    """
+    """The rows that differ, staged in a table of a workspace."""
 
     plan: TablePlan
     stage: Workspace
@@ -180,17 +170,13 @@ class RowComparison:
         self.segments = Segments()
 
     async def run(self, started: str) -> StagedDifferences:
-        """Compare, and stage the rows that differ; raises `QueryError`.
-
-        Args:
-            started: The time that the proof names.
-        """
+        """Compare, and stage the rows that differ; raises `QueryError`."""
         a, b = self.sides
         engine: StatementEngine
         place: Literal["database", "workspace"]
         shared = await shared_engine(a.source, b.source)
         if shared is not None and self._is_native(shared.engine.dialect):
-            self.sides = a.named(shared.a), b.named(shared.b)
+            self.sides = replace(a, source=shared.a), replace(b, source=shared.b)
             plan, engine, queries = self._in_database(shared), shared.engine, dict[str, Statement]()
             lone, place = self._lone_columns(), "database"
             phase("joining in the database")
@@ -201,13 +187,12 @@ class RowComparison:
             plan, lone, queries = await self._staged()
             engine, place = self._workspace, "workspace"
             phase("joining")
-        duplicates = await self._may_have_repeats(plan, engine)
-        statement = self._prepared(differences(plan, duplicates=duplicates), engine)
+        plan = replace(plan, repeats=await self._may_have_repeats(plan, engine))
+        statement = self._prepared(differences(plan), engine)
         table = await self._stored(plan, statement, engine)
         self._tables.append(table)
         values = self.sides[0].parameters.values
-        cells = LoneCells(self._stage, engine, plan, lone, values)
-        whole = await cells.added_to(table, duplicates=duplicates)
+        whole = await with_lone_cells(table, self._stage, engine, plan, lone, values)
         if whole is not None:
             self._tables.append(whole)
         kept = self._tables.pop()
@@ -253,8 +238,7 @@ class RowComparison:
             return dialect in NATIVE
         pairs = self.pairs[: self._keys]
         by_primary_key = self._is_unique() and all(
-            table is not None and len(table.primary_key) == self._keys
-            for table in (side.source.table for side in self.sides)
+            len(side.source.table.primary_key) == self._keys for side in self.sides
         )
         return by_primary_key and all(
             exact_in_mysql(pair.cells, is_key=pair in pairs) for pair in self.pairs
@@ -283,25 +267,18 @@ class RowComparison:
         pairs, table = self.pairs[: self._keys], self.sides[index].source.table
         if any(pair.cells.rule != EXACT for pair in pairs):
             return False
-        if table is None or not table.primary_key:
-            return False
+        key = frozenset(table.primary_key)
         names = {(pair.a, pair.b)[index] for pair in pairs}
-        return names.issuperset(table.primary_key) and (
-            self._never_null(index) == frozenset(table.primary_key)
-        )
+        return bool(key) and names.issuperset(key) and table.required_key == key
 
     def _required(self) -> frozenset[int]:
         """The columns of the key, by index, that primary keys keep from being NULL."""
-        never_null = self._never_null(0), self._never_null(1)
+        never_null = [side.source.table.required_key for side in self.sides]
         return frozenset(
             index
             for index, pair in enumerate(self.pairs[: self._keys])
             if pair.cells.rule == EXACT and pair.a in never_null[0] and pair.b in never_null[1]
         )
-
-    def _never_null(self, index: int) -> frozenset[str]:
-        table = self.sides[index].source.table
-        return frozenset() if table is None else table.required_key
 
     async def _narrow(self) -> None:
         """Leave out the rows in ranges of the key that are equal on both sides."""
@@ -310,7 +287,7 @@ class RowComparison:
         search = SegmentSearch(self.pairs, self._keys, (a, b), unique=unique)
         self.segments = await search.run()
         if self.segments.ranges is not None:
-            self.sides = a.among(search.tests(0)), b.among(search.tests(1))
+            self.sides = replace(a, tests=search.tests(0)), replace(b, tests=search.tests(1))
 
     async def _staged(
         self,
@@ -357,14 +334,13 @@ class RowComparison:
     async def _may_have_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
         if not plan.keys or plan.unique:
             return False
-        return plan.dialect != "duckdb" or await self._has_repeats(plan, engine)
+        if plan.dialect != "duckdb":
+            return True
+        [row] = await fetch(engine, self._prepared(has_repeated_keys(plan), engine))
+        return bool(row["repeated"])
 
     def _prepared(self, tree: exp.Expr, engine: StatementEngine) -> Statement:
         return prepare(tree, engine.dialect, self.sides[0].parameters.values)
-
-    async def _has_repeats(self, plan: TablePlan, engine: StatementEngine) -> bool:
-        [row] = await fetch(engine, self._prepared(has_repeated_keys(plan), engine))
-        return bool(row["repeated"])
 
 
 @dataclass(frozen=True, slots=True)

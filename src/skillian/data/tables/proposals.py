@@ -5,13 +5,9 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Sequence
 
-from skillian.data import sql
-from skillian.data.declare.rules import EXACT
 from skillian.data.results.rows import Proposal, map_options
-from skillian.data.tables.cells import CellPair, NotComparableError, family_of
-from skillian.data.tables.columns import ColumnPair
+from skillian.data.tables.cells import NotComparableError, family_of
 from skillian.data.tables.place import SideRows
-from skillian.data.tables.types import transported
 from skillian.errors import NamesValuesError, UnreadableColumnError
 
 _SAMPLED_ROWS = 1000
@@ -22,12 +18,7 @@ _WAYS_ON = "name the columns of the `key`, or compare rows by how often each occ
 
 
 def no_key(problem: str, reasons: Sequence[str] = ()) -> NamesValuesError:
-    """The error for tables without columns that identify a row.
-
-    Args:
-        problem: What is missing.
-        reasons: Why each near candidate is not a key; they may name values.
-    """
+    """The error for tables without columns that identify a row; `reasons` may name values."""
     whole, brief = (
         f"{'; '.join(parts)}; {_WAYS_ON}" for parts in ((problem, *reasons), (problem,))
     )
@@ -99,15 +90,10 @@ def _proposal(
 
 def _are_comparable(sides: tuple[SideRows, SideRows], a: str, b: str) -> bool:
     try:
-        _cells(sides, a, b)
+        family_of(sides[0].type_of(a), sides[1].type_of(b))
     except NotComparableError:
         return False
     return True
-
-
-def _cells(sides: tuple[SideRows, SideRows], a: str, b: str) -> ColumnPair:
-    one, other = sides[0].type_of(a), sides[1].type_of(b)
-    return ColumnPair(a, b, CellPair(one, other, family_of(one, other), EXACT))
 
 
 def _overlap(a: set[str], b: set[str]) -> float:
@@ -117,13 +103,8 @@ def _overlap(a: set[str], b: set[str]) -> float:
 
 async def _sample(side: SideRows, names: Sequence[str]) -> dict[str, list[str]]:
     """The values of columns in the first rows, as text."""
-    dialect = side.connector.dialect
-    columns = [
-        sql.named(transported(side.type_of(name), side.value(name), dialect).value, f"c{index}")
-        for index, name in enumerate(names)
-    ]
-    rows = await side.fetch(side.rows(columns).limit(_SAMPLED_ROWS, copy=False))
+    rows = await side.first({name: side.type_of(name) for name in names}, _SAMPLED_ROWS)
     return {
-        name: [str(row[f"c{index}"]) for row in rows if row[f"c{index}"] is not None]
+        name: [str(row[index]) for row in rows if row[index] is not None]
         for index, name in enumerate(names)
     }

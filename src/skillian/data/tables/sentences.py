@@ -34,10 +34,11 @@ def _verdict(result: ComparisonResult) -> str:
         parts.append(f"{_rows(rows.differing)} differ{'s' if rows.differing == 1 else ''}")
     for count, name in ((rows.only_in_a, a), (rows.only_in_b, b)):
         if count:
-            parts.append(f"{_rows(count)} {_are(count)} only in {name}")
+            parts.append(f"{_rows(count)} {'is' if count == 1 else 'are'} only in {name}")
     duplicates = rows.duplicate_rows_a + rows.duplicate_rows_b
     if duplicates:
-        parts.append(f"{_rows(duplicates)} {_have(duplicates)} a key that is repeated")
+        has = "has" if duplicates == 1 else "have"
+        parts.append(f"{_rows(duplicates)} {has} a key that is repeated")
     matched = f"{_rows(rows.matched)} match{'es' if rows.matched == 1 else ''}"
     return f"{', '.join(parts)}; {matched}{scope}{rest}."
 
@@ -70,8 +71,7 @@ def _columns(result: ComparisonResult) -> Iterator[str]:
 
 
 def _schema(result: ComparisonResult) -> Iterator[str]:
-    sentences = result.schema.sentences if result.schema else ()
-    yield from (f"{text[0].upper()}{text[1:]}." for text in sentences)
+    yield from (f"{text[0].upper()}{text[1:]}." for text in result.schema.sentences)
     for each in result.not_compared:
         yield f"Column {each.column} was not compared: {each.reason}."
     for proposal in result.proposals:
@@ -86,19 +86,11 @@ def _rows(count: int) -> str:
     return f"{count:,} {'row' if count == 1 else 'rows'}"
 
 
-def _are(count: int) -> str:
-    return "is" if count == 1 else "are"
-
-
-def _have(count: int) -> str:
-    return "has" if count == 1 else "have"
-
-
 def remarks_on(sides: Sequence[SideRows]) -> Iterator[str]:
     """Yield how the rows of each side are read, where that is not obvious."""
     for side in sides:
         table = side.source.table
-        if table is not None and table.remark:
+        if table.remark:
             yield f"{side.name} {table.remark}."
         if side.texts:
             yield f"{', '.join(side.texts)} of {side.name} is compared as text, as it is written."

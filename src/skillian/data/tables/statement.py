@@ -27,12 +27,7 @@ RowsOf = Callable[[Sequence[exp.Expr]], exp.Select]
 
 @dataclass(frozen=True, slots=True)
 class TableSide:
-    """The rows of a side in the database that compares.
-
-    Attributes:
-        values: The cells of a row, one for each pair of the plan.
-        rows: Selects from its rows.
-    """
+    """The rows of a side in the database that compares; `values` has a cell for each pair."""
 
     values: tuple[exp.Expr, ...]
     rows: RowsOf
@@ -51,6 +46,7 @@ class TablePlan:
         unique: Whether the database guarantees that no key is repeated.
         required: The columns of the key, by index, that the database keeps from being NULL.
         equal_rows: The rows of each side that are known to be equal and are not among its rows.
+        repeats: Whether keys may be repeated; their rows are then left out of the comparison.
         whole: Whether a row that differs is returned with all of its cells, not only with those
             that differ.
     """
@@ -63,6 +59,7 @@ class TablePlan:
     unique: bool = False
     required: frozenset[int] = frozenset()
     equal_rows: int = 0
+    repeats: bool = False
     whole: bool = False
 
     @property
@@ -79,17 +76,12 @@ class TablePlan:
         return columns
 
 
-def differences(plan: TablePlan, *, duplicates: bool) -> exp.Query:
-    """The statement.
-
-    Args:
-        plan: What is compared.
-        duplicates: Whether keys may be repeated; their rows are then left out of the comparison.
-    """
+def differences(plan: TablePlan) -> exp.Query:
+    """The statement."""
     if not plan.keys:
         return exp.union(_counts(plan), _multiset(plan), distinct=False, copy=False)
-    result = exp.union(_counts(plan), _joined(plan, apart=duplicates), distinct=False, copy=False)
-    if duplicates:
+    result = exp.union(_counts(plan), _joined(plan), distinct=False, copy=False)
+    if plan.repeats:
         result = exp.union(result, _repeated(plan), distinct=False, copy=False)
         name = sql.name(_REPEATED_KEYS)
         result.with_(name, as_=_repeated_keys(plan), materialized=True, copy=False)
@@ -104,7 +96,7 @@ def has_repeated_keys(plan: TablePlan) -> exp.Select:
     key of both sides is repeated. Keys of one side are grouped. The limit stops a join of keys that
     are often repeated.
     """
-    totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
+    totals = _totals(plan)
     names = ["alone", *(f"k{index}" for index in range(plan.keys))]
     counts = [
         sql.named(exp.Count(this=sql.bare(f"rows_{alias}")), f"rows_{alias}") for alias in "ab"
@@ -125,6 +117,11 @@ def has_repeated_keys(plan: TablePlan) -> exp.Select:
     return sql.select([sql.named(sql.any_of(tests), "repeated")], grouped, "grouped")
 
 
+def _totals(plan: TablePlan) -> list[exp.Subquery]:
+    """How many rows each side has."""
+    return [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
+
+
 def _joined_keys(plan: TablePlan) -> exp.Select:
     """The rows of a full join of the keys; only rows without a partner show their key."""
     sides: list[exp.Expr] = []
@@ -142,12 +139,7 @@ def _joined_keys(plan: TablePlan) -> exp.Select:
         columns.append(sql.named(shown_key, f"k{index}"))
     columns += [sql.named(each, f"rows_{alias}") for each, alias in zip(present, "ab", strict=True)]
     joined = exp.Select(expressions=columns).from_(sides[0], copy=False)
-    return joined.join(
-        sides[1],
-        on=same_key(_key_columns(plan), "a", "b", plan.dialect),
-        join_type="full",
-        copy=False,
-    )
+    return joined.join(sides[1], on=_same_key(plan, "a", "b"), join_type="full", copy=False)
 
 
 def _row(plan: TablePlan, values: dict[str, exp.Expr]) -> list[exp.Expr]:
@@ -168,9 +160,8 @@ def _number(value: int) -> exp.Expr:
 
 
 def _counts(plan: TablePlan) -> exp.Select:
-    totals = [exp.Subquery(this=side.rows([exp.Count(this=exp.Star())])) for side in plan.sides]
     values: dict[str, exp.Expr] = {"class": _number(COUNTS)}
-    for name, total in zip(("rows_a", "rows_b"), totals, strict=True):
+    for name, total in zip(("rows_a", "rows_b"), _totals(plan), strict=True):
         values[name] = exp.Add(this=total, expression=_number(plan.equal_rows))
     return exp.Select(expressions=_row(plan, values))
 
@@ -192,11 +183,13 @@ def _side(plan: TablePlan, side: int, alias: str) -> exp.Subquery:
     return plan.sides[side].rows(columns).subquery(sql.name(alias), copy=False)
 
 
-def _key_columns(plan: TablePlan) -> list[KeyColumn]:
-    return [
+def _same_key(plan: TablePlan, one: str, other: str) -> exp.Expr:
+    """The test whether a row of a relation and a row of another one have the same key."""
+    key = [
         KeyColumn(f"k{index}", index in plan.required, _filler_family(pair))
         for index, pair in enumerate(plan.pairs[: plan.keys])
     ]
+    return same_key(key, one, other, plan.dialect)
 
 
 def _filler_family(pair: ColumnPair) -> str:
@@ -205,7 +198,7 @@ def _filler_family(pair: ColumnPair) -> str:
     return "text" if is_text else cells.family
 
 
-def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
+def _joined(plan: TablePlan) -> exp.Select:
     """The rows without a partner, and the pairs of rows that differ, with their cells."""
     missing = [sql.is_null(sql.bare(f"{alias}_present")) for alias in "ab"]
     values: dict[str, exp.Expr] = {
@@ -226,10 +219,10 @@ def _joined(plan: TablePlan, *, apart: bool) -> exp.Select:
         for alias, text in zip("ab", (a, b), strict=True):
             case = exp.Case(ifs=[exp.If(this=sql.bare(f"d{index}"), true=text)])
             values[f"{alias}{index}"] = text if plan.whole else case
-    return sql.select(_row(plan, values), _marked_rows(plan, apart=apart), "marked")
+    return sql.select(_row(plan, values), _marked_rows(plan), "marked")
 
 
-def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
+def _marked_rows(plan: TablePlan) -> exp.Select:
     """The unequal rows with `d0` …, whether both rows exist and these cells differ."""
     columns: list[exp.Expr] = [sql.bare(f"{alias}_present") for alias in "ab"]
     for index, pair in enumerate(plan.pairs):
@@ -239,13 +232,13 @@ def _marked_rows(plan: TablePlan, *, apart: bool) -> exp.Select:
             different = differs(pair.cells, a.copy(), b.copy(), plan.dialect)
             marked = exp.And(this=sql.bare("has_both"), expression=different)
             columns.append(sql.named(marked, f"d{index}"))
-    return sql.select(columns, _unequal_rows(plan, apart=apart), "unequal")
+    return sql.select(columns, _unequal_rows(plan), "unequal")
 
 
-def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
+def _unequal_rows(plan: TablePlan) -> exp.Query:
     """The cells of rows without a partner, and of pairs of rows that differ."""
     sides = [_side(plan, index, alias) for index, alias in enumerate("ab")]
-    if apart:
+    if plan.repeats:
         sides = [
             _without_repeats(plan, side, alias) for side, alias in zip(sides, "ab", strict=True)
         ]
@@ -267,7 +260,7 @@ def _unequal_rows(plan: TablePlan, *, apart: bool) -> exp.Query:
     alone = exp.Paren(this=sql.any_of(test.copy() for test in tests[:2]))
     columns.append(sql.named(exp.Not(this=alone), "has_both"))
     select = exp.Select(expressions=columns).from_(a, copy=False)
-    same = same_key(_key_columns(plan), "a", "b", plan.dialect)
+    same = _same_key(plan, "a", "b")
     if plan.dialect == "mysql":  # it has no full join
         right = select.copy().join(b.copy(), on=same.copy(), join_type="RIGHT", copy=False)
         right.where(tests[0].copy(), copy=False)
@@ -305,23 +298,28 @@ def _repeated(plan: TablePlan) -> exp.Select:
             text = shown(pair.cells, side, plan.sides[side].values[index], plan.dialect)
             columns.append(sql.named(text, f"t{index}"))
         listed: list[exp.Expr] = [sql.column(name, "rows") for name in names]
-        listed += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        listed += _one_row_of(side)
         select = sql.select(listed, plan.sides[side].rows(columns), "rows")
-        selects.append(
-            select.join(
-                _repeats(),
-                on=same_key(_key_columns(plan), "rows", "repeated", plan.dialect),
-                copy=False,
-            )
-        )
-    values: dict[str, exp.Expr] = {"class": _number(DUPLICATE)}
-    for name in ("rows_a", "rows_b"):
-        total = exp.Sum(this=sql.bare(name))
-        values[name] = exp.Cast(this=total, to=exp.DataType.build("BIGINT"))
+        same = _same_key(plan, "rows", "repeated")
+        selects.append(select.join(_repeats(), on=same, copy=False))
+    values = _summed(DUPLICATE)
     values |= {f"k{index}": exp.Min(this=sql.bare(f"t{index}")) for index in range(plan.keys)}
     every = exp.union(*selects, distinct=False, copy=False)
     select = sql.select(_row(plan, values), every, "every")
     return select.group_by(*(sql.bare(f"k{index}") for index in range(plan.keys)), copy=False)
+
+
+def _one_row_of(side: int) -> list[exp.Expr]:
+    """The numbers of rows of both sides for a row of one."""
+    return [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+
+
+def _summed(kind: int) -> dict[str, exp.Expr]:
+    """A class, and the sums of the numbers of rows."""
+    totals = {name: exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")}
+    bigint = exp.DataType.build("BIGINT")
+    sums = {name: exp.Cast(this=total, to=bigint.copy()) for name, total in totals.items()}
+    return {"class": _number(kind), **sums}
 
 
 def _repeats() -> exp.Expr:
@@ -332,7 +330,7 @@ def _without_repeats(plan: TablePlan, side: exp.Subquery, alias: str) -> exp.Sub
     """The rows of a side whose key is not repeated on either side."""
     select = exp.Select(expressions=[exp.Column(this=exp.Star(), table=sql.name("rows"))])
     side.set("alias", exp.TableAlias(this=sql.name("rows")))
-    same = same_key(_key_columns(plan), "rows", "repeated", plan.dialect)
+    same = _same_key(plan, "rows", "repeated")
     select = select.from_(side, copy=False).join(_repeats(), on=same, join_type="LEFT", copy=False)
     select = select.where(sql.is_null(sql.column("present", "repeated")), copy=False)
     return select.subquery(sql.name(alias), copy=False)
@@ -349,13 +347,11 @@ def _multiset(plan: TablePlan) -> exp.Select:
             columns.append(sql.named(_key(plan, index, side), f"k{index}"))
             text = shown(pair.cells, side, value, plan.dialect)
             columns.append(sql.named(text, f"t{index}"))
-        columns += [sql.named(_number(int(side == each)), f"rows_{'ab'[each]}") for each in (0, 1)]
+        columns += _one_row_of(side)
         selects.append(plan.sides[side].rows(columns))
     keys = [sql.bare(f"k{index}") for index in range(count)]
     totals = [exp.Sum(this=sql.bare(name)) for name in ("rows_a", "rows_b")]
-    values: dict[str, exp.Expr] = {"class": _number(DIFFERING)}
-    for name, total in zip(("rows_a", "rows_b"), totals, strict=True):
-        values[name] = exp.Cast(this=total.copy(), to=exp.DataType.build("BIGINT"))
+    values = _summed(DIFFERING)
     for index in range(count):
         values[f"a{index}"] = exp.Min(this=sql.bare(f"t{index}"))
     every = exp.union(*selects, distinct=False, copy=False)

@@ -18,7 +18,7 @@ from skillian.data.tables.cells import (
     in_one_width,
     moment_form,
 )
-from skillian.data.tables.changes import changed
+from skillian.data.tables.changes import changed, width
 from skillian.data.tables.types import CellType
 
 _MICROSECONDS, _NANOSECONDS = 1_000_000, 1_000_000_000
@@ -43,13 +43,18 @@ def differs(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
         unequal = exp.NullSafeNEQ(
             this=form(pair, 0, a, dialect), expression=form(pair, 1, b, dialect)
         )
+    return _beyond(exp.Paren(this=unequal), pair, a, b, dialect)
+
+
+def _beyond(unequal: exp.Expr, pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
+    """Whether two cells are unequal and not within the limits of the rule, if it has any."""
     limit = _within(pair, a, b, dialect)
     if limit is None:
-        return exp.Paren(this=unequal)
+        return unequal
     return filled(
         "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
         dialect,
-        test=exp.Paren(this=unequal),
+        test=unequal,
         a=a,
         b=b,
         near=limit,
@@ -76,18 +81,7 @@ def _mixed(pair: CellPair, a: exp.Expr, b: exp.Expr, dialect: str) -> exp.Expr:
     texts = [exact_text(kind, value, dialect) for kind, value in ((pair.a, a), (pair.b, b))]
     if dialect == "postgres":
         test = "CAST(x AS DECIMAL) IS DISTINCT FROM CAST(y AS DECIMAL)"
-        unequal = filled(test, dialect, x=texts[0], y=texts[1])
-        limit = _within(pair, a, b, dialect)
-        if limit is None:
-            return unequal
-        return filled(
-            "test AND (a IS NULL OR b IS NULL OR NOT COALESCE(near, FALSE))",
-            dialect,
-            test=unequal,
-            a=a,
-            b=b,
-            near=limit,
-        )
+        return _beyond(filled(test, dialect, x=texts[0], y=texts[1]), pair, a, b, dialect)
     rule = pair.rule if pair.rule.has_limits else Rule(absolute=Decimal(0))
     same = None if pair.rule.has_limits else _same_number(pair, a, b, texts)
     return filled(
@@ -154,27 +148,21 @@ def _near_decimals(pair: CellPair, common: str, a: exp.Expr, b: exp.Expr) -> exp
     for name, limit in (("absolute", pair.rule.absolute), ("relative", pair.rule.relative)):
         if limit is None:
             continue
-        before, after = _places(limit)
+        before, after = width(limit)
         number = f"CAST('{limit:f}' AS DECIMAL({before + after}, {after}))"
         if name == "absolute":
-            width = max(whole + 1, before) + max(scale, after)
+            digits = max(whole + 1, before) + max(scale, after)
             tests.append(f"{gap} <= {number}")
         else:
-            width = whole + 1 + scale + before + after
+            digits = whole + 1 + scale + before + after
             tests.append(f"{gap} <= ABS(CAST(a AS {goal})) * {number}")
-        if width > MAX_DIGITS:
+        if digits > MAX_DIGITS:
             return None
     return filled(" AND ".join(tests), "duckdb", a=_plain(pair.a, a), b=_plain(pair.b, b))
 
 
 def _plain(kind: CellType, value: exp.Expr) -> exp.Expr:
     return filled("CAST(v AS INT)", "duckdb", v=value) if kind.kind == "boolean" else value
-
-
-def _places(limit: Decimal) -> tuple[int, int]:
-    """The number of digits before and after the point."""
-    whole, _, fraction = f"{limit:f}".partition(".")
-    return len(whole), len(fraction)
 
 
 def _near(

@@ -113,7 +113,7 @@ def _tabs(result: ComparisonResult, visit: Visit) -> Tabs:
         panels["Differences"] = partial(_show_all, DIFFERENCES, comparison)
     if len(result.summary.measures) > 1:
         panels["Measures"] = partial(measures_panel, result)
-    if result.schema is not None and result.schema.differences:
+    if result.schema.differences:
         differences = [each.to_dict() for each in result.schema.differences]
         panels["Schema"] = partial(schema_panel, differences)
     if result.top_differences:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import ClassVar
 
-from skillian.data.results.groups import EXACT
+from skillian.data.results.groups import EXACT, key_words
 from skillian.data.sql.values import jsonable
 
 MEMBERS = 20
@@ -129,7 +129,7 @@ class MeasureExplanation:
             return f"The gap in {self.gap} is spread over many members."
         first = self.breakdowns[0]
         carried = total(each.gross for each in first.leading)
-        members = "; ".join(_words(each.member) for each in first.leading)
+        members = "; ".join(key_words(each.member) for each in first.leading)
         rows = None if first.rows is None else share(Decimal(first.rows), Decimal(self.rows))
         compared = "" if rows is None else f", with {rows} of the rows"
         return (
@@ -225,13 +225,6 @@ def total(numbers: Iterable[Decimal]) -> Decimal:
     for number in numbers:
         result = EXACT.add(result, number)
     return result
-
-
-def _words(member: Mapping[str, object]) -> str:
-    return ", ".join(
-        f"{name} without a value" if value is None else f"{name} {jsonable(value)}"
-        for name, value in member.items()
-    )
 
 
 def _smallest_first(breakdown: Breakdown) -> tuple[bool, int, int, Decimal]:

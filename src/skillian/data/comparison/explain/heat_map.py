@@ -9,7 +9,7 @@ from skillian.connectors.base import Kind
 from skillian.connectors.duckdb.engine import Workspace, stored_type
 from skillian.data.comparison.page import position
 from skillian.data.comparison.plan import ComparisonPlan
-from skillian.data.sql.values import Record, python_rows, python_value
+from skillian.data.sql.values import Record, none_last, python_rows, python_value
 from skillian.errors import InvalidInputError
 
 SIDE = 40
@@ -129,16 +129,12 @@ class _Axis:
         known = {python_value(row[name], kind) for row in cells}
         total = int(cells[0][f"{name}_members"]) if cells else 0
         every = known.union(matching)
-        members = sorted(every if len(every) <= SIDE else known, key=_none_last)
+        members = sorted(every if len(every) <= SIDE else known, key=none_last)
         places = {member: place for place, member in enumerate(members)}
         return cls(kind, tuple(members), places, total - len(known))
 
     def place(self, value: object) -> int:
         return self.places[python_value(value, self.kind)]
-
-
-def _none_last(value: Any) -> tuple[bool, Any]:
-    return (value is None, 0 if value is None else value)
 
 
 def _statement(table: str, plan: ComparisonPlan, keys: Sequence[int], index: int) -> str:

@@ -38,7 +38,6 @@ PAIRED = 6
 COUNTED = 12
 """The number of breakdowns whose leading members are compared with their share of the rows."""
 
-"""The members of a statement, with their sums."""
 _ENOUGH = Decimal(80)
 _ALL = Decimal(100)
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.dialects import filled
+from skillian.connectors.dialects import call, filled
 from skillian.data import sql
 from skillian.data.tables.columns import ColumnPair
 from skillian.data.tables.types import MYSQL_FRACTION, MYSQL_ZEROS, CellKind, CellType
@@ -131,7 +131,7 @@ def _row_text(cells: Sequence[DigestCell], dialect: str) -> exp.Expr:
             missing = sql.text("")
         parts += [exp.Coalesce(this=text, expressions=[missing]), sql.text(";")]
     if dialect == "duckdb":  # whose `||` copies the text so far for each part
-        return exp.Anonymous(this="CONCAT", expressions=parts)
+        return call("CONCAT", *parts)
     return exp.Concat(expressions=parts, coalesce=False)
 
 

@@ -16,11 +16,10 @@ from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from itertools import compress
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from sqlglot import exp
 
-from skillian.connectors.base import Connector
 from skillian.data import sql
 from skillian.data.declare.rules import EXACT
 from skillian.data.sql import prepare
@@ -35,6 +34,9 @@ from skillian.data.tables.across.digests import (
 )
 from skillian.data.tables.columns import ColumnPair
 from skillian.tasks import together
+
+if TYPE_CHECKING:
+    from skillian.data.tables.place import SideRows
 
 SMALL = 5_000_000
 """Up to this number of cells, all that are not in DuckDB already travel in about two seconds."""
@@ -62,25 +64,6 @@ class Sum(NamedTuple):
 
 Sums = Mapping[int | None, Sum]
 """By range; None is the range of NULL."""
-
-
-class SegmentSide(Protocol):
-    """The rows of one source."""
-
-    parameters: sql.BoundValues
-
-    @property
-    def connector(self) -> Connector:
-        """The database."""
-        ...
-
-    def value(self, column: str) -> exp.Expr:
-        """The cell of a column."""
-        ...
-
-    def rows(self, columns: Sequence[exp.Expr]) -> exp.Select:
-        """A SELECT of these expressions."""
-        ...
 
 
 @dataclass(slots=True)
@@ -133,7 +116,7 @@ class SegmentSearch:
         self,
         pairs: Sequence[ColumnPair],
         keys: int,
-        sides: tuple[SegmentSide, SegmentSide],
+        sides: tuple[SideRows, SideRows],
         *,
         unique: tuple[bool, bool],
     ) -> None:
@@ -217,16 +200,10 @@ class SegmentSearch:
         """Choose the integer column of the key with the widest range, otherwise the digest."""
         spans: dict[int, tuple[int, int]] = {}
         for position in self._integers():
-            low = [
-                int(each[f"low_{position}"])
-                for each in bounds
-                if each[f"low_{position}"] is not None
-            ]
-            high = [
-                int(each[f"high_{position}"])
-                for each in bounds
-                if each[f"high_{position}"] is not None
-            ]
+            low, high = (
+                [int(each[name]) for each in bounds if each[name] is not None]
+                for name in (f"low_{position}", f"high_{position}")
+            )
             if low:
                 spans[position] = min(low), max(high) + 1
         wide = {key: each for key, each in spans.items() if RANGES < each[1] - each[0] < 2**62}
@@ -247,17 +224,15 @@ class SegmentSearch:
         ]
 
     async def _bounds(self) -> list[Mapping[str, Any]]:
-        columns: list[list[exp.Expr]] = []
-        for index in (0, 1):
-            own: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "rows")]
+        def bounds(index: int) -> exp.Select:
+            columns: list[exp.Expr] = [sql.named(exp.Count(this=exp.Star()), "rows")]
             for position in self._integers():
                 value = self._value(index, position)
-                own.append(sql.named(exp.Min(this=value), f"low_{position}"))
-                own.append(sql.named(exp.Max(this=value.copy()), f"high_{position}"))
-            columns.append(own)
-        rows = await together(
-            *(self._ask(index, self._sides[index].rows(columns[index])) for index in (0, 1))
-        )
+                columns.append(sql.named(exp.Min(this=value), f"low_{position}"))
+                columns.append(sql.named(exp.Max(this=value.copy()), f"high_{position}"))
+            return self._sides[index].rows(columns)
+
+        rows = await together(*(self._ask(index, bounds(index)) for index in (0, 1)))
         return [one for [one] in rows]
 
     async def _sums(self, *, is_sample: bool) -> list[Sums]:

@@ -26,13 +26,9 @@ _CLASSES = (ONLY_A, ONLY_B)
 
 @dataclass(frozen=True, slots=True)
 class LoneColumn:
-    """A column that only one side has.
+    """A column that only one side has: 0 for a, 1 for b.
 
-    Attributes:
-        name: Its name.
-        side: The side: 0 for a, 1 for b.
-        type: The type of its cells.
-        value: A cell in the database that compares.
+    The value is that of a cell in the database that compares.
     """
 
     name: str
@@ -64,52 +60,33 @@ class LoneColumns:
 NONE = LoneColumns()
 
 
-@dataclass(frozen=True, slots=True)
-class LoneCells:
-    """Adds the columns that only one side has to the staged rows that differ.
+async def with_lone_cells(  # noqa: PLR0917 - where they are, and what is read
+    table: str,
+    workspace: Workspace,
+    engine: StatementEngine,
+    plan: TablePlan,
+    columns: Sequence[LoneColumn],
+    values: Mapping[str, object],
+) -> str | None:
+    """Stage the rows of a table with these columns, `x0` …, and return the new table's name.
 
-    Attributes:
-        workspace: Where the rows that differ are staged.
-        engine: Runs the statement that compares.
-        plan: What was compared.
-        columns: The columns.
-        values: The values that the rows of both sides are filtered by.
+    Returns None if there are no columns, or no row is only on one side. The rows of both sides are
+    filtered by `values`. Raises `QueryError` for a column that cannot be read.
     """
-
-    workspace: Workspace
-    engine: StatementEngine
-    plan: TablePlan
-    columns: Sequence[LoneColumn]
-    values: Mapping[str, object]
-
-    async def added_to(self, table: str, *, duplicates: bool) -> str | None:
-        """Stage the rows of a table with these columns, `x0` …, and return the new table's name.
-
-        Returns None if there are no columns, or no row is only on one side.
-
-        Args:
-            table: The staged rows that differ.
-            duplicates: As of `differences`.
-
-        Raises:
-            QueryError: A column cannot be read.
-        """
-        if not self.columns:
-            return None
-        count = f'SELECT COUNT(*) AS n FROM "{table}" WHERE class IN {_CLASSES}'  # noqa: S608 - our own names
-        [row] = await fetch(self.workspace, Statement(count, {}))
-        if not row["n"]:
-            return None
-        wide = _with_columns(self.plan, self.columns)
-        tree = _rows_of_one_side(wide, duplicates=duplicates)
-        statement = sql.prepare(tree, self.engine.dialect, self.values)
-        batches = self.engine.stream(statement.text, statement.parameters)
-        others = await self.workspace.stage(wide.columns(), batches)
-        try:
-            text = _joined(self.plan, table, others, self.columns)
-            return await self.workspace.create(text, {})
-        finally:
-            await self.workspace.drop(others)
+    if not columns:
+        return None
+    count = f'SELECT COUNT(*) AS n FROM "{table}" WHERE class IN {_CLASSES}'  # noqa: S608 - our own names
+    [row] = await fetch(workspace, Statement(count, {}))
+    if not row["n"]:
+        return None
+    wide = _with_columns(plan, columns)
+    statement = sql.prepare(_rows_of_one_side(wide), engine.dialect, values)
+    batches = engine.stream(statement.text, statement.parameters)
+    others = await workspace.stage(wide.columns(), batches)
+    try:
+        return await workspace.create(_joined(plan, table, others, columns), {})
+    finally:
+        await workspace.drop(others)
 
 
 def _with_columns(plan: TablePlan, columns: Sequence[LoneColumn]) -> TablePlan:
@@ -127,17 +104,12 @@ def _with_columns(plan: TablePlan, columns: Sequence[LoneColumn]) -> TablePlan:
     return replace(plan, pairs=(*plan.pairs[: plan.keys], *pairs), a=a, b=b, whole=True)
 
 
-def _rows_of_one_side(plan: TablePlan, *, duplicates: bool) -> exp.Select:
-    """The statement for the rows that only one side has.
-
-    Args:
-        plan: A plan of `_with_columns`.
-        duplicates: As of `differences`.
-    """
-    rows = differences(plan, duplicates=duplicates)
+def _rows_of_one_side(plan: TablePlan) -> exp.Select:
+    """The statement for the rows that only one side has, by a plan of `_with_columns`."""
     columns = [sql.column(name, "compared") for name in plan.columns()]
-    select = sql.select(columns, rows, "compared")
-    return select.where(_is_of_one_side("compared"), copy=False)
+    select = sql.select(columns, differences(plan), "compared")
+    kind = sql.column("class", "compared")
+    return select.where(sql.any_of(sql.equals(kind, each) for each in _CLASSES), copy=False)
 
 
 def _joined(plan: TablePlan, table: str, others: str, columns: Sequence[LoneColumn]) -> str:
@@ -159,7 +131,3 @@ def _text(column: LoneColumn, dialect: str) -> exp.Expr:
     if dialect == "mysql" and not exact_in_mysql(cells, is_key=False):
         return sql.as_text(transported(column.type, column.value, dialect).value)
     return sql.as_text(shown(cells, column.side, column.value, dialect))
-
-
-def _is_of_one_side(table: str) -> exp.Expr:
-    return sql.any_of(sql.equals(sql.column("class", table), each) for each in _CLASSES)

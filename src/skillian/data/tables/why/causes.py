@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from skillian.connectors.dialects import call
 from skillian.data import sql
 from skillian.data.declare.rules import Rules
 from skillian.data.declare.saved import SavedComparison
@@ -55,13 +56,6 @@ async def why(
 ) -> Why:
     """What explains the rows that differ; each rule is proved by another comparison.
 
-    Args:
-        engine: Compares.
-        question: What was compared.
-        result: Its result.
-        rows: Its rows that differ, with all of their cells.
-        report: Gets what is tried.
-
     Raises:
         ToolError: The rows that differ cannot be read.
     """
@@ -70,11 +64,7 @@ async def why(
     if not rows.plan.keys:
         without = "Rows that are compared without a key are not explained; name a key."
         return Why(nothing=without)
-    return await _CauseSearch(engine, question, result, rows, report or _ignored).run()
-
-
-def _ignored(_doing: str) -> None:
-    pass
+    return await _CauseSearch(engine, question, result, rows, report or (lambda _: None)).run()
 
 
 class _CauseSearch:
@@ -239,7 +229,7 @@ class _CauseSearch:
         select = sql.select(columns, self._rows.table)
         select.where(sql.equals(sql.bare("class"), DIFFERING), sql.bare(f"d{index}"), copy=False)
         keys = [sql.bare(f"k{each}") for each in range(self._rows.plan.keys)]
-        select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
+        select.order_by(call("HASH", *keys), *keys, copy=False)
         select.limit(_SAMPLE, copy=False)
         workspace = self._rows.workspace
         return await workspace.create(sql.prepare(select, workspace.dialect, {}).text, {})
@@ -294,7 +284,7 @@ class _CauseSearch:
         has_key = (sql.negated(sql.is_null(key)) for key in keys)
         repeated = sql.equals(sql.bare("class"), DUPLICATE)
         select.where(repeated, is_repeated, *has_key, copy=False)
-        select.order_by(exp.Anonymous(this="HASH", expressions=list(keys)), *keys, copy=False)
+        select.order_by(call("HASH", *keys), *keys, copy=False)
         rows = await fetch_tree(
             self._rows.workspace, select.limit(MAX_VALUES // (2 * len(keys)), copy=False)
         )

@@ -76,19 +76,18 @@ def _number(written: Decimal) -> str:
 async def guessed(workspace: Workspace, table: str, pair: ColumnPair) -> list[Guess]:
     """The rules that explain most of a column's differences, the simplest first.
 
-    Args:
-        workspace: The workspace.
-        table: Its table of cells that differ, `a` and `b`, as texts.
-        pair: The column.
+    The table has the cells that differ, `a` and `b`, as texts.
     """
     family = pair.cells.family
     guesses: list[Guess] = []
     if family in {"number", "float"}:
         guesses = [*await _of_numbers(workspace, table, _PLACES[family])]
     elif family in {"date", "timestamp"}:
-        guesses = [*await _of_times(workspace, table, pair.cells)]
+        gaps = await _rows(workspace, table, _SECONDS)
+        guesses = [*_of_times([Decimal(row["gap"]) / 1_000_000 for row in gaps], pair.cells)]
     elif family == "text":
-        guesses = [*await _of_texts(workspace, table)]
+        [facts] = await _rows(workspace, table, _LENGTHS)
+        guesses = [*_of_texts(facts["length"])]
     if not guesses:
         return []
     return await _best(workspace, table, pair.cells, guesses)
@@ -290,12 +289,7 @@ def _plain_factors(ratio: float) -> Iterator[Decimal]:
             yield _EXACT.divide(Decimal(1), inverse).normalize()
 
 
-async def _of_times(workspace: Workspace, table: str, cells: CellPair) -> Iterator[Guess]:
-    gaps = await _rows(workspace, table, _SECONDS)
-    return _time_guesses([Decimal(row["gap"]) / 1_000_000 for row in gaps], cells)
-
-
-def _time_guesses(gaps: list[Decimal], cells: CellPair) -> Iterator[Guess]:
+def _of_times(gaps: list[Decimal], cells: CellPair) -> Iterator[Guess]:
     kinds = {cells.a.kind, cells.b.kind}
     for gap in gaps:
         if kinds != {"date"} or gap % 86_400 == 0:
@@ -321,12 +315,7 @@ def _span(seconds: Decimal) -> str:
     return f"{_number(seconds)}s"
 
 
-async def _of_texts(workspace: Workspace, table: str) -> Iterator[Guess]:
-    [facts] = await _rows(workspace, table, _LENGTHS)
-    return _text_guesses(facts["length"])
-
-
-def _text_guesses(length: int | None) -> Iterator[Guess]:
+def _of_texts(length: int | None) -> Iterator[Guess]:
     for count in (1, 2):
         for names in combinations(_TEXT, count):
             written = ",".join(name.replace("_", "-") for name in names)

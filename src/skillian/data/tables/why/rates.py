@@ -22,14 +22,7 @@ _SAMPLE = 2000
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """The rule of a column in the rows with a value of another column.
-
-    Attributes:
-        column: The other column.
-        value: Its value.
-        guess: The rule.
-        rows: How many rows with this value differ in the column.
-    """
+    """The rule of a column in the rows with a value of another column, of which `rows` differ."""
 
     column: str
     value: str

@@ -88,14 +88,9 @@ class ProvedRule(Record):
 
 @dataclass(frozen=True, slots=True)
 class Fact(Record):
-    """A value that the rows of a difference have in common.
+    """A value that `count` of the `total` rows of a difference have in common.
 
-    Attributes:
-        subject: The column that differs, or one of `CLASSES`.
-        column: The column with the value.
-        value: The value.
-        count: How many of the rows have it.
-        total: How many rows there are.
+    The subject is the column that differs, or one of `CLASSES`.
     """
 
     subject: str
@@ -123,13 +118,9 @@ def rows_about(subject: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Why(Record):
-    """Why rows differ; without a cause, both are empty.
+    """Why rows differ: the rules, the most important first, and values that go with differences.
 
-    Attributes:
-        rules: What explains the differences, the most important first.
-        facts: Which values go together with differences.
-        nothing: What to say if both are empty.
-        cache_key: The comparison.
+    Without a cause both are empty, and `nothing` says so.
     """
 
     json_names = "rules facts sentences"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import pairwise
@@ -100,11 +100,7 @@ class SharedValues:
         return await self._of(self._plan.pairs[index].a, test, "a", index, explained)
 
     async def of_repeated(self, name: str) -> list[InCommon]:
-        """The same of rows that one side has more often, compared without a key.
-
-        Args:
-            name: `repeated in a` or `repeated in b`.
-        """
+        """The same of rows of `repeated in a` or `repeated in b`, compared without a key."""
         more, less = ("rows_a", "rows_b") if name.endswith("a") else ("rows_b", "rows_a")
         test = exp.GT(
             this=exp.Coalesce(this=sql.bare(more), expressions=[sql.zero()]),
@@ -245,7 +241,13 @@ class SharedValues:
         select.order_by(exp.Ordered(this=sql.bare("n"), desc=True), copy=False)
         select.order_by(sql.bare("value"), copy=False).limit(_MOST_VALUES, copy=False)
         rows = await fetch_tree(self._rows.workspace, select)
-        return next(_few(rows, group.total), None) or []
+        for count in range(1, len(rows) + 1):
+            first = rows[:count]
+            fits = all(row["value"] is not None and len(row["value"]) <= _SHOWN for row in first)
+            enough = all(int(row["n"]) >= _LEAST for row in first)
+            if fits and enough and sum(int(row["n"]) for row in first) >= _SHARE * group.total:
+                return first
+        return []
 
     async def _bound(self, group: _Group, value: exp.Expr, kind: str, *, is_low: bool) -> str:
         """The end of the values' range, without a few that lie far from the others."""
@@ -314,12 +316,3 @@ def _counted(test: exp.Expr, name: str) -> exp.Expr:
 
 def _beyond(cell: exp.Expr, template: str, limit: exp.Expr) -> exp.Expr:
     return filled(template, "duckdb", v=cell, x=limit)
-
-
-def _few(rows: list[dict[str, Any]], total: int) -> Iterator[list[dict[str, Any]]]:
-    for count in range(1, len(rows) + 1):
-        first = rows[:count]
-        fits = all(row["value"] is not None and len(row["value"]) <= _SHOWN for row in first)
-        enough = all(int(row["n"]) >= _LEAST for row in first)
-        if fits and enough and sum(int(row["n"]) for row in first) >= _SHARE * total:
-            yield first
