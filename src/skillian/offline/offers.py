@@ -37,7 +37,7 @@ _LOOKS = {
 
 
 def near_names(text: str, vocabulary: Vocabulary) -> list[str]:
-    """The names of the catalogue with these words, or one that is like them; only to propose."""
+    """Names of the catalogue with these words, or one that is like them; only to propose them."""
     measures = dict.fromkeys(
         name for words in vocabulary.sources.values() for name in words.measures
     )
@@ -46,7 +46,7 @@ def near_names(text: str, vocabulary: Vocabulary) -> list[str]:
     near = process.extract(
         text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR, limit=1
     )
-    return found or [name for name, *_ in near if plain(name) not in wanted]
+    return found[:MOST] or [name for name, *_ in near if plain(name) not in wanted]
 
 
 def unknown_in(text: str) -> str:
@@ -105,7 +105,8 @@ def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -
     for text in map(unknown_in, reading.unread):
         near = near_names(text, vocabulary) if text else ()
         corrected = [_replaced(q, text, name) for q in corrected for name in near] or corrected
-    yield from (each for each in corrected[:MOST] if each != question)
+        corrected = corrected[:MOST]
+    yield from (each for each in corrected if each != question)
 
 
 def _of_named(

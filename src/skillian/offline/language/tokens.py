@@ -232,9 +232,8 @@ class _Place:
         english = named or period or self._other_name(phrase, text)
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
-        is_labelled &= (
-            not (is_small or self._is_grouped()) or text in values.values()
-        )  # "no country in"
+        is_apart = is_small or self._is_grouped()  # "no country in"
+        is_labelled &= not is_apart or text in values.values()
         is_labelled &= english is None or english.kind != "number"
         if value is None or is_labelled:
             return value or english
