@@ -1,14 +1,12 @@
 """Rules of keys, measures and names: what meets, exact to the last digit, by what is declared."""
 
 from dataclasses import replace
-from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from tests.skillian.oracle.questions import Column
 from tests.skillian.oracle.running import (
-    AMOUNT,
     KEY,
     Pair,
     compared,
@@ -20,55 +18,6 @@ from tests.skillian.oracle.running import (
 from tests.support.asking import measures_asked
 
 MONEY = Column("v", "decimal", 2, 24)
-
-
-DIFFERENT_TEXTS = (
-    ("1001", "1001 "), ("1001", " 1001"), ("abc", "ABC"), ("é", "e\u0301"), ("é", "e"), ("ß", "ss"),
-    ("1001", "01001"), ("1001", "1001\u00a0"), ("a", "a\u200b"), ("Å", "\u212b"), ("", " "),
-    ("a\n", "a"), ("\uff11", "1"), ("x", "x\x01"), ("", None), (None, ""),
-    ("x" * 5000, "x" * 4999 + "y"),
-)  # fmt: skip
-
-
-def test_texts_are_compared_exactly(pair: Pair) -> None:
-    columns = (Column("n", "integer"), KEY, AMOUNT)
-    dimensions = {"number": {"column": "n"}, "key": {"column": "k"}}
-    rows = [[(n, each[index], 1) for n, each in enumerate(DIFFERENT_TEXTS)] for index in (0, 1)]
-    same = [(-1, "\x01\x7f\u2028a\rb😀", 1), (None, "x", 2), (None, None, 3), (-2, None, 4)]
-    a, b = (side(name, [*rows[n], *same], columns, dimensions) for n, name in enumerate("ab"))
-    result = compared(pair, a, b, align_on=("number", "key"))
-    assert result.summary.classes.match == len(same)
-    assert list(result.top_differences[0].key) == ["number", "key"]
-
-
-LEAP = date(2024, 2, 29)
-
-
-def test_keys_of_every_type_meet_and_come_back_as_they_are(pair: Pair) -> None:
-    kinds = {"day": "date", "flag": "boolean", "time": "timestamp", "number": "integer"}
-    columns = (*(Column(name, kind) for name, kind in kinds.items()), AMOUNT)
-    dimensions = {column.name: {"column": column.name} for column in columns[:-1]}
-    moment = datetime(2024, 1, 1, 12, 0, 0, 1)  # noqa: DTZ001
-    rows = [
-        (LEAP, True, moment, 2**63 - 1, 1),
-        (date(1, 1, 1), False, None, -(2**63), 2),
-        (date(9999, 12, 31), None, moment, 0, 3),
-        (None, True, moment, None, 4),
-    ]
-    a = side("a", rows, columns, dimensions)
-    for other in (rows, []):
-        compared(pair, a, side("b", other, columns, dimensions), align_on=tuple(dimensions))
-
-
-def test_sums_may_be_longer_than_their_values(pair: Pair) -> None:
-    columns = (KEY, MONEY, Column("w", "integer"))
-    measures = {name: {"column": name, "aggregation": "sum"} for name in "vw"}
-    rows = [("x", "9999999999999999999999.99", 2**63 - 1)] * 100
-    a, b = side("a", rows, columns, None, measures), side("b", rows[:50], columns, None, measures)
-    result = compared(pair, a, b, measures=["v", "w"])
-    sums = [(item.a, item.b) for item in result.top_differences]
-    assert sums[0][0] == Decimal("999999999999999999999999.00")
-    assert sums[1] == (Decimal(100 * (2**63 - 1)), Decimal(50 * (2**63 - 1)))
 
 
 AVERAGES: tuple[tuple[list[Any], str], ...] = (
@@ -107,16 +56,6 @@ def test_an_expression_is_a_measure(pair: Pair) -> None:
     result = pair.compared(question(a, b, measures=tuple(expressions)))
     assert statuses(result) == {"match": 1}
     assert {measure.total_b for measure in result.summary.measures} == {Decimal("-4.25")}
-
-
-def test_floats_cast_by_an_expression_are_compared(pair: Pair) -> None:
-    measures = {"amount": {"expression": "CAST(v AS DECIMAL(18,2))", "aggregation": "sum"}}
-    columns = (KEY, Column("v", "float"))
-    a = side("a", [("x", 0.1), ("x", 0.2)], columns, measures=measures)
-    b = side("b", [("x", 0.3)], columns, measures=measures)
-    result = pair.compared(question(a, b))
-    assert statuses(result) == {"match": 1}
-    assert result.summary.measures[0].total_a == Decimal("0.30")
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,7 @@
 import os
 import re
-import resource
 import subprocess
 import sys
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -31,25 +29,6 @@ async def connector(tmp_path: Path) -> AsyncIterator[DuckDBConnector]:
     opened = DuckDBConnector(path, "books", timeout=60)
     yield opened
     await opened.aclose()
-
-
-async def test_the_catalogue_has_keys_and_what_may_be_null(tmp_path: Path) -> None:
-    with duckdb.connect(tmp_path / "x.duckdb") as connection:
-        connection.execute(
-            "CREATE TABLE t (a INTEGER, b VARCHAR NOT NULL, c DATE, PRIMARY KEY (c, a));"
-            "CREATE VIEW v AS SELECT * FROM t; CREATE TABLE plain (x INTEGER)"
-        )
-    connector = DuckDBConnector(tmp_path / "x.duckdb", "books")
-    tables = {table.name: table for table in await connector.catalog()}
-    await connector.aclose()
-    assert {table.engine for table in tables.values()} == {"duckdb"}
-    assert {name: table.primary_key for name, table in tables.items()} == {
-        "t": ("c", "a"), "v": (), "plain": ()
-    }  # fmt: skip
-    nullable = {
-        name: [each.nullable for each in table.declared.values()] for name, table in tables.items()
-    }
-    assert nullable == {"t": [False] * 3, "v": [None] * 3, "plain": [True]}
 
 
 def test_the_time_zone_of_the_machine_changes_nothing(tmp_path: Path) -> None:
@@ -114,28 +93,6 @@ async def test_a_file_that_is_being_written_in_this_process_is_refused(tmp_path:
     await connector.aclose()
 
 
-def spilled(folder: Path) -> list[bool]:
-    """Return for each folder of ours in `folder` whether it has files, for our eyes only."""
-    paths = [path for path in folder.glob("skillian-*/*") if path.is_dir()]
-    return [any(path.iterdir()) and path.stat().st_mode & 0o077 == 0 for path in paths]
-
-
-async def test_what_does_not_fit_in_memory_spills_into_its_own_folder(
-    connector: DuckDBConnector, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(engine._CONFIG, "memory_limit", "60MB")
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    large = (
-        "SELECT range AS n, repeat(range::TEXT, 10) AS t FROM range(3000000) ORDER BY hash(range)"
-    )
-    stream = connector.stream(large, {})
-    await anext(stream)
-    assert spilled(tmp_path) == [True]
-    await stream.aclose()
-    await connector.aclose()
-    assert spilled(tmp_path) == []
-
-
 @pytest.mark.parametrize(
     ("value", "is_plain"),
     [
@@ -162,20 +119,6 @@ async def test_plain_rows_are_those_of_arrow_or_none(
         assert [[(value, type(value)) for value in row.values()] for row in rows] == [
             [(value, type(value)) for value in row.values()] for row in arrow
         ]
-
-
-async def test_a_stream_gives_all_rows_in_batches_and_memory_stays(
-    connector: DuckDBConnector,
-) -> None:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    rows = largest = 0
-    statement = "SELECT range AS n, repeat('x', 100) AS t FROM range($p0)"
-    async for batch in connector.stream(statement, {"p0": 5_000_000}):
-        rows += batch.num_rows
-        largest = max(largest, batch.num_rows)
-    assert (rows, largest <= 65_536) == (5_000_000, True)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    assert grown < 200_000  # kB; the rows are 540 MB
 
 
 async def test_a_statement_about_hundreds_of_columns_is_planned_without_statistics(

@@ -214,13 +214,3 @@ def test_an_unknown_option_is_refused(tmp_path: Path) -> None:
         with pytest.raises(UnavailableError) as refused:
             connect("c", f"files:///{tmp_path / 'x.csv'}?{query}", tmp_path)
         assert message in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    "name", ["a.b", 'say ""hi""', "two\nlines", "x" * 300, "select", "ä", "a,b", "%s {0}"]
-)
-async def test_any_column_name_is_read(tmp_path: Path, name: str) -> None:
-    (tmp_path / "x.csv").write_text(f'"{name}",n\n1,2\n', encoding="utf-8")
-    [row] = await rows_of(tmp_path, "x.csv")
-    assert list(row.values()) == [1, 2]
-    assert next(iter(row)) == " ".join(name.replace('""', '"').split())

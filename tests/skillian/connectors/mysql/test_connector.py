@@ -1,10 +1,7 @@
 from collections.abc import AsyncIterator
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-import pyarrow as pa
 import pytest
 import trustme
 from tests.support.mysql import DIGITS, Database, running_mariadb
@@ -74,35 +71,6 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(
         *(("text", "varchar(5)"), ("timestamp", "datetime(3)"), ("text", "json")),
         ("text", "longtext"),
     ]
-
-
-async def test_values_are_exact_and_typed(
-    connector: MySQLConnector, mysql_database: Database
-) -> None:
-    mysql_database.execute(SCHEMA)
-    mysql_database.execute(
-        """
-        INSERT INTO `a ``b`` table` VALUES (
-            -0.10, 18446744073709551615, 'ab', 'Größe ', '日本😀', 'credit', 2, -7, 2024, 1.5,
-            '2024-01-31', '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00.25', '10:00:00',
-            'x', b'101'
-        );
-        INSERT INTO `a ``b`` table` () VALUES ();
-        """
-    )
-    table: Any = await connector.run("SELECT * FROM `a ``b`` table`", {})
-    rows = table.to_pylist()
-    assert list(rows[0].values()) == [
-        Decimal("-0.10"), 2**64 - 1, "ab", "Größe ", "日本😀", "credit", 2, -7, 2024, 1.5,
-        date(2024, 1, 31), datetime(2024, 1, 31, 10, 0, 0, 1),  # noqa: DTZ001
-        datetime(2024, 1, 31, 10, 0, 0, 250000, UTC), "10:00:00", "78", "05",
-    ]  # fmt: skip
-    assert set(rows[1].values()) == {None}
-    types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    assert types["select"] == pa.decimal128(38, 2)
-    assert types["Größe"] == pa.decimal128(38, 0)
-    assert types["small"] == pa.int64()
-    assert types["instant"] == pa.timestamp("us", tz="UTC")
 
 
 async def test_a_date_without_a_day_is_refused_and_can_be_read_as_text(

@@ -4,28 +4,10 @@ import pytest
 from sqlglot import exp
 from tests.support.postgres import FOLDER, PASSWORD, Database, rows_of
 
-from skillian.connectors.base import ColumnType
 from skillian.connectors.dialects import compile_sql
 from skillian.connectors.postgres.connector import PostgresConnector
 from skillian.data import sql
 from skillian.errors import QueryError
-
-
-async def test_describe_works_out_the_scale_that_postgresql_forgets(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    postgres_database.execute("CREATE TABLE ledger (hsl numeric(17, 2), quantity int)")
-    described = await postgres_connector.describe(
-        "SELECT source.hsl * -1 AS turned, hsl / 3 AS third, quantity + 2147483648 AS large,"
-        " CAST(1.5 AS numeric(3, 1)) AS written FROM ledger AS source"
-    )
-    assert described == {
-        "turned": ColumnType("decimal", "numeric(38,2)", 2),
-        "third": ColumnType("other", "numeric"),
-        "large": ColumnType("integer", "bigint"),
-        "written": ColumnType("decimal", "numeric(3,1)", 1),
-    }
-
 
 WRITING = (
     "WITH gone AS (DELETE FROM written RETURNING x) SELECT x FROM gone",
@@ -55,15 +37,6 @@ async def test_a_role_that_may_write_cannot(
     assert postgres_database.value("SELECT to_regclass('taken')") is None
     assert postgres_database.value("SELECT last_value FROM numbers") == 1
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
-async def test_each_statement_has_the_settings_it_needs(
-    postgres_connector: PostgresConnector,
-) -> None:
-    names = "transaction_isolation transaction_read_only TimeZone DateStyle statement_timeout"
-    columns = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in names.split())
-    [row] = await rows_of(postgres_connector, f"SELECT {columns}")
-    assert [*row.values()] == ["repeatable read", "on", "UTC", "ISO, YMD", "30s"]
 
 
 async def test_any_password_can_be_part_of_the_url(
@@ -180,32 +153,9 @@ async def test_the_first_text_of_any_batch_keeps_its_byte_order_mark(
     assert all(row["x"][0] == "\ufeff" for row in rows)
 
 
-async def test_only_placeholders_are_placeholders(postgres_connector: PostgresConnector) -> None:
-    statement = """
-    SELECT '%(p0)s' AS "%(p0)s", %(p0)s AS y, E'\\'%(p0)s' AS z, 7 %% 4 AS m /* %(p0)s */
-    """.replace("%%", "%")
-    assert await rows_of(postgres_connector, statement, p0=1) == [
-        {"%(p0)s": "%(p0)s", "y": 1, "z": "'%(p0)s", "m": 3}
-    ]
-    assert await rows_of(postgres_connector, "SELECT 'a%' AS x -- %") == [{"x": "a%"}]
-    with pytest.raises(QueryError, match=r"connection 'books': .*NUL"):
-        await rows_of(postgres_connector, "SELECT %(p0)s AS x", p0="\0")
-
-
 async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:
     table: Any = await postgres_connector.run("SELECT 1 AS x, 'a' AS x", {})
     assert table.column_names == ["x", "x"]
-
-
-async def test_no_rows_have_their_columns_all_the_same(
-    postgres_connector: PostgresConnector,
-) -> None:
-    statement = "SELECT 1 AS x, CAST(1 AS numeric(5, 2)) AS y WHERE false"
-    table: Any = await postgres_connector.run(statement, {})
-    assert table.num_rows == 0
-    assert [str(kind) for kind in table.schema.types] == ["int64", "decimal128(38, 2)"]
-    [batch] = [batch async for batch in postgres_connector.stream(statement, {})]
-    assert batch.num_rows == 0
 
 
 async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConnector) -> None:

@@ -1,7 +1,6 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -11,7 +10,6 @@ import pytest
 from skillian.connectors.base import Declaration
 from skillian.connectors.sqlite.connector import SQLiteConnector
 from skillian.connectors.sqlite.reader import SQLiteFile
-from skillian.connectors.sqlite.types import declared_type
 from skillian.errors import QueryError
 
 
@@ -41,23 +39,6 @@ def write(path: Path, script: str) -> None:
 async def rows(connector: SQLiteConnector, statement: str, **values: object) -> list[Any]:
     found = await connector.run(statement, values)
     return [tuple(row.values()) for row in found.to_pylist()]
-
-
-DECLARED = {
-    "unsigned big int": ("BIGINT", "integer"),
-    "NCHAR(3)": ("VARCHAR", "text"),
-    "DECIMAL(17, 2)": ("DECIMAL(38,2)", "decimal"),
-    "numeric(5)": ("DECIMAL(38,0)", "decimal"),
-    "DECIMAL(99, 2)": ("DECIMAL(99, 2)", "other"),
-    "": ("untyped", "other"),
-    "double precision": ("DOUBLE", "float"),
-    "timestamp with time zone": ("TIMESTAMP WITH TIME ZONE", "timestamptz"),
-}
-
-
-def test_declared_types_follow_the_rules_of_sqlite() -> None:
-    types = {text: declared_type(text) for text in DECLARED}
-    assert {text: (found.sql, found.kind) for text, found in types.items()} == DECLARED
 
 
 async def test_the_catalogue_has_tables_and_views(connector: SQLiteConnector, path: Path) -> None:
@@ -118,17 +99,6 @@ async def test_only_columns_that_are_used_are_copied(
         await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
 
 
-async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: Path) -> None:
-    numbers = "SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 99999"
-    insert = f"WITH RECURSIVE s(i) AS ({numbers}) INSERT INTO t SELECT i, i / 100.0 FROM s"  # noqa: S608
-    write(path, f"CREATE TABLE t (n INTEGER, a DECIMAL(12,2)); {insert}")
-    sums = await rows(connector, "SELECT SUM(n), SUM(a) FROM t")
-    assert sums == [(4_999_950_000, Decimal("49999500.00"))]
-    stream = connector.stream("SELECT * FROM t WHERE n < $p0", {"p0": 70_000})
-    sizes = [batch.num_rows async for batch in stream]
-    assert (sum(sizes), max(sizes) <= 65_536) == (70_000, True)
-
-
 async def test_what_has_been_copied_is_kept_until_the_file_changes(
     connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,23 +123,6 @@ async def test_what_has_been_copied_is_kept_until_the_file_changes(
     write(other, "CREATE TABLE t (a INT); INSERT INTO t VALUES (100)")
     other.replace(path)
     assert await rows(connector, "SELECT a FROM t") == [(100,)]
-
-
-@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-async def test_a_concurrent_writer_is_seen_after_its_commit(
-    connector: SQLiteConnector, path: Path, mode: str
-) -> None:
-    writer = sqlite3.connect(path, isolation_level=None)
-    writer.execute(f"PRAGMA journal_mode = {mode}")
-    writer.execute("CREATE TABLE t (a INT)")
-    writer.execute("INSERT INTO t VALUES (1)")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
-    writer.execute("BEGIN IMMEDIATE")
-    writer.execute("INSERT INTO t VALUES (2)")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
-    writer.execute("COMMIT")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(3,)]
-    writer.close()
 
 
 async def test_statements_continue_while_the_file_changes(

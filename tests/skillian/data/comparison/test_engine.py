@@ -2,17 +2,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.engine import MeasureEngine
-from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.query.binding import Binder
 from skillian.data.results.result import ComparisonResult
 from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, UnknownNameError
 
@@ -114,15 +109,6 @@ async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> Non
         await engine.compare(measures_asked("a", "b", ["amout"], ["key"]))
     with pytest.raises(SourceNotFoundError):
         await engine.compare(measures_asked("a", "c", ["amount"]))
-
-
-async def test_fewer_top_differences_can_be_requested(compared: Compared, tmp_path: Path) -> None:
-    await compared("('x', 1), ('y', 2)", "")
-    registry = SourceRegistry.load(tmp_path / "0" / "sources.yaml")
-    async with Connections(registry) as connections:
-        engine = MeasureEngine(registry, Binder(registry, connections), Memory(), top=1)
-        result = await engine.compare(measures_asked("a", "b", ["amount"]))
-    assert [item.key["key"] for item in result.top_differences] == ["y"]
 
 
 @pytest.mark.parametrize("aggregation", ["sum", "avg"])

@@ -1,11 +1,8 @@
 from __future__ import annotations
 
-from decimal import Decimal
-
 import pytest
-from pydantic import BaseModel, ConfigDict
 
-from skillian.data.declare.document import YamlDocument, read_yaml, shown, validated
+from skillian.data.declare.document import read_yaml, shown
 
 
 def test_scalars_stay_text_and_every_part_has_its_line() -> None:
@@ -64,44 +61,6 @@ FAULTS = (
 def test_a_fault_has_its_line(text: str, line: int, said: str) -> None:
     [fault] = read_yaml(text, "x.yaml").faults
     assert (fault.line, said in fault.message) == (line, True), fault
-
-
-class Inner(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    limit: Decimal
-
-
-class Outer(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-    secrets: dict[str, int] = {}
-    inner: dict[str, Inner]
-
-
-def model_faults(text: str) -> tuple[Outer | None, list[str]]:
-    document: YamlDocument = read_yaml(text, "f.yaml")
-    found = validated(Outer, document, secret="secrets")  # noqa: S106 - the name of a key
-    return found, [str(fault) for fault in document.faults]
-
-
-def test_unknown_and_missing_keys_are_reported_with_the_fix() -> None:
-    found, messages = model_faults("inner:\n  x:\n    limt: 1\n")
-    assert found is None
-    assert sorted(messages) == [
-        "f.yaml:2: `limit` is missing in `inner.x`; add `limit:`",
-        "f.yaml:3: unknown key `limt`; did you mean `limit`? known: limit",
-    ]
-
-
-def test_the_invalid_value_is_repeated_unless_secret() -> None:
-    _, messages = model_faults("secrets: {a: hunter2}\ninner:\n  x: {limit: much}\n")
-    assert "got 'much'" in messages[1]
-    assert "hunter2" not in "".join(messages)
-
-
-def test_a_line_with_a_fault_of_yaml_has_no_second_one() -> None:
-    _, messages = model_faults("inner: {x: {limit: yes}}")
-    assert len(messages) == 1
-    assert "boolean" in messages[0]
 
 
 def test_of_a_url_only_its_scheme_is_shown() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -38,23 +37,6 @@ def faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str,
     with pytest.raises(ConfigurationError) as raised:
         read(tmp_path, text, sources)
     return [(Path(each.file).name, each.line, str(each)) for each in raised.value.faults]
-
-
-def test_a_comparison_is_read_with_all_it_may_say(tmp_path: Path) -> None:
-    asked = (
-        "{name: month end, a: ledger, b: plan, measures: [amount], align_on: [company],"
-        " filters: {company: ['001', null]}, thresholds: {match: {absolute: 0.10}},"
-        " fail_on: major}"
-    )
-    saved = read(tmp_path, f"sources: ../sources.yaml\ncompare: [{asked}]")
-    [comparison] = saved.comparisons
-    assert (comparison.name, comparison.a, comparison.b) == ("month end", "ledger", "plan")
-    assert (comparison.measures, comparison.align_on) == (("amount",), ("company",))
-    assert comparison.filters == {"company": ["001", None]}
-    assert comparison.thresholds.match.absolute == Decimal("0.10")
-    assert comparison.fail_on == "major"
-    assert saved.registry.names == ("ledger", "plan")
-    assert saved.registry.folder == tmp_path
 
 
 HEAD = "sources: ../sources.yaml\ncompare:\n  - name: x\n"

@@ -77,14 +77,6 @@ def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
     assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
 
 
-def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="SKILLIAN_SOURCES"):
-        SourceRegistry.load(tmp_path / "none.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"a: \xe9\n")
-    with pytest.raises(ConfigurationError, match="not UTF-8"):
-        SourceRegistry.load(tmp_path / "latin.yaml")
-
-
 def test_what_two_sources_share_is_in_the_order_of_the_first(tmp_path: Path) -> None:
     m = "m: {column: m, aggregation: sum}"
     n = m.replace("m: {column: m", "n: {column: n")
@@ -180,25 +172,3 @@ def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) 
     messages = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
     assert "hunter2" not in messages
     assert "`duckdb://…`" in messages or "'duckdb://…'" in messages
-
-
-def test_a_file_with_many_faults_reports_all_at_once() -> None:
-    text = """connections: &c
-  db: duckdb:///x.duckdb
-  twice: {a: 1}
-  secret: duckdb:///${SKILLIAN_TEST_NOT_SET}
-bomb: &a !x [x, x]
-more: &b [*a, *a]
-yes: 1
-yes: 2
-sources:
-  s:
-    connection: nowhere
-    table: 5
-    dimensions: []
-    measures: {m: {column: c, aggregation: median}}
-"""
-    messages = faults(text)
-    assert {int(fault.split(":")[1]) for fault in messages} == {3, 4, 5, 6, 7, 8, 11, 13, 14}
-    secret = "s.yaml:4: connection `secret` needs the environment variable SKILLIAN_TEST_NOT_SET"  # noqa: S105
-    assert secret in [fault.partition(",")[0] for fault in messages]

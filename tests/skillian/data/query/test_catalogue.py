@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
-from tests.skillian.data.conftest import MakeServices, two_sources
-from tests.support.asking import measures_asked
+from tests.skillian.data.conftest import MakeServices
 
-from skillian.data.declare.sources import SourceRegistry
 from skillian.data.services import DataServices
-from skillian.errors import QueryError, SourceNotFoundError
+from skillian.errors import SourceNotFoundError
 
 SCRIPT = """
 CREATE TABLE t AS SELECT
@@ -58,17 +54,6 @@ async def test_every_source_describes_its_names(services: DataServices) -> None:
     assert (empty.row_count, empty.freshness, empty.dimensions["group"].values) == (0, None, ())
 
 
-@pytest.mark.parametrize("freshness", ["    freshness: day\n", ""])
-async def test_a_date_outside_the_years_of_python_is_reported_with_the_fix(
-    make_services: MakeServices, freshness: str
-) -> None:
-    script = "CREATE TABLE t AS SELECT 'x' AS g, DATE 'infinity' AS d, 1 AS n; CREATE TABLE empty"
-    sources = SOURCES.replace("    freshness: day\n", freshness)
-    services = make_services(f"{script} (g VARCHAR, n INTEGER)", sources)
-    with pytest.raises(QueryError, match="outside the years 1 to 9999; declare `type: text`"):
-        await services.catalogue.source("full")
-
-
 async def test_a_sample_holds_rows_as_the_table_has_them(services: DataServices) -> None:
     sample = await services.catalogue.sample("full", 3)
     assert sample.types == ("VARCHAR", "DATE", "BIGINT")
@@ -77,24 +62,3 @@ async def test_a_sample_holds_rows_as_the_table_has_them(services: DataServices)
     assert not (await services.catalogue.sample("empty", 3)).rows.rows
     with pytest.raises(SourceNotFoundError):
         await services.catalogue.sample("ful", 3)
-
-
-FILES = two_sources(
-    "k: {column: k}",
-    "v: {column: v, aggregation: sum}",
-    tables=("connection: c, table: a.csv", "connection: c, table: b.csv"),
-    connections="c: 'files:///.'",
-)
-
-
-async def test_a_column_whose_type_has_changed_is_not_compared_as_it_was(tmp_path: Path) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.csv").write_text("k,v\n1,1.50\n")
-    path = tmp_path / "sources.yaml"
-    path.write_text(FILES)
-    question = measures_asked("a", "b", ["v"], ["k"])
-    async with DataServices(SourceRegistry.load(path)) as services:
-        assert (await services.comparison.compare(question)).summary.classes.match == 1
-        (tmp_path / "b.csv").write_text("k,v\n001,1.50\n")
-        with pytest.raises(QueryError, match="declare the same `type`"):
-            await services.comparison.compare(question)

@@ -3,58 +3,13 @@
 from __future__ import annotations
 
 from decimal import Decimal
-from typing import Any
 
-import pytest
 from tests.skillian.data.tables.comparing import compared
 from tests.skillian.data.tables.conftest import Store
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.tables.types import cell_type
-
-# Of both widths: plain, with an exponent, whole, with most digits.
-NUMBERS = ("2.5", "-0.1", "0", "100", "1e-7", "1.25e-30", "1e20", "-1e30", "16777216", "429870.12")
-WIDE_NUMBERS = ("1234567.8901234567", "1.2345678901234566e17", "123456789012345680", "1e-20")
-SPECIAL = ("NaN", "Infinity", "-Infinity")
-QUESTIONS: tuple[dict[str, Any], ...] = ({"key": ("v",)}, {"multiset": True})
-
-
-def table(store: Store, database: str, kind: str, numbers: tuple[str, ...]) -> str:
-    listed = ", ".join(f"(CAST('{each}' AS {kind}))" for each in numbers)
-    script = "DROP TABLE IF EXISTS t", f"CREATE TABLE t (v {kind})"
-    return f"{store(database, *script, f'INSERT INTO t VALUES {listed}')}#t"  # noqa: S608 - ours
-
-
-FEW = ("0.5", "-0.25", "0")
-# A type of DuckDB, one of another database, and numbers of both; of doubles the oracle has more.
-MEET = (
-    ("FLOAT", "postgres", "numeric", (*NUMBERS, *SPECIAL)),
-    ("DOUBLE", "postgres", "numeric", (*WIDE_NUMBERS, *SPECIAL)),
-    # Decimals without whole digits.
-    ("DECIMAL(38, 38)", "postgres", "numeric", FEW),
-    ("DOUBLE", "duckdb other", "DECIMAL(2, 2)", FEW),
-    ("FLOAT", "duckdb other", "DECIMAL(38, 10)", ("2.5", "-0.1", "0", "16777216", "429870.12")),
-)
-
-
-@pytest.mark.parametrize(("kind", "place", "other", "numbers"), MEET)
-def test_numbers_of_two_types_meet(
-    store: Store, kind: str, place: str, other: str, numbers: tuple[str, ...]
-) -> None:
-    a, b = table(store, "duckdb", kind, numbers), table(store, place, other, numbers)
-    for question in QUESTIONS:
-        for result in (compared(a, b, **question), compared(b, a, **question)):
-            assert result.rows.matched == len(numbers), result.samples
-
-
-@pytest.mark.parametrize("places", [2, 38])
-def test_a_decimal_without_whole_digits_is_shown_with_its_places(store: Store, places: int) -> None:
-    kind = f"DECIMAL({places}, {places})"
-    a, b = table(store, "duckdb", kind, FEW), table(store, "duckdb other", kind, FEW[:1])
-    shown = compared(a, b, key=("v",)).samples.only_in_a
-    assert {row.key["v"] for row in shown} == {f"-0.25{'0' * (places - 2)}", f"0.{'0' * places}"}
-
 
 # The cells, what is shown of them, their gap, and a limit that it is within.
 SHOWN = (

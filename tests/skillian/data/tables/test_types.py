@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-from itertools import combinations_with_replacement
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
-from tests.skillian.data.tables.comparing import compared, in_two_files
+from tests.skillian.data.tables.comparing import compared
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
-from skillian.connectors.duckdb.statement import column_type
 from skillian.data.declare.rules import Rule, Rules
-from skillian.data.tables.cells import NotComparableError, family_of
-from skillian.data.tables.types import cell_type
 
 # A value of each type of DuckDB.
 CELLS = (
@@ -113,47 +108,3 @@ def test_a_file_without_rows_fits_every_rule(tmp_path: Path, row: str) -> None:
         assert {result.rows.rows_a, result.rows.rows_b} == {0, int(bool(row))}
         assert result.schema is not None
         assert not result.schema.differences
-
-
-IDENTIFIER = "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID"
-PAIR_RULES = {
-    "near": Rule.model_validate({"absolute": "0.1", "seconds": "1"}),
-    "cut": Rule(precision="hour", zone="Africa/Abidjan", trim=True, ignore_case=True),
-}
-
-
-@pytest.fixture(scope="module")
-def pairs() -> list[tuple[str, str]]:
-    """The pairs of cells that are compared, but the times, of which test_moments.py has all."""
-    listed = ", ".join(f"typeof({cell})" for cell in CELLS)
-    with duckdb.connect() as database:
-        row: Any = database.execute(f"SELECT {listed}").fetchone()
-    types = [cell_type(column_type(kind), "duckdb") for kind in row]
-    kinds = dict(zip(CELLS, types, strict=True))
-    found: list[tuple[str, str]] = []
-    for a, b in combinations_with_replacement(CELLS, 2):
-        with suppress(NotComparableError):
-            family_of(kinds[a], kinds[b])
-            found += [(a, b)] if a == b or "2024-01-31" not in a else []
-    return found
-
-
-@pytest.fixture(scope="module")
-def tables(
-    tmp_path_factory: pytest.TempPathFactory, pairs: list[tuple[str, str]]
-) -> tuple[str, str, str]:
-    a, b = (select(cells) for cells in zip(*pairs, strict=True))
-    return in_two_files(tmp_path_factory.mktemp("pairs"), a, b)
-
-
-@pytest.mark.parametrize(("rule", "place"), [("near", "workspace"), ("cut", "database")])
-def test_pairs_with_a_common_form(
-    tables: tuple[str, str, str], pairs: list[tuple[str, str]], rule: str, place: str
-) -> None:
-    other = tables[1] if place == "database" else tables[2]
-    result = compared(tables[0], other, key=("k",), rules=Rules(all=PAIR_RULES[rule]))
-    assert result.proof.place == place
-    assert not result.not_compared
-    unequal = {pairs[int(column.a[1:])] for column in result.columns if column.mismatches}
-    texts = ("'1'::VARCHAR", "'1'::ENUM ('1', '2')")
-    assert {frozenset(pair) for pair in unequal} == {frozenset({IDENTIFIER, t}) for t in texts}
