@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 from tests.skillian.connectors.databases import (
-    LOCAL,
     NEVER,
     NUMBERS,
     SERVERS,
@@ -24,7 +23,7 @@ from tests.skillian.connectors.databases import (
 )
 from tests.support.waits import SECONDS, cancelled
 
-from skillian.connectors import base, connect
+from skillian.connectors import base
 from skillian.errors import QueryError
 
 # A value in the middle of the rows that cannot be read.
@@ -231,16 +230,3 @@ print(task.done(), flush=True)
     command = [sys.executable, "-W", "ignore", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
     assert done.stdout == "False\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "written"),
-    [("duckdb", "x.duckdb"), ("sqlite", "x.sqlite"), ("files", "."), ("files", "a.csv")],
-)
-async def test_a_url_is_relative_to_the_folder(tmp_path: Path, kind: str, written: str) -> None:
-    for make in LOCAL:
-        make(None, tmp_path)  # type: ignore[arg-type]
-    for url in (f"{kind}:///{written}", f"{kind}:///{tmp_path / written}"):
-        connector: Any = connect("a", url, tmp_path)
-        assert {table.name for table in await connector.catalog()} <= {"t", "a.csv"}
-        await connector.aclose()

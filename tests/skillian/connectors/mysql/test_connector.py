@@ -19,11 +19,7 @@ PASSWORD = "p@ss/w:rd#?&=ä€ 100%"  # noqa: S105 - of the test's own server
 FOLDER = Path()
 
 SCHEMA = """
-CREATE TABLE `a ``b`` table` (
-    `select` DECIMAL(17, 2), `Größe` BIGINT UNSIGNED, code CHAR(4), name VARCHAR(10), note TEXT,
-    side ENUM('debit', 'credit'), flag BOOLEAN, small SMALLINT, fiscal YEAR, ratio FLOAT, day DATE,
-    moment DATETIME(6), instant TIMESTAMP(3) NULL, length TIME, picture BLOB, bits BIT(3)
-);
+CREATE TABLE `a ``b`` table` (`select` DECIMAL(17, 2), `Größe` BIGINT UNSIGNED);
 CREATE TABLE u (
     a INT UNSIGNED, b VARCHAR(5) NOT NULL COLLATE latin1_bin, c DATETIME(3), `a``b` JSON,
     plain LONGTEXT COLLATE utf8mb4_bin, PRIMARY KEY (b, a)
@@ -54,13 +50,6 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(
         assert names.index((other.name, "elsewhere")) > 3
     own = mysql_database.name
     assert names[:4] == [(own, name) for name in ("a `b` table", "digits", "u", "v")]
-    types = [(kind.kind, kind.scale) for kind in tables[0].columns.values()]
-    assert types[0] == ("decimal", 2)
-    assert {scale for _, scale in types[1:]} == {0}
-    assert [kind for kind, _ in types[1:]] == [
-        *("integer", "text", "text", "text", "text", "integer", "integer", "integer", "float"),
-        *("date", "timestamp", "timestamptz", "other", "other", "other"),
-    ]
     assert tables[0].columns["select"].sql == "decimal(17,2)"
     assert tables[3].columns["d"].kind == "date"
     keyed = tables[2]

@@ -72,10 +72,9 @@ CREATE DOMAIN positive_cents AS cents CHECK (VALUE > 0);
 CREATE TYPE side AS ENUM ('debit', 'it''s');
 CREATE TABLE "a ""b"" table" (
     "select" numeric(17, 2), "Größe" bigint, domain positive_cents, side side, free numeric,
-    wide numeric(40, 39), hundreds numeric(5, -2), code char(4),
-    name varchar(10) COLLATE "C", note text, flag boolean, small smallint, ratio real, day date,
-    moment timestamp, instant timestamptz, price money, document json, numbers int[], key uuid,
-    dropped int, PRIMARY KEY (name, small)
+    wide numeric(40, 39), hundreds numeric(5, -2), name varchar(10) COLLATE "C", note text,
+    small smallint, numbers int[], dropped int,
+    PRIMARY KEY (name, small)
 );
 ALTER TABLE "a ""b"" table" DROP COLUMN dropped;
 CREATE VIEW other.v AS SELECT DATE '2024-01-31' AS d;
@@ -97,17 +96,9 @@ async def test_the_catalogue_has_all_relations_with_their_types(
         ("public", "parts_1"),
         ("other", "v"),
     ]
-    kinds = {kind.sql: (kind.kind, kind.scale) for kind in tables[0].columns.values()}
-    assert kinds == {
-        "numeric(17,2)": ("decimal", 2), "bigint": ("integer", 0), "positive_cents": ("decimal", 2),
-        "side": ("text", 0), "numeric": ("other", 0), "numeric(40,39)": ("other", 0),
-        "numeric(5,-2)": ("decimal", 0), "character(4)": ("text", 0), "text": ("text", 0),
-        "character varying(10)": ("text", 0), "boolean": ("boolean", 0), "real": ("float", 0),
-        "smallint": ("integer", 0), "date": ("date", 0), "money": ("other", 0),
-        "timestamp without time zone": ("timestamp", 0), "json": ("other", 0),
-        "timestamp with time zone": ("timestamptz", 0), "integer[]": ("other", 0),
-        "uuid": ("other", 0),
-    }  # fmt: skip
+    kinds = {name: (kind.kind, kind.scale) for name, kind in tables[0].columns.items()}
+    assert (kinds["domain"], kinds["hundreds"]) == (("decimal", 2), ("decimal", 0))
+    assert kinds["free"] == kinds["wide"] == kinds["numbers"] == ("other", 0)
     assert list(tables[0].columns)[:3] == ["select", "Größe", "domain"]
     declared = tables[0].declared
     assert (tables[0].engine, tables[0].primary_key) == ("postgres", ("name", "small"))

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compared
-from tests.support.clickhouse import in_clickhouse, needs_clickhouse
-from tests.support.postgres import Database as PostgresDatabase
 
 from skillian.data.declare.rules import Rule, Rules
 
@@ -23,13 +20,6 @@ CELLS = (
     "'2024-01-31 00:00:00+00'::TIMESTAMPTZ_NS", "INTERVAL 1 DAY", "'1'::VARCHAR",
     "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID", "'1'::JSON", "'1'::ENUM ('1', '2')", "[1]",
     "[1]::INTEGER[1]", "{'x y': 1}", "MAP {'x': 1}", "union_value(n := 1)",
-)  # fmt: skip
-IN_POSTGRES = (
-    "1::smallint", "1::numeric", "1::numeric(10, 2)", "1::real", "1::float8", "true",
-    "'\\x01'::bytea", "date '2024-01-31'", "time '10:00'", "timestamp '2024-01-31'",
-    "timestamptz '2024-01-31 00:00+00'", "interval '1 day'", "'1'::varchar(3)", "'1'::char(3)",
-    "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::uuid", "'1'::json", "'1'::jsonb", "array[1]",
-    "'x'::mood", "b'1'",
 )  # fmt: skip
 RULES = {
     "near": {"absolute": "0.1", "relative": "0.1", "seconds": "1", "trim": True, "nfc": True,
@@ -64,47 +54,3 @@ def test_a_column_without_values_fits_each_type_of_duckdb(tmp_path: Path, rule: 
         database.execute(f"CREATE TABLE file.t AS {select(CELLS)}")
     file = empty(tmp_path / "e.csv", len(CELLS))
     check(file, f"duckdb:///{tmp_path / 't'}#t", len(CELLS), rule)
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_a_column_without_values_fits_each_type_of_postgres(
-    postgres_database: PostgresDatabase, rule: str
-) -> None:
-    nothing = tuple("NULL::text" for _ in IN_POSTGRES)
-    postgres_database.execute(
-        f"CREATE TYPE mood AS ENUM ('x'); CREATE TABLE a AS {select(IN_POSTGRES)};"
-        f" CREATE TABLE b AS {select(nothing)}"
-    )
-    check(f"{postgres_database.url}#a", f"{postgres_database.url}#b", len(IN_POSTGRES), rule)
-
-
-@needs_clickhouse
-def test_a_column_without_values_fits_nanoseconds_of_clickhouse(tmp_path: Path) -> None:
-    url = in_clickhouse(
-        "CREATE TABLE t (k Int32, v0 DateTime64(9), v1 Float32) ENGINE = Log",
-        "INSERT INTO t VALUES (1, '2024-01-01 00:00:00.000000001', 0.1)",
-    )
-    tables = f"{url}#t", empty(tmp_path / "e.csv", 2)
-    for a, b in (tables, tables[::-1]):
-        check(a, b, 2)
-
-
-NARROW: tuple[dict[str, Any], ...]
-NARROW = ({"absolute": "1"}, {"seconds": "1"}, {"precision": "day"}, {"trim": True})
-
-
-@pytest.mark.parametrize("row", ["5,2024-01-31,x,true", ""])
-def test_a_file_without_rows_fits_every_rule(tmp_path: Path, row: str) -> None:
-    """Each rule for a column of each type."""
-    count = len(NARROW) * 4
-    names = ",".join(["k", *(f"v{n}" for n in range(count))])
-    (tmp_path / "a.csv").write_text(f"{names}\n", encoding="utf-8")
-    cells = f"1{f',{row}' * len(NARROW)}\n" if row else ""
-    (tmp_path / "b.csv").write_text(f"{names}\n{cells}", encoding="utf-8")
-    files = str(tmp_path / "a.csv"), str(tmp_path / "b.csv")
-    rules = {f"v{n}": Rule.model_validate(NARROW[n // 4]) for n in range(count)}
-    for a, b in (files, files[::-1]):
-        result = compared(a, b, key=("k",), rules=Rules(columns=rules))
-        assert {result.rows.rows_a, result.rows.rows_b} == {0, int(bool(row))}
-        assert result.schema is not None
-        assert not result.schema.differences
