@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Awaitable
 from contextlib import aclosing
 from datetime import date, datetime, timedelta, timezone
@@ -16,12 +14,11 @@ import pytest
 from tests.skillian.connectors.databases import (
     NEVER,
     NUMBERS,
-    SERVERS,
     Opened,
     in_duckdb,
     in_sqlite,
 )
-from tests.support.waits import SECONDS, cancelled
+from tests.support.waits import cancelled
 
 from skillian.connectors import base
 from skillian.errors import QueryError
@@ -213,20 +210,3 @@ async def test_closing_stops_what_runs_and_may_be_done_twice(
             await left
     await opened.stopped()
     await works(connector)
-
-
-@pytest.mark.parametrize("opened", [in_duckdb, *SERVERS], indirect=True)
-def test_an_endless_statement_does_not_hold_up_the_exit(opened: Opened) -> None:
-    script = f"""
-import asyncio
-from pathlib import Path
-from skillian.connectors import connect
-connector = connect("x", {opened.url!r}, Path())
-loop = asyncio.new_event_loop()
-task = loop.create_task(connector.run({NEVER[opened.dialect]!r}, {{}}))
-loop.run_until_complete(asyncio.wait([task], timeout=0.5))
-print(task.done(), flush=True)
-"""
-    command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert done.stdout == "False\n"

@@ -65,6 +65,7 @@ MALFORMED = {
         *("postgres://u:secret@host/db?nonsense=1", "postgresql://u:secret@host/db?host=a@b&%zz"),
     ),
     "unknown kind of database": ("postgresql:u:secret@host",),
+    "its URL is not sc://host": ("sc://", "sc://host/database", "sc://host:1/;database"),
     "its URL is not clickhouse://user": (
         *("clickhouse://h?timezone=Nowhere/City", "clickhouse://h?zone=UTC"),
         *("clickhouse://h?secure=1", "clickhouse://h:port/db", "clickhouse://h?secure"),

@@ -10,16 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.skillian.data.tables.why.small import engine_over
-from tests.support.asking import rows_asked
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.engine import ComparisonEngine, open_engine
-from skillian.data.query.relation import bare_tables
+from skillian.data.engine import ComparisonEngine
 from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
-from skillian.history.store import open_history
-from skillian.reports.outcome import Compared
-from skillian.reports.tracking import recording
 
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
 B = {n: (name, amount + (n % 2), n % 5) for n, (name, amount, _) in A.items() if n % 10}
@@ -125,17 +120,6 @@ def test_a_wrong_page_says_what_is_wrong(tmp_path: Path) -> None:
     errors = paged(tmp_path, *(page for page, _ in WRONG))
     for error, (_, words) in zip(errors, WRONG, strict=True):
         assert words in str(error)
-
-
-async def test_a_history_counts_the_rows_that_are_not_kept(tmp_path: Path) -> None:
-    names = [_write(tmp_path / "a.csv", A), _write(tmp_path / "b.csv", B)]
-    registry, (a, b) = await bare_tables(names)
-    asked = rows_asked(a, b, key=("id",))
-    async with open_engine(registry, top=1) as engine:  # which keeps none
-        outcome = Compared(asked, 0.0, await engine.compare(asked))
-        record = await recording(engine, outcome)
-    with open_history(f"sqlite:///{tmp_path / 'history.sqlite'}") as history:
-        assert record(history).new_count == len(EXPECTED)
 
 
 def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: Path) -> None:

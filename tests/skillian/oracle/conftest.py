@@ -20,9 +20,8 @@ from tests.skillian.oracle.places import (
     in_mysql,
     in_postgres,
 )
-from tests.skillian.oracle.profiles import PROFILES
 from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import Profile
+from tests.skillian.oracle.tables import PROFILES, Profile
 from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 

@@ -9,8 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.skillian.oracle.check_follow_up import check_follow_up
-from tests.skillian.oracle.checks import check
+from tests.skillian.oracle.checks import check, check_follow_up
 from tests.skillian.oracle.places import ClickHousePlace, Place
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.tables import Profile

@@ -40,9 +40,7 @@ def compared(make_services: MakeServices) -> Compared:
 @pytest.mark.parametrize(
     ("kinds", "both", "lone"),
     [
-        (("DATE", "TIMESTAMP"), "2024-01-31", "2024-01-31 00:00:01"),
         (("DATE", "TIMESTAMP_NS"), "2024-01-31", "2024-01-31 00:00:01"),
-        (("BIGINT", "DECIMAL(9, 2)"), "12", "12.01"),
         (("TINYINT", "HUGEINT"), "7", "8"),
     ],
 )

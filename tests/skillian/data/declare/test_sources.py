@@ -1,9 +1,12 @@
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
 from tests.skillian.data.conftest import two_sources
 
 from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
 
@@ -130,34 +133,23 @@ def test_each_kind_of_fault(old: str, new: str, line: int, message: str) -> None
     assert message in fault
 
 
+# A line of the settings of comparisons, and what is said of it.
+SETTINGS = {
+    "default_align_on: [company, perid]": "there is no `perid`",
+    "cache_ttl_seconds: soon": "",
+    "thresholds: {match: {absolute: -1}}": "",
+    "thresholds: {minor: {absolute: 1}}": "did you mean `minor_diff`?",
+    "pairs: [{sources: [a], thresholds: {}}]": "",
+    "pairs: [{sources: [a, b], thresholds: {}}]": "there is no `b`",
+    "measures: {amont: {thresholds: {}}}": "there is no `amont`",
+}
+
+
 def test_faults_of_the_comparison_settings() -> None:
-    settings = """comparison:
-  default_align_on: [company, perid]
-  thresholds:
-    match: {absolute: -1}
-    minor: {absolute: 1}
-  pairs:
-    - {sources: [a], thresholds: {}}
-  cache_ttl_seconds: soon
-"""
-    messages = faults(GOOD + settings)
-    assert [fault.split(": ")[0].removeprefix("s.yaml:") for fault in messages] == [
-        *("14", "15", "17", "18")
-    ]
-    assert "did you mean `minor_diff`?" in messages[1]
-    settings = """comparison:
-  default_align_on: [company, perid]
-  pairs:
-    - {sources: [a, b], thresholds: {}}
-  measures:
-    amont: {thresholds: {}}
-"""
-    messages = faults(GOOD + settings)
-    assert [fault.split(";")[0] for fault in messages] == [
-        "s.yaml:12: there is no `perid`",
-        "s.yaml:14: there is no `b`",
-        "s.yaml:16: there is no `amont`",
-    ]
+    for setting, message in SETTINGS.items():
+        [fault] = faults(f"{GOOD}comparison:\n  {setting}\n")
+        assert fault.startswith("s.yaml:12: "), setting
+        assert message in fault
 
 
 def test_secrets_and_values_never_show() -> None:
@@ -172,3 +164,85 @@ def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) 
     messages = "".join(faults(GOOD.replace("connection: db", f"connection: {url}") + other_fault))
     assert "hunter2" not in messages
     assert "`duckdb://…`" in messages or "'duckdb://…'" in messages
+
+
+SOURCES = """
+connections: {main: duckdb:///ledger.duckdb}
+sources:
+  ledger:
+    connection: main
+    table: t
+    dimensions: {company: {column: company}, period: {column: period}}
+    measures: {amount: {column: amount, aggregation: sum}}
+  plan:
+    connection: main
+    table: u
+    dimensions: {company: {column: company}}
+    measures: {amount: {column: amount, aggregation: sum}}
+"""
+
+
+def read(tmp_path: Path, text: str, sources: str = SOURCES) -> Saved:
+    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
+    (tmp_path / "specs").mkdir()
+    path = tmp_path / "specs" / "close.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_saved(path)
+
+
+def saved_faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str, int, str]]:
+    with pytest.raises(ConfigurationError) as raised:
+        read(tmp_path, text, sources)
+    return [(Path(each.file).name, each.line, str(each)) for each in raised.value.faults]
+
+
+HEAD = "sources: ../sources.yaml\ncompare:\n  - name: x\n"
+
+
+def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
+    given = "    a: ledger\n    measure: [amount]\n    measures: 7\n    fail_on: always\n"
+    all_faults = saved_faults(tmp_path, HEAD + given)
+    assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
+    assert "`b` is missing" in all_faults[0][2]
+    assert "did you mean `measures`?" in all_faults[1][2]
+
+
+def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
+    given = """    a: leger
+    b: plan
+    measures:
+      - amount
+      - amounts
+    align_on: [period]
+    filters:
+      year: 2024
+  - {name: x, a: ledger, b: plan, measures: [amount]}
+"""
+    all_faults = saved_faults(tmp_path, HEAD + given)
+    assert [line for _, line, _ in all_faults] == [4, 8, 9, 11, 12]
+    messages = [message for *_, message in all_faults]
+    assert "nearest first: ledger" in messages[0]
+    assert "there is no dimension 'period' in plan" in messages[2]
+    assert "is repeated" in messages[4]
+
+
+def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
+    text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
+    all_faults = saved_faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
+    assert [each[:2] for each in all_faults] == [("sources.yaml", 8), ("close.yaml", 2)]
+
+
+def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(tmp_path: Path) -> None:
+    text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
+    [(file, line, messages)] = saved_faults(tmp_path, text)
+    assert (file, line) == ("close.yaml", 2)
+    assert "there is no file `sources.yaml`" in messages
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "close.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"close\.yaml:1"):
+        read_saved(path)

@@ -6,8 +6,10 @@ All cells of a pair of engines are columns of one row, which is compared both wa
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import Decimal
 from pathlib import Path
 
+import duckdb
 import pytest
 from _pytest.mark import ParameterSet
 from tests.skillian.data.tables.comparing import compared
@@ -16,7 +18,9 @@ from tests.skillian.data.tables.edge_cases import CASES
 from tests.support.clickhouse import in_clickhouse, needs_clickhouse
 from tests.support.postgres import Database as PostgresDatabase
 
+from skillian.connectors.base import ColumnType
 from skillian.data.declare.rules import Rule, Rules
+from skillian.data.tables.types import cell_type
 
 
 def put(store: Store, folder: Path, engine: str, name: str, cells: Sequence[str]) -> str:
@@ -79,3 +83,103 @@ def test_a_number_without_a_limit_is_filtered(postgres_database: PostgresDatabas
     url = postgres_database.url
     rows = compared(f"{url}#a", f"{url}#b", key=("k",), filters={"v": {"gt": "2"}}).rows.to_dict()
     assert (rows["a"], rows["b"]) == (2, 3)
+
+
+# The cells, what is shown of them, their gap, and a limit that it is within.
+SHOWN = (
+    ("0.1::FLOAT", "0.2::FLOAT", ("0.1", "0.2"), "0.1", "0.1"),
+    ("1e-7::FLOAT", "100::FLOAT", ("1e-07", "100.0"), "99.9999999", "100"),
+    ("16777216::FLOAT", "0::FLOAT", ("16777216.0", "0.0"), "16777216", "16777216"),
+    # The same digits, and still another number.
+    ("0.1::FLOAT", "0.1::DOUBLE", ("0.10000000149011612", "0.1"), "0.00000000149011612", "2e-9"),
+    ("0.1::DOUBLE", "0.1::FLOAT", ("0.1", "0.10000000149011612"), "0.00000000149011612", "2e-9"),
+    ("0.1::FLOAT", "0.2::DECIMAL(4, 2)", ("0.1", "0.20"), "0.1", "0.1"),
+)
+
+
+def test_what_is_shown_of_floats_and_their_limits(store: Store) -> None:
+    url = ""
+    for side, name in enumerate("ab"):
+        cells = ", ".join(f"{case[side]} AS v{n}" for n, case in enumerate(SHOWN))
+        url = store("duckdb", f"CREATE TABLE {name} AS SELECT 1 AS k, {cells}")
+    pair = f"{url}#a", f"{url}#b"
+    for column, case in zip(compared(*pair, key=("k",)).columns, SHOWN, strict=True):
+        assert [(each.a, each.b) for each in column.pairs] == [case[2]]
+        assert column.largest_gap == Decimal(case[3])
+    limits = {
+        f"v{n}": Rule(absolute=Decimal(case[4]) / (1 + n % 2)) for n, case in enumerate(SHOWN)
+    }
+    columns = compared(*pair, key=("k",), rules=Rules(columns=limits)).columns
+    assert [column.mismatches for column in columns] == [n % 2 for n in range(len(SHOWN))]
+
+
+# The floats of 32 bits, and those of 64.
+WIDTHS = {
+    "duckdb": ("FLOAT", "DOUBLE"),
+    "postgres": ("real", "double precision"),
+    "mysql": (
+        *("float", "float(10,2)", "float unsigned", "float(10,2) unsigned zerofill"),
+        "double unsigned",
+    ),
+    "clickhouse": ("Float32", "Float64"),
+    "oracle": ("BINARY_FLOAT", "FLOAT"),
+    "tsql": ("real", "float"),
+    "spark": ("float", "double"),
+    "databricks": ("FLOAT", "DOUBLE"),
+}
+
+
+def test_the_bits_of_a_float() -> None:
+    for dialect, (*singles, double) in WIDTHS.items():
+        for name in singles:
+            assert cell_type(ColumnType("float", name), dialect).single, (dialect, name)
+        assert not cell_type(ColumnType("float", double), dialect).single, dialect
+    for text in ("snowflake FLOAT", "snowflake REAL", "bigquery FLOAT64", "bigquery FLOAT"):
+        dialect, name = text.split()
+        assert not cell_type(ColumnType("float", name), dialect).single, text
+
+
+# A value of each type of DuckDB.
+CELLS = (
+    "1::TINYINT", "1::HUGEINT", "1::UHUGEINT", "1::BIGNUM", "1::DECIMAL(18, 2)",
+    "1::DECIMAL(38, 30)", "1::FLOAT", "1::DOUBLE", "true", "'\\x01'::BLOB", "'1'::BIT",
+    "DATE '2024-01-31'", "TIME '10:00:00'", "TIME '10:00:00'::TIME_NS", "TIMETZ '10:00:00+00'",
+    "TIMESTAMP '2024-01-31'", "TIMESTAMP_S '2024-01-31'", "TIMESTAMP_MS '2024-01-31'",
+    "TIMESTAMP_NS '2024-01-31'", "TIMESTAMPTZ '2024-01-31 00:00:00+00'",
+    "'2024-01-31 00:00:00+00'::TIMESTAMPTZ_NS", "INTERVAL 1 DAY", "'1'::VARCHAR",
+    "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID", "'1'::JSON", "'1'::ENUM ('1', '2')", "[1]",
+    "[1]::INTEGER[1]", "{'x y': 1}", "MAP {'x': 1}", "union_value(n := 1)",
+)  # fmt: skip
+RULES = {
+    "near": {"absolute": "0.1", "relative": "0.1", "seconds": "1", "trim": True, "nfc": True,
+             "ignore_case": True, "empty_is_null": True},
+    "cut": {"precision": "day", "zone": "Europe/Berlin"},
+}  # fmt: skip
+
+
+def select(cells: tuple[str, ...]) -> str:
+    return ", ".join(["SELECT 1 AS k", *(f"{cell} AS v{n}" for n, cell in enumerate(cells))])
+
+
+def empty(path: Path, count: int) -> str:
+    """A file with a row of as many columns, none of which has a value."""
+    names = ",".join(["k", *(f"v{number}" for number in range(count))])
+    path.write_text(f"{names}\n1{',' * count}\n", encoding="utf-8")
+    return str(path)
+
+
+def check(a: str, b: str, count: int, rule: str = "") -> None:
+    """Every column is compared, and differs in the one row."""
+    rules = Rules(all=Rule.model_validate(RULES.get(rule, {})))
+    result = compared(a, b, key=("k",), rules=rules)
+    assert not result.not_compared
+    assert [column.mismatches for column in result.columns] == [1] * count
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_column_without_values_fits_each_type_of_duckdb(tmp_path: Path, rule: str) -> None:
+    with duckdb.connect() as database:
+        database.execute(f"ATTACH '{tmp_path / 't'}' AS file (STORAGE_VERSION 'latest')")
+        database.execute(f"CREATE TABLE file.t AS {select(CELLS)}")
+    file = empty(tmp_path / "e.csv", len(CELLS))
+    check(file, f"duckdb:///{tmp_path / 't'}#t", len(CELLS), rule)

@@ -90,17 +90,6 @@ def small_tables_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(looks, name, value)
 
 
-async def test_of_identical_tables_no_row_travels(
-    store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    rows = rows_of().values()
-    result, ranges = await segmented(filled(store, rows, rows), monkeypatch)
-    assert result["equal"]
-    assert (result["rows"]["a"], result["rows"]["matched"]) == (ROWS, ROWS)
-    assert (ranges.ranges, ranges.equal_rows, ranges.reason) == ((), ROWS, "")
-    assert ranges.received < 2 * (ROWS // looks.FEW_ROWS) * 72  # whatever the number of columns
-
-
 async def test_of_altered_ranges_only_these_travel(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
