@@ -91,7 +91,6 @@ def any_pair(request: pytest.FixtureRequest) -> Pair:
 
 def made(request: pytest.FixtureRequest) -> Pair:
     kinds = request.param.split("-")
-    if kinds[1:] == kinds[:1]:
-        kinds[1] = f"{kinds[1]} other"
-    places = map(request.getfixturevalue("place_of"), kinds)
-    return Pair([*places], PROFILES.get(kinds[0], Profile()))
+    names = [kinds[0], f"{kinds[1]} other"] if kinds[1:] == kinds[:1] else kinds
+    places = map(request.getfixturevalue("place_of"), names)
+    return Pair([*places], PROFILES.get(kinds[0], Profile()), kinds)
