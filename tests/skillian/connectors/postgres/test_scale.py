@@ -1,9 +1,4 @@
-from decimal import Decimal
-
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from tests.support.postgres import Database
 
 from skillian.connectors.base import ColumnType, Table
 from skillian.connectors.postgres.scale import output_scales, with_scales
@@ -86,39 +81,3 @@ def test_only_a_numeric_without_a_scale_gets_one() -> None:
         ("d", numeric),
     ]
     assert with_scales(columns, []) == columns
-
-
-LEAVES = ["hsl", "rate", "quantity", "7", "(-0.125)", "NULL::numeric"]
-
-
-def deeper(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
-    calls = st.sampled_from(["ABS", "CEIL", "COALESCE", "GREATEST", "ROUND", "-"])
-    remainder = "(CAST({} AS numeric) % NULLIF(CAST({} AS numeric), 0))"  # there is none of floats
-    return st.one_of(
-        st.builds("({} {} {})".format, inner, st.sampled_from("+-*"), inner),
-        st.builds(remainder.format, inner, inner),
-        st.builds("{}({})".format, calls, inner),
-        st.builds("CASE WHEN quantity > 0 THEN {} ELSE {} END".format, inner, inner),
-        st.builds("CAST({} AS numeric(30, 4))".format, inner),
-    )
-
-
-@settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    expression=st.recursive(st.sampled_from(LEAVES), deeper, max_leaves=5),
-    values=st.tuples(
-        st.decimals(min_value=-(10**6), max_value=10**6, places=2),
-        st.decimals(min_value=-99, max_value=99, places=5),
-        st.integers(-99, 99),
-    ),
-)
-def test_no_value_has_more_digits_than_the_scale_says(
-    postgres_database: Database, expression: str, values: tuple[Decimal, Decimal, int]
-) -> None:
-    hsl, rate, quantity = values
-    row = f"{hsl}::numeric(17, 2) AS hsl, {rate}::numeric(9, 5) AS rate, {quantity} AS quantity"
-    ledger = f'WITH "Ledger" AS (SELECT {row})'
-    found = postgres_database.value(f"{ledger} {select(f'scale(({expression})::numeric)')}")
-    [scale] = output_scales(select(expression), [LEDGER])
-    assert scale is not None
-    assert found is None or int(str(found)) <= scale

@@ -1,8 +1,8 @@
 import sqlite3
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import closing
-from datetime import UTC, date, datetime, timedelta, timezone
-from decimal import Decimal, InvalidOperation
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -201,70 +201,6 @@ async def test_the_sums_of_a_view_are_numbers(connector: SQLiteConnector, path: 
         "mean": "float",
     }
     assert endless.columns["most"].kind == "other"
-
-
-stored = (
-    st.none()
-    | st.integers(-(2**63), 2**63 - 1)
-    | st.floats(allow_nan=False)
-    | st.decimals(-(10**9), 10**9, places=2).map("{:f}".format)
-    | st.dates().map(str)
-    | st.datetimes().map(str)
-    | st.sampled_from(["true", "0", "1e3", " 1", "x", "20240131", "2024-01-31 10:00Z"])
-    | st.binary(max_size=3)
-)
-
-
-def _integer(value: Any) -> object:
-    return value if type(value) is int else None
-
-
-def _text(value: Any) -> object:
-    return None if isinstance(value, bytes) else str(value)
-
-
-def _decimal(value: Any) -> object:
-    try:
-        number = Decimal(_text(value) or "")  # type: ignore[arg-type]
-    except InvalidOperation:
-        return None
-    fits = number.is_finite() and number.adjusted() < 36
-    if not fits or " " in str(value):
-        return None
-    return number if number == 0 or int(number.as_tuple().exponent) >= -2 else None
-
-
-def _date(value: Any) -> object:
-    try:
-        found = date.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
-    return found if str(found) == value else None
-
-
-READERS: dict[str, Callable[[Any], object]] = {
-    "INTEGER": _integer,
-    "TEXT": _text,
-    "DECIMAL(17,2)": _decimal,
-    "DATE": _date,
-}
-
-
-@pytest.mark.parametrize("declared", READERS)
-@given(values=st.lists(stored, max_size=6))
-def test_a_value_is_read_exactly_or_named(declared: str, values: list[Any]) -> None:
-    expected = [None if value is None else READERS[declared](value) for value in values]
-    unfit = [
-        value
-        for value, read in zip(values, expected, strict=True)
-        if value is not None and read is None
-    ]
-    if unfit:
-        with pytest.raises(UnfitError) as refused:
-            array_of(values, declared_type(declared))
-        assert refused.value.value == unfit[0]
-    else:
-        assert array_of(values, declared_type(declared)).to_pylist() == expected
 
 
 # None is a time without a zone.

@@ -1,6 +1,7 @@
 import gzip
 import sqlite3
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 
 import duckdb
@@ -11,7 +12,10 @@ from skillian.data.declare.definitions import Dimension, Measure
 from skillian.data.declare.infer import ColumnSample, Inferred, infer_sources, role_of
 from skillian.data.declare.sources import SourceRegistry, connection_name, read_definitions
 from skillian.data.declare.sources_yaml import secret_variable, written
+from skillian.data.named import measured_source
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
+from skillian.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -206,3 +210,15 @@ def test_a_url_with_a_secret_is_never_written(url: str, variable: str | None) ->
 
 def test_the_variable_has_a_name_that_a_shell_takes() -> None:
     assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
+
+
+async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
+    as_source = partial(measured_source, measures=(), dimensions=["company"])
+    path = tmp_path / "a.csv"
+    for content, message in (
+        ("company,name\n001,x\n", r"no column to sum; its columns: company, name"),
+        ("amount\n1.5\n", "no column to align on"),
+    ):
+        path.write_text(content)
+        with pytest.raises(InvalidInputError, match=message):
+            await bare_tables([str(path)], None, as_source)
