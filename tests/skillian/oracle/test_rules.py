@@ -25,7 +25,7 @@ from tests.skillian.oracle.tables import Profile
 from tests.support.asking import measures_asked, page_of
 
 from skillian.data.services import DataServices
-from skillian.errors import InvalidInputError, QueryError
+from skillian.errors import InvalidInputError
 
 
 def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_pair: Pair) -> None:
@@ -258,16 +258,3 @@ def test_infinities_of_sqlite_equal_themselves_only_and_nan_is_null(place_of: An
     assert statuses(result) == {"match": 2, "major_diff": 2}
     reasons = {item.key["key"]: item.reason for item in result.top_differences}
     assert reasons == {"other": "infinite_in_a", "nan": "null_in_a"}
-
-
-def test_a_csv_file_with_nan_is_refused_until_its_expression_is_declared(place_of: Any) -> None:
-    pair = Pair([place_of("csv"), place_of("duckdb")], Profile())
-    a, b = [("x", NAN), ("y", 0.1), ("z", HIGH)], [("x", NAN), ("y", 0.1), ("z", 1.0)]
-    with pytest.raises(
-        QueryError, match=r"'nan' \(line 2\), 'inf'.*`expression: CAST\(v AS DOUBLE\)`"
-    ):
-        pair.compared(question(floats("a", a), floats("b", b)))
-    declared = {"amount": {"expression": "CAST(v AS DOUBLE)", "aggregation": "sum"}}
-    result = pair.compared(question(floats("a", a, declared), floats("b", b)))
-    assert statuses(result) == {"match": 2, "major_diff": 1}
-    assert only(result).reason == "infinite_in_a"

@@ -155,20 +155,6 @@ async def test_only_files_of_the_folder_can_be_read(
             assert str(tmp_path) not in str(refused.value)
 
 
-async def test_a_single_file_is_a_connection_too(folder: Path) -> None:
-    (folder / "a.csv").write_text("a\n1\n")
-    (folder / "b.csv").write_text("b\n2\n")
-    files = FilesConnector(folder / "a.csv", "one")
-    assert await names(files) == ["a.csv"]
-    assert await rows(files, "a.csv") == [(1,)]
-    with pytest.raises(QueryError, match="not allowed"):
-        await files.run(reading(folder / "b.csv"), {})
-    (folder / "a.csv").unlink()
-    with pytest.raises(QueryError, match="its files cannot be read"):
-        await files.catalog()
-    await files.aclose()
-
-
 async def test_names_that_differ_only_in_case_are_not_confused(
     files: FilesConnector, folder: Path
 ) -> None:

@@ -7,8 +7,7 @@ import trustme
 from tests.support.mysql import DIGITS, Database, running_mariadb
 from tests.support.ports import own_port
 
-from skillian.connectors import connect
-from skillian.connectors.mysql.connector import MySQLConnector, login_of
+from skillian.connectors.mysql.connector import MySQLConnector
 from skillian.connectors.mysql.session import for_driver
 from skillian.errors import QueryError
 
@@ -163,14 +162,6 @@ async def test_a_user_sees_what_it_may_read(mysql_database: Database) -> None:
     finally:
         await connector.aclose()
         mysql_database.execute(f"DROP USER {', '.join(accounts)}")
-
-
-def test_a_url_is_read_with_its_encoded_parts() -> None:
-    login = login_of("mariadb://a%40b:p%C3%A4%2Fx@db.example:3307/b%20c?ssl_ca=ca.pem", Path("/f"))
-    tls = {"ssl_ca": "/f/ca.pem", "ssl_verify_cert": True, "ssl_verify_identity": True}
-    user = {"user": "a@b", "password": "pä/x".encode()}
-    assert login == {"host": "db.example", "port": 3307, "database": "b c", **user, **tls}
-    assert isinstance(connect("x", "mariadb://host/db", FOLDER), MySQLConnector)
 
 
 async def test_a_certificate_is_checked_against_ssl_ca() -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import gc
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 from unittest.mock import Mock, create_autospec
 
@@ -15,8 +14,6 @@ import pytest
 from sqlglot import exp
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import comparing, measures_asked, page_of
-from tests.support.postgres import Database
-from tests.support.waits import soon
 
 from skillian.connectors.base import ColumnType
 from skillian.connectors.duckdb import joint
@@ -26,8 +23,6 @@ from skillian.data.comparison.cache import ComparisonCache, Kept
 from skillian.data.comparison.engine import MeasureEngine
 from skillian.data.comparison.plan import Planner
 from skillian.data.declare.saved import SavedComparison
-from skillian.data.declare.sources import SourceRegistry
-from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, QueryError
 
 TABLES = "CREATE TABLE a (k VARCHAR, v DECIMAL(17, 2)); CREATE TABLE b AS FROM a;"
@@ -242,49 +237,3 @@ async def test_no_statement_is_remembered(make_services: MakeServices) -> None:
             warm = parts_of_statements()
     assert all(engine._cache.find(key) is not None for key in keys)
     assert parts_of_statements() - warm < PARTS * (COMPARISONS - WARM)
-
-
-BOOKS = two_sources(
-    "company: {column: company}",
-    "amount: {column: amount, aggregation: sum}",
-    "company",
-    tables=("connection: books, table: small", "connection: books, table: other"),
-    connections="books: '${BOOKS}'",
-)
-WITHOUT_END = """
-CREATE TABLE small AS SELECT 1 AS company, 2.00::numeric(17, 2) AS amount;
-CREATE VIEW other AS
-    SELECT (x % 7)::int AS company, 1.00::numeric(17, 2) AS amount
-    FROM generate_series(1, 1000000000000) AS x;
-"""
-# Not what is asked before it: that would be asked again where its connection is gone.
-COMPARING = """
-SELECT count(*) FROM pg_stat_activity
-WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
-    AND query LIKE 'COPY%side_b%' -- PostgreSQL shows the beginning of a statement only
-"""
-QUESTION = measures_asked("a", "b", ["amount"])
-
-
-@pytest.fixture
-async def services(
-    tmp_path: Path, postgres_database: Database, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[DataServices]:
-    postgres_database.execute(WITHOUT_END)
-    monkeypatch.setenv("BOOKS", postgres_database.url)
-    (tmp_path / "sources.yaml").write_text(BOOKS)
-    async with DataServices(SourceRegistry.load(tmp_path / "sources.yaml")) as opened:
-        yield opened
-
-
-async def test_a_comparison_without_end_is_stopped_and_the_next_one_works(
-    services: DataServices, postgres_database: Database
-) -> None:
-    task = asyncio.create_task(services.comparison.compare(QUESTION))
-    await soon(lambda: postgres_database.value(COMPARING))
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await soon(lambda: postgres_database.active() == 0)
-    postgres_database.execute("CREATE OR REPLACE VIEW other AS SELECT * FROM small")
-    assert (await services.comparison.compare(QUESTION)).summary.classes.match == 1

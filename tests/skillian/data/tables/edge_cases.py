@@ -7,6 +7,18 @@ from typing import Any
 # SQLite and ClickHouse has its type in front of it.
 Case = tuple[str, str, bool | None] | tuple[str, str, bool | None, Mapping[str, Any]]
 
+# A value of each type of DuckDB.
+CELLS = (
+    "1::TINYINT", "1::HUGEINT", "1::UHUGEINT", "1::BIGNUM", "1::DECIMAL(18, 2)",
+    "1::DECIMAL(38, 30)", "1::FLOAT", "1::DOUBLE", "true", "'\\x01'::BLOB", "'1'::BIT",
+    "DATE '2024-01-31'", "TIME '10:00:00'", "TIME '10:00:00'::TIME_NS", "TIMETZ '10:00:00+00'",
+    "TIMESTAMP '2024-01-31'", "TIMESTAMP_S '2024-01-31'", "TIMESTAMP_MS '2024-01-31'",
+    "TIMESTAMP_NS '2024-01-31'", "TIMESTAMPTZ '2024-01-31 00:00:00+00'",
+    "'2024-01-31 00:00:00+00'::TIMESTAMPTZ_NS", "INTERVAL 1 DAY", "'1'::VARCHAR",
+    "'6f1dd3ae-0a5b-4d3e-9f3c-0123456789ab'::UUID", "'1'::JSON", "'1'::ENUM ('1', '2')", "[1]",
+    "[1]::INTEGER[1]", "{'x y': 1}", "MAP {'x': 1}", "union_value(n := 1)",
+)  # fmt: skip
+
 CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
     ("clickhouse", "duckdb"): (
         ("LowCardinality(Nullable(String)) | ''", "''", True),
@@ -214,6 +226,8 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("2024-01-31", "date '0044-03-15 BC'", None),
         ("2024-01-31", "timestamp '-infinity'", None),
     ),
+    # A column without values fits each type.
+    ("csv", "duckdb"): tuple(("", cell, False) for cell in CELLS),
     ("mysql", "mysql"): (
         ('JSON | \'{"a": 1, "b": [1.0]}\'', 'JSON | \'{"b":[1],"a":1e0}\'', True),
         ("JSON | '{\"a\": 1}'", 'JSON | \'{"a": "1"}\'', False),
