@@ -107,21 +107,6 @@ def test_an_order_is_that_of_the_values(tmp_path: Path) -> None:
     assert _ids(by_size) == sorted(DIFFERING)
 
 
-WRONG = (
-    (Page(("match",), 0, 1), "unknown class 'match'; use: differing"),
-    (Page((), 0, 1, Order(column="gap", of="name")), "'name' has no gap"),
-    (Page((), 0, 1, Order(column="a", of="nothing")), "no measure 'nothing'"),
-    (Page((), -1, 1), "offset must be"),
-    (Page((), 0, 1001), "limit from 1 to 1000"),
-)
-
-
-def test_a_wrong_page_says_what_is_wrong(tmp_path: Path) -> None:
-    errors = paged(tmp_path, *(page for page, _ in WRONG))
-    for error, (_, words) in zip(errors, WRONG, strict=True):
-        assert words in str(error)
-
-
 def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: Path) -> None:
     [error] = paged(tmp_path, Page((), 0, 1), most_rows=len(EXPECTED) - 1)
     assert isinstance(error, InvalidInputError)

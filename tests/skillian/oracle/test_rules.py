@@ -174,8 +174,7 @@ def floats(name: str, rows: Sequence[tuple[Any, Any]], measures: Any = None) -> 
 
 def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
     a = [("x", 0.1), ("x", 0.2), ("y", 1e-7), ("z", 123456789012.5), (None, -0.0)]
-    b = [("x", 0.3), ("y", 0.0000001), ("z", 123456789012.0), ("z", 0.5), (None, 0.0)]
-    result = compared(pair, floats("a", a), floats("b", b))
+    result = compared(pair, floats("a", a), floats("b", [("x", 0.3), *a[2:]]))
     shortest = "the shortest decimal that reads back as the same float"
     assert any(shortest in text for text in result.sentences)
     decimals = side("b", [("x", "0.10"), ("y", "0.30"), ("z", "1")])

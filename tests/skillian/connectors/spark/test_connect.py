@@ -55,17 +55,10 @@ def write_tables(path: Path) -> None:
 
 async def tables_have_types(connector: Connector) -> None:
     first, parts = await connector.catalog()
-    kinds = {name: (kind.kind, kind.scale) for name, kind in first.columns.items()}
-    assert kinds == {
-        "name": ("text", 0),
-        "amount": ("decimal", 2),
-        "number `n`": ("integer", 0),
-        "day": ("date", 0),
-        "flag": ("boolean", 0),
-        "moment": ("timestamp", 0),
-        "instant": ("timestamptz", 0),
-        "ratio": ("float", 0),
-    }
+    assert [kind.kind for kind in first.columns.values()] == [
+        *("text", "decimal", "integer", "date", "boolean", "timestamp", "timestamptz", "float")
+    ]
+    assert first.columns["amount"].scale == 2
     assert list(parts.columns) == ["n"]
     described = await connector.describe("SELECT SUM(amount * -1) AS s FROM a_table")
     assert (described["s"].kind, described["s"].scale) == ("decimal", 2)

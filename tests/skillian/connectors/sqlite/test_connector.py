@@ -95,15 +95,6 @@ async def test_a_value_that_does_not_fit_its_type_is_named(
     assert await rows(connector, "SELECT c FROM t") == [("1",)]
 
 
-async def test_only_columns_that_are_used_are_copied(
-    connector: SQLiteConnector, path: Path
-) -> None:
-    write(path, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES ('bad', 2), ('bad', 3)")
-    assert await rows(connector, "SELECT SUM(x.B) FROM main.t AS x") == [(5,)]
-    with pytest.raises(QueryError, match="column 'a'"):
-        await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
-
-
 async def test_what_has_been_copied_is_kept_until_the_file_changes(
     connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -89,12 +89,6 @@ async def test_groups_are_sorted_filtered_and_counted(
         assert (len(page.rows), page.total) == (min(1, len(left)), len(left)), test
 
 
-async def test_tests_and_classes_hold_together(engine: MeasureEngine, key: str) -> None:
-    tests = [where("key", "name", {"contains": "only"}), where("gap", "amount", {"lt": 0})]
-    assert names(await engine.rows(key, page_of(where=tests))) == [A]
-    assert names(await engine.rows(key, page_of(["missing_in_a"], where=tests))) == []
-
-
 WRONG: tuple[tuple[dict[str, Any], str], ...] = (
     ({"order": Order(column="key", of="nam")}, "name"),
     ({"order": Order(column="gap", of="amounts")}, "amount"),

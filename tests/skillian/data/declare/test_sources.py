@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 from tests.skillian.data.conftest import two_sources
 
-from skillian.data.declare.definitions import Limits, Thresholds
-from skillian.data.declare.document import read_yaml, shown
+from skillian.data.declare.document import read_yaml
 from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
@@ -26,14 +25,6 @@ sources:
     table: t
     dimensions: {company: {column: c}}
     measures: {amount: {expression: m * 2, aggregation: sum}}
-comparison:
-  thresholds:
-    match: {absolute: 1, percentage: 1}
-  pairs:
-    - sources: [bpc_reporting, fi_reporting]
-      thresholds: {match: {percentage: 2}, minor_diff: {absolute: 20}}
-  measures:
-    amount: {thresholds: {minor_diff: {absolute: 30}}}
 """
 
 
@@ -67,18 +58,6 @@ async def test_a_connection_known_only_later_is_opened_once(
         assert "secret" not in str(refused.value)
         monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///x.duckdb")
         assert connections.get("late") is connections.get("late")
-
-
-def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
-    pair = frozenset({"fi_reporting", "bpc_reporting"})
-    thresholds = registry.comparison.thresholds_for(pair, "amount")
-    assert thresholds == Thresholds.model_validate(
-        {"match": {"percentage": "2"}, "minor_diff": {"absolute": "30"}}
-    )
-    alone = registry.comparison.thresholds_for(frozenset({"fi_reporting"}), "other")
-    assert alone.match == Limits.model_validate({"absolute": 1, "percentage": 1})
-    assert alone.minor_diff == Limits()
-    assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
 
 
 def test_what_two_sources_share_is_in_the_order_of_the_first(tmp_path: Path) -> None:
@@ -305,8 +284,3 @@ FAULTS = (
 def test_a_fault_has_its_line(text: str, line: int, said: str) -> None:
     [fault] = read_yaml(text, "x.yaml").faults
     assert (fault.line, said in fault.message) == (line, True), fault
-
-
-def test_of_a_url_only_its_scheme_is_shown() -> None:
-    assert shown("postgresql://me:hunter2@host/db") == "postgresql://…"
-    assert shown("plain text") == "plain text"

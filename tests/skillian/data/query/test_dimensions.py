@@ -34,8 +34,6 @@ async def read(make_services: MakeServices, cell: str, declared: str) -> Any:
 @pytest.mark.parametrize(
     ("cell", "declared", "value"),
     [
-        ("1::INTEGER", ", values: {'1': \"o'ne\"}", "o'ne"),
-        ("'x'", ", values: {x: '5'}, type: integer", 5),
         ("1.5::DOUBLE", ", type: 'decimal(18,2)'", Decimal("1.50")),
         ("TRUE", ", type: integer", 1),
         ("'b'::ENUM ('a', 'b')", "", "b"),

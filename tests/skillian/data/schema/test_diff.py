@@ -41,10 +41,7 @@ def test_a_mapping_must_name_columns_once() -> None:
 
 
 LOSSES: tuple[tuple[str, str, str | None, bool], ...] = (
-    ("duckdb INTEGER", "postgres integer", None, False),
     ("postgres boolean", "mysql tinyint(1)", None, False),
-    ("postgres bigint", "sqlite INTEGER", None, False),
-    ("mysql varchar(10)", "postgres character varying(10)", None, False),
     ("postgres integer", "postgres bigint", "all of its values and more", False),
     ("postgres bigint", "postgres integer", "values outside its range", True),
     ("postgres numeric(10,4)", "postgres numeric(10,2)", "loses digits", True),

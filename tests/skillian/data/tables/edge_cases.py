@@ -61,7 +61,6 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("BIGINT UNSIGNED | 18446744073709551615", "18446744073709551615::UBIGINT", True),
         ("DECIMAL(60,20) | 1.5", "1.5::DECIMAL(18,2)", True),
         ("VARBINARY(9) | X'AB00'", "'\\xAB\\x00'::BLOB", True),
-        ("LONGTEXT | '{\"a\": 1}'", "'{\"a\":1.0}'::JSON", True),
         ("DATETIME | '2024-01-31 10:00:00'", "TIMESTAMPTZ '2024-01-31 10:00:00+00'", True),
     ),
     ("clickhouse", "clickhouse"): (
@@ -84,7 +83,6 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("'6C84FB90-12c4-11e1-840d-7b25c5ee775a'::uuid",
          "UUID | '6c84fb90-12c4-11e1-840d-7b25c5ee775a'", True),
         ("true", "BIT(1) | b'1'", True),
-        ("0.1::real", "FLOAT | 0.1", True),
         ("16777217::int", "FLOAT | 16777216", False),
         ("2024", "YEAR | 2024", True),
         ("timestamptz '2024-01-01 02:00:00.000001+02'",
@@ -108,7 +106,6 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
          "TEXT | '6C84FB90-12C4-11E1-840D-7B25C5EE775A'", True),
         ("time '10:00:00'", "TIME | '10:00:00'", True),
         ("'{\"a\": 1}'::jsonb", "JSON | '{\"a\": 1.0}'", True),
-        ("date '-infinity'", "DATE | '2024-01-31'", None),
     ),
     ("sqlite", "duckdb"): (
         ("TEXT | 5", "5", None),
@@ -236,6 +233,5 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("BIT(8) | b'10000001'", "BIT(8) | b'10000010'", False),
         ("INET6 | '::1'", "INET6 | '0::1'", True),
         ("SET('x', 'y') | 'x,y'", "SET('x', 'y') | 'y,x'", True),
-        ("TIME | '-10:00:00'", "TIME | '10:00:00'", False),
     ),
 }  # fmt: skip

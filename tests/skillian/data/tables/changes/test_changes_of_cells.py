@@ -1,7 +1,7 @@
 """What a rule computes of cells, in DuckDB, in PostgreSQL, and between both."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 from tests.skillian.data.tables.comparing import compared
@@ -109,8 +109,5 @@ REFUSED = (
 
 @pytest.mark.parametrize(("stated", "words"), REFUSED)
 def test_a_rule_that_cannot_be_meant_is_refused(stated: str, words: str) -> None:
-    def rules() -> Any:
-        return Rules.model_validate({"columns": dict([read_rule(stated)])})
-
     with pytest.raises((InvalidInputError, ValueError), match=words):
-        rules()
+        Rules.model_validate({"columns": dict([read_rule(stated)])})

@@ -1,0 +1,34 @@
+"""`values: hidden` on a source, and who asks about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.skillian.data.conftest import two_sources
+
+from skillian.data.declare.sources import SourceRegistry
+from skillian.data.for_models import LONGEST_TEXT, brief_value, hidden_among, refuse_hidden
+from skillian.errors import ConfigurationError, UnavailableError
+
+
+def test_a_long_text_is_cut_and_says_how_long_it_is() -> None:
+    assert brief_value("x" * LONGEST_TEXT) == "x" * LONGEST_TEXT
+    assert brief_value("x" * 201) == f"{'x' * 200}… (201 characters)"
+
+
+def test_one_hidden_source_hides_the_values_of_both(tmp_path: Path) -> None:
+    tables = "connection: c, table: t", "connection: c, table: t, values: hidden"
+    n = "n: {column: k, aggregation: count}"
+    path = tmp_path / "sources.yaml"
+    path.write_text(two_sources("k: {column: k}", n, tables=tables))
+    registry = SourceRegistry.load(path)
+    assert (registry.get("a").values, registry.get("b").values) == ("shown", "hidden")
+    assert hidden_among(registry, ["a"]) == ()
+    assert hidden_among(registry, ["a", "b"]) == ("b",)
+    refuse_hidden(registry, ["a"])
+    with pytest.raises(UnavailableError, match="values of b are hidden"):
+        refuse_hidden(registry, ["a", "b"])
+    path.write_text(path.read_text().replace("hidden", "secret"))
+    with pytest.raises(ConfigurationError, match="'shown' or 'hidden'"):
+        SourceRegistry.load(path)
