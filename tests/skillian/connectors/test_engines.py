@@ -1,4 +1,4 @@
-"""The list of databases: only connectors import drivers, and each is documented."""
+"""The list of databases, the imports of their drivers, their URLs; temporary folders."""
 
 from __future__ import annotations
 

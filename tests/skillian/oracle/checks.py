@@ -1,4 +1,4 @@
-"""An answer of the engine against that of the oracle, number by number."""
+"""An answer of the engine, and what is asked about it afterwards, against those of the oracle."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

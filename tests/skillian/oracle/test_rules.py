@@ -1,4 +1,4 @@
-"""Rules of filters and answers: what is chosen, reported, proved and remembered."""
+"""Rules that somebody worked out: of answers, keys, measures, names and binary floats."""
 
 import math
 import re

@@ -1,4 +1,4 @@
-"""Files whose form has to be stated, packed files, and JSON: exact results, or messages."""
+"""Files whose form has to be stated, packed files, JSON, hostile files: exact, or messages."""
 
 import gzip
 import tracemalloc

@@ -1,4 +1,4 @@
-"""Comparisons that are answered from memory, or by one that is being made."""
+"""Comparisons that are answered from memory or by one that is being made, and what they leave."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How two schemas differ."""
+"""What types hold, by their texts, and how two schemas differ."""
 
 import pytest
 

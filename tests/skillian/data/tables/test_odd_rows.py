@@ -1,4 +1,4 @@
-"""Rows that are repeated, inherited, long or in part unreadable; and what a preview says."""
+"""Rows that are repeated, inherited, long, of one side or in part unreadable; and the preview."""
 
 from __future__ import annotations
 

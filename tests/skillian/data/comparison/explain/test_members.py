@@ -1,4 +1,4 @@
-"""Explanations of wide comparisons, and heat maps: bounded, never at the cost of the result."""
+"""Explanations: their bounds, their sentences, and heat maps; never at the cost of the result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Across databases only the ranges of the key that differ travel."""
+"""Only the ranges of the key that differ travel, by digests that all engines compute alike."""
 
 from __future__ import annotations
 
