@@ -96,8 +96,6 @@ async def test_an_encoding_is_stated_or_marked(tmp_path: Path) -> None:
     assert "byte" in await refusal(tmp_path, "x.csv", "encoding=ascii&header=1")
     (tmp_path / "u.csv").write_bytes("name,n\nGröße,1\n".encode("utf-16"))
     assert await rows_of(tmp_path, "u.csv") == [{"name": "Größe", "n": 1}]
-    (tmp_path / "b.csv").write_bytes("name,n\nGröße,1\n".encode("utf-8-sig"))
-    assert await rows_of(tmp_path, "b.csv") == [{"name": "Größe", "n": 1}]
 
 
 async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
@@ -105,7 +103,6 @@ async def test_lines_are_those_of_the_file(tmp_path: Path) -> None:
     said = await refusal(tmp_path, "x.csv", "header=3")
     assert said.startswith("x.csv, line 5: it has 1 value, but the header names 2 columns")
     assert said.endswith("a value with a delimiter in it")
-    assert "it has 5 lines" in await refusal(tmp_path, "x.csv", "header=9")
     (tmp_path / "y.csv").write_text("1,2\n3\n", encoding="utf-8")
     assert (await refusal(tmp_path, "y.csv", "header=0")).startswith("y.csv, line 2: ")
 
@@ -188,11 +185,7 @@ async def test_a_workbook_is_read_as_stated(tmp_path: Path) -> None:
         two.write_row(0, 0, ["k"])
         two.write_row(1, 0, [7])
     assert await rows_of(tmp_path, "x.xlsx", "header=3&null=NA") == [{"id": 1, "v": None}]
-    assert await rows_of(tmp_path, "x.xlsx", "sheet=Two") == [{"k": 7}]
     assert (await rows_of(tmp_path, "x.xlsx", "sheet=Two&header=0"))[0] == {"A": "k"}
-    assert "no sheet 'Three'; its sheets: One, Two" in await refusal(
-        tmp_path, "x.xlsx", "sheet=Three"
-    )
 
 
 UNKNOWN = {

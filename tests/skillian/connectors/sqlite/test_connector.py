@@ -46,6 +46,23 @@ async def rows(connector: SQLiteConnector, statement: str, **values: object) -> 
     return [tuple(row.values()) for row in found.to_pylist()]
 
 
+DECLARED = {
+    "unsigned big int": ("BIGINT", "integer"),
+    "NCHAR(3)": ("VARCHAR", "text"),
+    "DECIMAL(17, 2)": ("DECIMAL(38,2)", "decimal"),
+    "numeric(5)": ("DECIMAL(38,0)", "decimal"),
+    "DECIMAL(99, 2)": ("DECIMAL(99, 2)", "other"),
+    "": ("untyped", "other"),
+    "double precision": ("DOUBLE", "float"),
+    "timestamp with time zone": ("TIMESTAMP WITH TIME ZONE", "timestamptz"),
+}
+
+
+def test_declared_types_follow_the_rules_of_sqlite() -> None:
+    types = {text: declared_type(text) for text in DECLARED}
+    assert {text: (found.sql, found.kind) for text, found in types.items()} == DECLARED
+
+
 async def test_the_catalogue_has_tables_and_views(connector: SQLiteConnector, path: Path) -> None:
     write(
         path,
