@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -89,20 +90,21 @@ def infer(
         list[str],
         typer.Argument(
             metavar="URL...",
-            help="Databases and folders: duckdb:///…, files:///…; may contain ${ENV}.",
+            help="Databases and folders: data/, shop.duckdb, postgresql://…; may contain ${ENV}.",
         ),
     ],
     output: Annotated[
         Path | None, typer.Option(help="The file to write; default the terminal.")
     ] = None,
 ) -> None:
-    """Write a first sources.yaml for databases. Relative paths are relative to that file."""
+    """Write a first sources.yaml for databases. Paths in URLs are relative to that file."""
     from skillian.data.declare.infer import infer_sources
     from skillian.data.declare.sources_yaml import secret_variable, written
 
     if output is not None and output.exists():
         raise typer.BadParameter(f"{output} exists already", param_hint="--output")
     folder = output.resolve().parent if output is not None else Path.cwd()
+    urls = [_url_of(name, folder) for name in urls]
 
     async def work() -> list[Inferred]:
         databases: list[Inferred] = []
@@ -133,3 +135,24 @@ def infer(
         f"Wrote {count} sources. Next: skillian sources check --sources {shlex.quote(str(output))}",
         markup=False,
     )
+
+
+def _url_of(name: str, folder: Path) -> str:
+    """The URL of a database, or of a folder or a database file that is named by its path."""
+    from skillian.connectors.files.options import split_name
+    from skillian.data.named import database_kind
+
+    if "://" in name or "${" in name:
+        return name
+    stated, query = split_name(name)
+    path = Path(stated)
+    kind = "files" if path.is_dir() else database_kind(path)
+    if not kind:
+        reason = (
+            f"it is not a database; for files, name their folder: {path.parent}"
+            if path.exists()
+            else f"there is no such folder or database file in {Path.cwd()}"
+        )
+        raise typer.BadParameter(f"{name}: {reason}", param_hint="URL")
+    place = path if path.is_absolute() else os.path.relpath(path, folder)
+    return f"{kind}:///{place}" + (f"?{query}" if query else "")

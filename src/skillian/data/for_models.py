@@ -37,6 +37,7 @@ BREAKDOWNS = 6
 MEMBERS = 5
 FACTS = 10
 LONGEST_TEXT = 200
+_MOST_NAMED = 6
 
 
 def brief_comparison(result: ComparisonResult) -> dict[str, Any]:
@@ -81,7 +82,7 @@ def query_scope(
         *([", ".join(measures)] if measures else []),
         *_rows_covered(result.filters, tuple(info.dimensions)),
         *([f"by {', '.join(dimensions)}"] if dimensions else ["in total"]),
-        *([f"the first {result.row_count:,} rows"] if result.truncated else []),
+        *([_first(result.row_count)] if result.truncated else []),
         f"as of {snapshot}",
     ]
 
@@ -90,7 +91,13 @@ def _rows_covered(filters: Sequence[Condition], dimensions: Sequence[str]) -> li
     """The conditions in words, and the dimensions without one."""
     limited = {condition.dimension for condition in filters}
     free = [name for name in dimensions if name not in limited]
-    return [*map(_condition, filters), *([f"all of {', '.join(free)}"] if free else [])]
+    others = [f"and {len(free) - _MOST_NAMED} others"] if len(free) > _MOST_NAMED + 1 else []
+    names = [", ".join(free[:_MOST_NAMED] if others else free), *others]
+    return [*map(_condition, filters), *([f"all of {' '.join(names)}"] if free else [])]
+
+
+def _first(count: int) -> str:
+    return "the first row" if count == 1 else f"the first {count:,} rows"
 
 
 def _condition(condition: Condition) -> str:

@@ -158,7 +158,7 @@ def is_file(name: str) -> bool:
 def with_options(name: str, options: Sequence[str] = ()) -> str:
     """The name of a table: a database file by its URL, any other file with its options."""
     file, _, table = name.partition("#")
-    kind = _database(Path(file))
+    kind = database_kind(Path(file))
     if kind and not is_file(name):
         return f"{kind}:///{Path(file).absolute()}" + (f"#{table}" if table else "")
     if not options:
@@ -170,7 +170,7 @@ def with_options(name: str, options: Sequence[str] = ()) -> str:
     return f"{named}?{'&'.join(part for part in (query, stated) if part)}"
 
 
-def _database(path: Path) -> str:
+def database_kind(path: Path) -> str:
     """The scheme of a database file by how it starts; empty for any other file."""
     if not path.is_file():  # opening a pipe would wait for its writer
         return ""

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _REQUESTS = {
     *("why", "drill", "missing", "major", "minor", "equal", "more", "swap", "describe", "list"),
-    *("also", "instead", "those", "amended"),
+    *("also", "instead", "those", "amended", "filter"),
 }
 _UNITS = {
     **dict.fromkeys(("euro", "eur", "€", "cent"), "eur"),

@@ -62,9 +62,14 @@ def call_of(tool: str, asked: Reading) -> PlannedCall:
     return PlannedCall(tool, without_empty(arguments))
 
 
-def with_limit(asked: Reading, amounts: Sequence[int], percentages: Sequence[int]) -> Reading:
+def with_limit(
+    asked: Reading, amounts: Sequence[int], percentages: Sequence[int | float | str]
+) -> Reading:
     """The comparison with another tolerance; a plain number only replaces one that it has."""
-    stated = {"percentage": [*percentages], "absolute": [*amounts] if asked.thresholds else []}
+    stated: dict[str, list[int | float | str]] = {
+        "percentage": [*percentages],
+        "absolute": [*amounts] if asked.thresholds else [],
+    }
     limits = {kind: numbers[0] for kind, numbers in stated.items() if numbers}
     return replace(asked, thresholds={"match": limits} if limits else asked.thresholds)
 
@@ -78,13 +83,13 @@ def without_limits(asked: Reading, groups: Sequence[str]) -> Reading:
 def changed(reading: Reading, last: ToolCall, vocabulary: Vocabulary) -> Reading:
     """The last call with the parts changed that a question names, as a question in full."""
     said, before = reading.says.keys(), reading_of(last.arguments)
-    is_named = reading.sources or reading.names_data or reading.members
+    is_named = reading.sources or reading.names_data or reading.members or "filter" in said
     if not is_named and ("which" in said or not said & {*EDITS, "swap"}):
         raise UnclearError  # "and which ones match?"
     if last.name == QUERY and not reading.sources and said & {"compare", "gap"}:
         raise UnclearError("I compare two sources, not two periods or values of one.")
     limits = {"amended"} if before.thresholds else set[str]()
-    check_requests(reading, {"swap", "also", "instead", "those", *limits})
+    check_requests(reading, {"swap", "also", "instead", "those", "filter", *limits})
     _check_doubts(reading, before)
     _check_nouns(reading, before)
     _check_years(reading, before, vocabulary)
@@ -210,7 +215,8 @@ def _check_years(reading: Reading, before: Reading, vocabulary: Vocabulary) -> N
 
 def _changed_filters(reading: Reading, before: Mapping[str, Any]) -> dict[str, Any]:
     """The conditions of the last question, changed as the question says."""
-    filters = {name: value for name, value in before.items() if name not in reading.cleared}
+    is_kept = "filter" not in reading.says
+    filters = {n: value for n, value in before.items() if is_kept and n not in reading.cleared}
     for name, value in reading.filters.items():
         old = parts_of(filters.get(name))
         filters[name] = filter_of(_changed(name, old, parts_of(value), reading.says.keys()))

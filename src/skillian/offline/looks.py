@@ -88,7 +88,7 @@ def _classes(reading: Reading, known: PastComparison) -> str | list[str]:
 
 def _of_another(look: str, reading: Reading, known: PastComparison) -> str:
     """What the question names that a look into this comparison would drop."""
-    if reading.removed or reading.replaced or reading.says.keys() & {"swap", "amended"}:
+    if reading.removed or reading.replaced or reading.says.keys() & {"swap", "amended", "filter"}:
         return "such a change"
     if reading.thresholds or reading.cleared:
         return "such limits or conditions"

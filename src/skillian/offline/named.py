@@ -21,7 +21,7 @@ from skillian.offline.changes import (
 from skillian.offline.earlier import QUERY
 from skillian.offline.language.arrangement import is_member
 from skillian.offline.language.clauses import Direction, Reading
-from skillian.offline.language.conditions import Conditions, NotReadError
+from skillian.offline.language.conditions import Conditions, NotReadError, as_json
 from skillian.offline.language.filters import filter_of, parts_of, years_of
 from skillian.offline.language.periods import period_of
 from skillian.offline.language.tokens import Token, as_number
@@ -56,14 +56,16 @@ class Named:
     wanted: dict[str, Any] = field(default_factory=dict[str, Any])
     unwanted: dict[str, Any] = field(default_factory=dict[str, Any])
     numbers: list[int] = field(default_factory=list[int])
-    percentages: list[int] = field(default_factory=list[int])
+    percentages: list[int | float | str] = field(default_factory=list[int | float | str])
     sign: str | None = None
     step: int = 0
 
     def add_number(self, number: Decimal | None, *, is_percentage: bool) -> None:
-        """Add a whole number of rows, a tolerance or a percentage."""
-        if number is not None and number == int(number) and number > 0:
-            (self.percentages if is_percentage else self.numbers).append(int(number))
+        """Add a whole number of rows or a tolerance, or a percentage."""
+        if number is not None and number > 0 and is_percentage:
+            self.percentages.append(as_json(number))
+        elif number is not None and number > 0 and number == int(number):
+            self.numbers.append(int(number))
 
 
 def named_in(

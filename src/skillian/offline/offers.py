@@ -13,8 +13,9 @@ from skillian.offline.calls import Plan, PlannedCall
 from skillian.offline.changes import call_of, reading_of, with_named
 from skillian.offline.earlier import COMPARE, QUERY, Earlier, PastComparison
 from skillian.offline.language.clauses import Reading
+from skillian.offline.language.lexicon import KINDS
 from skillian.offline.language.periods import spelt_out
-from skillian.offline.language.vocabulary import Vocabulary, plain
+from skillian.offline.language.vocabulary import Vocabulary, plain, spaced
 from skillian.offline.named import Named, asked, changes, named_in, with_read
 from skillian.offline.sentences import sentence_of
 from tinyagent import ToolCall
@@ -36,14 +37,24 @@ _LOOKS = {
 """What can be asked about the last comparison, by kinds of words."""
 
 
-def near_name(text: str, vocabulary: Vocabulary) -> str | None:
-    """The name of the catalogue that a text is like; only to propose it."""
-    names = [*vocabulary.sources, *vocabulary.measures, *vocabulary.dimensions]
+def near_names(text: str, vocabulary: Vocabulary) -> list[str]:
+    """The names of the catalogue with these words, or one that is like them; only to propose."""
+    measures = dict.fromkeys(
+        name for words in vocabulary.sources.values() for name in words.measures
+    )
+    names, wanted = [*vocabulary.sources, *measures, *vocabulary.described], plain(text)
+    found = [name for name in names if f" {wanted} " in f" {spaced(name)} " != f" {wanted} "]
     near = process.extract(
         text, names, scorer=fuzz.ratio, processor=utils.default_process, score_cutoff=_NEAR, limit=1
     )
-    others = (name for name, *_ in near if "(" not in text and plain(name) not in plain(text))
-    return next(others, None)
+    return found or [name for name, *_ in near if plain(name) not in wanted]
+
+
+def unknown_in(text: str) -> str:
+    """The last words of a text that are not English: month of "by month"."""
+    words = [] if "(" in text else text.split()
+    english = [at for at, word in enumerate(words, 1) if plain(word) in KINDS]
+    return " ".join(words[max(english, default=0) :])
 
 
 def offers(
@@ -56,7 +67,7 @@ def offers(
     """At most three sentences near the question, each of which is read as one call."""
     made: dict[str, None] = {}
     question = spelt_out(question)
-    part = vocabulary.within(reading.sources or earlier.sources)
+    part = vocabulary.about(reading.sources, earlier.sources, reading.measures)
     last = earlier.last and PlannedCall(earlier.last.name, earlier.last.arguments)
     before = reading_of(last.arguments if last else {})
     asked_by = (*before.breakdown, *before.filters)
@@ -93,13 +104,11 @@ def _with_other_words(question: str, reading: Reading, vocabulary: Vocabulary) -
     """Yield the question with other words for those that were not understood."""
     for words, other in reading.instead:
         yield _replaced(question, words, other)
-    corrected = question
-    for text in reading.unread:
-        words = text.split(" (")[0]
-        near = near_name(words, vocabulary)
-        corrected = _replaced(corrected, words, near) if near else corrected
-    if corrected != question:
-        yield corrected
+    corrected = [question]
+    for text in map(unknown_in, reading.unread):
+        near = near_names(text, vocabulary) if text else ()
+        corrected = [_replaced(q, text, name) for q in corrected for name in near] or corrected
+    yield from (each for each in corrected[:MOST] if each != question)
 
 
 def _of_named(
@@ -109,6 +118,8 @@ def _of_named(
     sources, measures = reading.sources, reading.measures or named.measures
     if "how_many" in reading.says and len(sources) == 1 and not measures:
         measures = named.measures = vocabulary.rows_of(sources[0])
+        counts = [] if measures else chain(*vocabulary.counts_of(sources[0]))
+        yield from (next(asked(replace(named, measures=[count]), reading)) for count in counts)
     is_compared = bool(_COMPARING & {token.kind for token in reading.tokens})
     is_of_last = len(sources) == 1 or (is_compared and not sources)
     if last is not None and last.name == QUERY and is_of_last:
@@ -119,14 +130,22 @@ def _of_named(
             pair = [*before.sources, other] if sources else [other, *before.sources]
             if other not in before.sources:
                 yield call_of(COMPARE, replace(narrow, sources=pair))
-    if last is not None and not sources:
+    having = vocabulary.with_measures(measures)
+    if last is not None and not sources and {*reading_of(last.arguments).sources} & {*having}:
         yield from changes(named, last, vocabulary)
         return
-    having = vocabulary.with_measures(measures)
+    names = {*named.groups, *named.wanted, *named.unwanted}
+    able = [name for name in having if names <= vocabulary.sources[name].dimensions.keys()]
+    having = able or having
     pairs = [each for each in combinations(having, 2) if is_compared and {*sources} <= {*each}]
     alone = (sources[:2], sources[:1]) if sources else (*pairs[:1], *zip(having))
+    others = [name for name in named.measures if name not in measures]  # "bed days of patients"
     for some in (*alone, *pairs[:1]):
-        yield from asked(named, replace(reading, sources=[*some]))
+        first, *rest = asked(named, replace(reading, sources=[*some]))
+        yield first
+        if others:
+            yield replace(first, measures=others)
+        yield from rest
         yield Reading(sources=[*some], measures=measures)
 
 

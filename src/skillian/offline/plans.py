@@ -20,7 +20,7 @@ from skillian.offline.earlier import COMPARE, QUERY, Earlier
 from skillian.offline.language.clauses import Reading
 from skillian.offline.language.vocabulary import Vocabulary
 from skillian.offline.looks import look_into, wanted_look
-from skillian.offline.offers import near_name
+from skillian.offline.offers import near_names, unknown_in
 from tinyagent import ToolCall
 
 _PAIR = 2
@@ -74,8 +74,9 @@ def _check(reading: Reading, vocabulary: Vocabulary) -> None:
 
 def _with_guess(text: str, vocabulary: Vocabulary) -> str:
     """A text that was not understood, with the name that it may mean."""
-    near = near_name(text, vocabulary)
-    return f"{text} (do you mean {near}?)" if near else text
+    words = unknown_in(text)
+    near = near_names(words, vocabulary) if words else ()
+    return f"{text} (do you mean {' or '.join(near)}?)" if near else text
 
 
 def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
@@ -94,7 +95,7 @@ def _comparison(reading: Reading, vocabulary: Vocabulary) -> PlannedCall:
             raise UnclearError("The largest what? A comparison ranks differences.")
         usable |= {"why", "drill", "missing", "major", "minor", "swap"}
         check_units(reading, measures, vocabulary)
-    elif {*vocabulary.sources[a].measures} & {*vocabulary.sources[b].measures}:
+    elif "how_many" in reading.says or "how_much" in reading.says:
         raise UnclearError("Which measure should be compared?")
     elif reading.names_data - {"filters"}:
         pair = f"{a} and {b}"
@@ -196,15 +197,17 @@ def _default_measures(reading: Reading, vocabulary: Vocabulary) -> list[str]:
     """The measures of a question that names none: those that all of its sources have.
 
     "How much" asks for an amount, the only one other than counts; "how many flights", where flights
-    is a source, for its number of rows.
+    is a source, for its number of rows, which is not compared unless it is named.
     """
     first, *others = (vocabulary.sources[name].measures for name in reading.sources)
     shared = [name for name in first if all(name in each for each in others)]
-    clauses = [name for name, _ in reading.parts]
-    if "how_many" in reading.says and ("asked", "source") in pairwise(clauses):
+    pairs = [*pairwise(name for name, _ in reading.parts)]
+    is_most = {"most", "fewest"} & {reading.says.get("most"), reading.says.get("least")}
+    is_counted = "how_many" in reading.says and ("asked", "source") in pairs
+    if is_counted or (is_most and ("ranked", "source") in pairs):  # "who has the most flights"
         return vocabulary.rows_of(reading.sources[0])
     if not {"how_much", "how_many"} & reading.says.keys():
-        return shared
+        return [] if others and shared == vocabulary.rows_of(reading.sources[0]) else shared
     counts = {
         name
         for name in shared

@@ -207,7 +207,7 @@ def _passages(result: Mapping[str, Any]) -> str:
 def _listed(result: Mapping[str, Any], most: int) -> list[str]:
     columns, rows, measures = result["columns"], result["rows"], result.get("measures", ())
     lines = [f"- {_pairs(zip(columns, row, strict=True), measures)}" for row in rows[:most]]
-    return [*lines, *_more(result["truncated"] or len(rows) > most)]
+    return [*lines, *_more(len(rows) > most)]
 
 
 def _pairs(pairs: Iterable[tuple[str, Any]], measures: Collection[str] = ()) -> str:

@@ -30,11 +30,31 @@ def test_without_an_output_the_text_is_printed_and_nothing_else(
     skillian: Run, tmp_path: Path
 ) -> None:
     (tmp_path / "a.csv").write_text("company,amount\n001,1.5\n")
-    done = skillian("sources", "infer", "files:///.")
+    done = skillian("sources", "infer", ".")
     assert done.returncode == 0
+    assert "connections:\n  data: files:///.\n" in done.stdout
     assert done.stdout.endswith("      rows: {expression: '1', aggregation: count}\n")
     (tmp_path / "sources.yaml").write_text(done.stdout)
     assert skillian("sources", "check").returncode == 0
+
+
+def test_a_path_is_that_of_a_folder_or_of_a_database_and_keeps_its_options(
+    skillian: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "exports").mkdir()
+    (tmp_path / "exports" / "a.csv").write_text("company,amount\n001,NA\n002,1.5\n")
+    with duckdb.connect(tmp_path / "b.duckdb") as database:
+        database.execute("CREATE TABLE b AS SELECT '1' AS company, 1.5 AS amount")
+    done = skillian("sources", "infer", "exports?null=NA", "b.duckdb", "--output", "exports/s.yaml")
+    assert done.returncode == 0, done.stderr
+    written = (tmp_path / "exports" / "s.yaml").read_text()
+    assert "files:///.?null=NA\n" in written
+    assert "duckdb:///../b.duckdb\n" in written
+    assert skillian("sources", "check", "--sources", "exports/s.yaml").returncode == 0
+    for name, reason in (("exports/a.csv", "name their folder: exports"), ("gone", "no such")):
+        refused = skillian("sources", "infer", name)
+        assert refused.returncode == 2
+        assert reason in " ".join(refused.stderr.split())
 
 
 def test_a_fault_makes_the_check_fail(skillian: Run, tmp_path: Path) -> None:

@@ -8,7 +8,15 @@ import pytest
 from tests.skillian.data.conftest import two_sources
 
 from skillian.data.declare.sources import SourceRegistry
-from skillian.data.for_models import LONGEST_TEXT, brief_value, hidden_among, refuse_hidden
+from skillian.data.for_models import (
+    LONGEST_TEXT,
+    brief_value,
+    hidden_among,
+    query_scope,
+    refuse_hidden,
+)
+from skillian.data.query.catalogue import DimensionInfo, SourceInfo
+from skillian.data.query.engine import QueryResult
 from skillian.errors import ConfigurationError, UnavailableError
 
 
@@ -32,3 +40,22 @@ def test_one_hidden_source_hides_the_values_of_both(tmp_path: Path) -> None:
     path.write_text(path.read_text().replace("hidden", "secret"))
     with pytest.raises(ConfigurationError, match="'shown' or 'hidden'"):
         SourceRegistry.load(path)
+
+
+def test_the_scope_of_a_query_names_at_most_seven_dimensions_without_a_condition() -> None:
+    result = QueryResult(
+        "sales", ("d1", "net"), (("x", 1),), truncated=True, filters=(), sql="", parameters={}
+    )
+
+    def scope(count: int) -> list[str]:
+        names = [f"d{number}" for number in range(1, count + 1)]
+        dimensions = {name: DimensionInfo(name, "text", "", (), None) for name in names}
+        return query_scope(result, SourceInfo("sales", "", dimensions, {}, 9, None), ["d1"], "now")
+
+    assert scope(7)[1] == "all of d1, d2, d3, d4, d5, d6, d7"
+    assert scope(9)[1:] == [
+        "all of d1, d2, d3, d4, d5, d6 and 3 others",
+        "by d1",
+        "the first row",
+        "as of now",
+    ]

@@ -15,6 +15,7 @@ MORE_DOMAINS = (
     "wind",
     "flights",
     "exams",
+    "webshop",
 )
 _MONTHS = [f"{year}-{month:02d}" for year in (2023, 2024) for month in range(1, 13)]
 # Every second day, since 420 rows do not hold all 547 days; the first and the last day are in it.
@@ -116,6 +117,17 @@ MORE_COLUMNS: dict[str, dict[str, Sequence[object]]] = {
         "exam_number": range(1, 300),
         "points": range(1, 99),
         "fees": [Decimal("10.50"), Decimal("99.00")],
+    },
+    "webshop": {
+        "OrderId": range(10248, 10328),
+        "CustomerId": [f"CUST{a}" for a in "ABCDEFGHIJ"],
+        "EmployeeId": range(1, 10),
+        "OrderDate": [date(2023, 1, 1) + timedelta(days=day) for day in range(400)],
+        "ShippedDate": [date(2023, 1, 3) + timedelta(days=day) for day in range(400)],
+        "ShipCountry": ("France", "Norway", "USA"),
+        "Country": ("France", "Norway", "USA", "Spain"),
+        "Freight": [Decimal("12.5")],
+        "UnitsInStock": range(20, 90),
     },
     "flights": {
         "year": (2013, 2014),

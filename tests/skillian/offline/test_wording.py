@@ -134,7 +134,7 @@ def test_as_many_rows_are_listed_as_were_asked_for(rows: int, listed: int) -> No
         "columns": ["year", "amount"],
         "measures": ["amount"],
         "rows": [["2025", "1234.50"]] * rows,
-        "truncated": False,
+        "truncated": True,  # by the number that was asked for: the result has no others
     }
     answer = word_result("query_source", result, "")
     assert answer.count("- year: 2025, amount: 1,234.50") == listed

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 
 from sqlglot import exp
@@ -16,6 +17,7 @@ from skillian.data.declare.definitions import (
     Measure,
     Source,
 )
+from skillian.data.declare.names import JOINING, months, synonyms, words_of
 from skillian.data.declare.sources import Connections, connection_name, registry_of
 from skillian.data.sql.values import python_rows
 from skillian.errors import QueryError
@@ -45,7 +47,7 @@ _KEYS = frozenset(
     }
 )
 _KEY_ENDS = ("key", "id", "code", "number", "year")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_COUNTING = frozenset({"no", "nr", "num", "number"})
 _LONGEST_WORD = 20
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
 
@@ -140,8 +142,11 @@ def looks_like_key(column: str, kind: ColumnType) -> bool:
 
 
 def _telling(column: str) -> str:
-    """The last word of a name that indicates its content; empty if none does."""
-    words = [word.lower() for word in _WORD.findall(column)]
+    """The last word of a name's noun that indicates its content; empty if none does."""
+    words = words_of(column)
+    if "of" in words[1:2] and words[0] in _COUNTING:  # the number of orders
+        return "count"
+    words = words[:1] + list(takewhile(lambda word: word not in JOINING, words[1:]))
     known = (word for word in reversed(words) if word in _AMOUNTS | _KEYS)
     ends = (end for word in words[-1:] for end in _KEY_ENDS if word.endswith(end))
     return next(known, next(ends, ""))
@@ -222,18 +227,25 @@ async def _source(
     dimensions: dict[str, Dimension] = {}
     measures: dict[str, Measure] = {}
     remarks: list[str] = []
+    called = synonyms([column for column, _ in usable_columns(table)], name)
     for column, kind in usable_columns(table):
         sample = samples.get(column, ColumnSample(0, 0))
         role = role_of(column, kind, sample, connector.dialect, name)
         logical = _free(column, (*dimensions, *measures))
+        update = {"synonyms": called.get(column, ())}
         if isinstance(role.definition, Dimension):
-            dimensions[logical] = role.definition
+            dimensions[logical] = role.definition.model_copy(update=update)
         elif role.definition is not None:
-            measures[logical] = role.definition
+            measures[logical] = role.definition.model_copy(update=update)
         if role.remark:
             remarks.append(f"{logical}: {role.remark}")
     if not dimensions:
         raise QueryError("no column of it can be a dimension")
+    kinds = {each: table.columns[one.column].kind for each, one in dimensions.items()}
+    for date, month in months(kinds).items():
+        dimensions[_free(f"{date}_month", (*dimensions, *measures))] = Dimension(
+            column=dimensions[date].column, type="text", format="%Y-%m", synonyms=(month,)
+        )
     measures[_free("rows", (*dimensions, *measures))] = Measure(expression="1", aggregation="count")
     source = Source(
         connection=connection,
@@ -324,5 +336,5 @@ def _free(name: str, taken: Collection[str]) -> str:
 
 
 def _shared(sources: Sequence[Source]) -> tuple[str, ...]:
-    names = [name for source in sources for name in source.dimensions]
+    names = [n for source in sources for n, one in source.dimensions.items() if not one.format]
     return tuple(dict.fromkeys(name for name in names if names.count(name) > 1))

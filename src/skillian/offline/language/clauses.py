@@ -148,12 +148,15 @@ class _Reader:
     def _check_after(self, name: str, part: Sequence[Token]) -> None:
         """Refuse "how many bikes", "the sum of both", and "the first 3 months of 2024"."""
         said, is_source = self._reading.says, part[0].kind == "source"
+        is_of = self._before == name == "source" and bool(part[0].prep)
+        is_of &= not self._reading.is_comparison  # "products of suppliers"
+        is_of |= name == "source" and part[0].kind == "by" and "verb" not in said
         is_asked = self._before == "asked" and name not in {"measures", "asked", "groups"}
         is_counted = is_source if "total" in said else "how_many" in said and not is_source
         is_first = self._before == "listed" and part[0].kind == "label"
         # "output in area P01", where P01 is a plant
         is_strange = name == "members" and part[0].kind == "dimension" and part[0].prep
-        refuse_if((is_asked and is_counted) or is_first or is_strange, part)
+        refuse_if(is_of or (is_asked and is_counted) or is_first or is_strange, part)
 
     def _check_whole(self, names: Sequence[str]) -> None:
         """Refuse what only the whole question shows to have several readings."""
@@ -184,15 +187,13 @@ class _Reader:
         names = list(dict.fromkeys(token.name for token in measures))
         is_other = bool(self._reading.measures) and names != self._reading.measures
         is_noun = self._before == "members" and not (self._counts_rows or part[0].mark)
-        is_late = self._before in {"order", "by_measure"}
-        refuse_if(is_other or is_noun or is_late, measures)
+        refuse_if(is_other or is_noun or self._before in {"order", "by_measure"}, measures)
         self._reading.measures = names
 
     def groups(self, part: Sequence[Token]) -> None:
         is_limited = self._before in {"limit", "over"} and not part[0].mark
-        # "a tolerance of 2 EUR each month"
-        refuse_if(is_limited and part[0].text.lower() != "by", part)
-        refuse_if(self._before == "order", part)
+        is_each = is_limited and part[0].text.lower() != "by"  # "a tolerance of 2 EUR each month"
+        refuse_if(is_each or self._before == "order", part)
         names = [*self._reading.breakdown, *(t.name for t in of_kinds(part, {"dimension"}))]
         self._reading.breakdown = list(dict.fromkeys(names))
 
@@ -307,8 +308,8 @@ class _Reader:
         numbers = of_kinds(part, {"number"})
         if numbers and (numbers[0].text != "one" or of_kinds(part, {"dimension"})):
             number = as_number(numbers[0].text) or 0
-            is_counted = self._reading.count is not None
-            refuse_if(is_counted or number not in range(1, _MOST_ROWS + 1), part)
+            is_listed = number in range(1, _MOST_ROWS + 1)
+            refuse_if(self._reading.count is not None or not is_listed, part)
             self._reading.count = int(number)
 
     def order(self, part: Sequence[Token]) -> None:
@@ -334,8 +335,8 @@ class _Reader:
         is_stated = of_kinds(part, {"forgiven", "excluded", "within", "ignore", "tolerance"})
         is_own = of_kinds(part, {"gap", "within", "cents", "tolerance"})
         refuse_if(not is_stated or (self._before == "measures" and not is_own), part)
-        if of_kinds(part, {"measure"}):
-            self.measures(of_kinds(part, {"measure"}))
+        if measures := of_kinds(part, {"measure"}):
+            self.measures(measures)
         self._reading.units += add_limits(part, self._reading.thresholds)
 
     def over(self, part: Sequence[Token]) -> None:
@@ -349,8 +350,7 @@ class _Reader:
 
     def missing(self, part: Sequence[Token]) -> None:
         self._reading.says.setdefault("missing", text_of(part))
-        # "weight of scans without invoices"
-        refuse_if(part[0].kind == "not" and self._reading.measures, part)
+        refuse_if(part[0].kind == "not" and self._reading.measures, part)  # "kg without invoices"
         for token in of_kinds(part, {"source"}):
             refuse_if(self._reading.lacking not in {"", token.name}, part)
             self.source([token])

@@ -175,6 +175,8 @@ class Conditions:
         if len(common) == 1:
             return common[0]
         first, text = tokens[0].text, " and ".join(token.text for token in tokens)
+        is_part = self._vocabulary.is_part
+        common = [n for n in common if not any(is_part(fine, n) for fine in common)]
         doubt = f" ({' or '.join(common)}?)" if common else ""
         raise NotReadError(text + doubt, [(first, f"{name} {first}") for name in common])
 
@@ -302,11 +304,11 @@ def add_limits(part: Sequence[Token], thresholds: dict[str, dict[str, Any]]) -> 
         if number is None or kind in limits:
             raise NotReadError(text_of(part))
         named += [t.text for t in of_kinds(amount, {"currency", "cents", "unit"})]
-        limits[kind] = _as_json(number.scaleb(-2) if "cents" in units else number)
+        limits[kind] = as_json(number.scaleb(-2) if "cents" in units else number)
     return named
 
 
-def _as_json(number: Decimal) -> int | float | str:
+def as_json(number: Decimal) -> int | float | str:
     """A number for JSON, with all of its digits."""
     if number == int(number):
         return int(number)

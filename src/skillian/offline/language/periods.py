@@ -89,6 +89,7 @@ _RANGES = [
         (rf"\b(?:last|final)\s+quarter\s+of\s+{_YEAR}", r"Q4 \g<year>"),
         (rf"\b(?:last|final)\s+half\s+of\s+{_YEAR}", r"H2 \g<year>"),
         (rf"\b(?:last|final)\s+month\s+of\s+{_YEAR}", r"December \g<year>"),
+        (r"\bhalf\s+(?:a|one)\s+(?=percent|per\s+cent)", "0.5 "),
         # month by month
         (r"\b(?P<unit>\w+)\s+by\s+(?P=unit)\b", r"by \g<unit>"),
         (rf"(?<![\w\"'\u201c]){_YEAR}[-/ ](?P<part>[qh][1-4])(?!\w)", r"\g<part> \g<year>"),
@@ -144,7 +145,7 @@ def _day_in(month: Period, number: int) -> Period | None:
 
 
 def spelt_out(text: str) -> str:
-    """A question in which both ends of each range are periods of their own."""
+    """A question with periods at both ends of each range, and other short forms spelt out."""
     if len(text) > LONGEST_QUESTION:
         return text
     for pattern, written in _RANGES:

@@ -11,7 +11,7 @@ from itertools import islice, product
 from skillian.offline.language.clauses import Reading, read_clauses
 from skillian.offline.language.periods import LONGEST_QUESTION, spelt_out
 from skillian.offline.language.tokens import Token, tokens_of
-from skillian.offline.language.vocabulary import Vocabulary
+from skillian.offline.language.vocabulary import Vocabulary, plain
 
 MOST_TOKENS = 200
 """The largest number of tokens of a question."""
@@ -54,10 +54,13 @@ def _read_on(
     tokens = tokens_of(question, vocabulary, vocabulary, today)
     named = [token.name for token in tokens if token.kind == "source"]
     measures = {token.name for token in tokens if token.kind == "measure"}
-    having = vocabulary.with_measures(measures)  # without any measure, all sources
-    part = vocabulary.within(named or sources or having)
+    having = vocabulary.with_measures(measures)
+    others = vocabulary.within(having).dimensions
+    if {*named}.isdisjoint(having) and all(plain(name) in others for name in named):
+        named = []  # "top customers by revenue", which is of the source sales
+    part = vocabulary.about(named, sources, measures)
     if part is not vocabulary:
-        tokens = tokens_of(question, vocabulary, part, today)
+        tokens = tokens_of(question, vocabulary if named else part, part, today)
     if len(tokens) > MOST_TOKENS:
         return Reading(unread=[f"a question of more than {MOST_TOKENS} words"])
     reading = _read(tokens, part, years)

@@ -30,6 +30,7 @@ _POSSESSIVE = re.compile(r"['\u2019]s$")
 _MARKS = ",;:.?!()"
 _BETWEEN = _MARKS + "'\"\u201c\u201d\u2018\u2019-\u2013\u2014_ \t\n\u00a0*`"
 _GLUE = {"prep", "and", "or", "nor", "not", "by", "from", "to", "aux", "filler", "between"}
+_MOST = {"most", "least", "fewest"}
 _BEFORE_DIMENSION = {"by", "every", "which", "all", "most", "least", "rank", "how_many"}
 
 
@@ -180,14 +181,17 @@ class _Place:
         return found
 
     def _is_listed(self) -> bool:
-        """Whether a month is also a value, in a list of such: "examiners March and May 2024"."""
+        """Whether a month is a value: "tariff May in 2024", or "examiners March and May 2024"."""
         near = next((t for t in reversed(self.before) if t.kind not in {"and", "or"}), None)
         first = self.words[self.at]
         is_month = near is not None and near.text.lower() in MONTHS
         is_joined = self._previous() in {"and", "or"}
         is_joined |= is_month and "," in self.question[self.words[self.at - 1].end : first.start]
         known = self.part.plain_values.get(first.plain, {})
-        return near is not None and is_joined and not known.keys().isdisjoint(near.values)
+        is_labelled = self._previous() == "dimension" and self.before[-1].name in known
+        is_labelled &= not self._is_grouped()
+        is_listed = near is not None and not known.keys().isdisjoint(near.values)
+        return is_labelled or (is_joined and is_listed)
 
     def _named(self, phrase: str, text: str, period: Token | None) -> Token | None:
         """The reading of a phrase; the catalogue precedes English, a dimension follows "by"."""
@@ -228,8 +232,9 @@ class _Place:
         english = named or period or self._other_name(phrase, text)
         is_small = english is not None and english.kind in _GLUE - {"aux", "filler"}
         is_labelled = previous == "dimension" and self.before[-1].name in values
-        is_grouped = [token.kind in _BEFORE_DIMENSION for token in self.before[-2:-1]] == [True]
-        is_labelled &= not (is_small or is_grouped) or text in values.values()  # "no country in"
+        is_labelled &= (
+            not (is_small or self._is_grouped()) or text in values.values()
+        )  # "no country in"
         is_labelled &= english is None or english.kind != "number"
         if value is None or is_labelled:
             return value or english
@@ -269,12 +274,20 @@ class _Place:
         """Whether a word is the whole name of a source, and a dimension's only in the plural."""
         name = self.whole.whole_names.get(phrase, "").lower()
         is_grouped = self._previous() in _BEFORE_DIMENSION - {"how_many"}
-        return text.lower() == name != (dimension or "").lower() and not is_grouped
+        is_counted = bool(self.before) and self.before[-1].text.lower() in _MOST
+        is_named = text.lower() == name != (dimension or "").lower()
+        return is_named and (is_counted or not is_grouped)
 
     def _is_alone(self) -> bool:
         """Whether no noun is after an article: "grade a", "a and b"."""
         is_last = self.at + 1 == len(self.words) or KINDS.get(self._following()) in _GLUE
         return is_last or self.question[self.words[self.at].end :].lstrip()[:1] in {",", "?", "."}
+
+    def _is_grouped(self) -> bool:
+        """Whether the token before this word is a dimension to group by."""
+        kinds = (token.kind for token in reversed(self.before))
+        kind = next((each for each in kinds if each not in {"dimension", "and"}), "")
+        return kind in _BEFORE_DIMENSION
 
     def _previous(self) -> str:
         """The kind of the token before this word."""

@@ -18,6 +18,7 @@ _WORD = re.compile(
 )
 _QUOTES = "'\"“”"
 _SIGNS = "+-*#<>=~^&%@|"
+_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _SHORTEST_PLURAL = 4
 _COUNTS = {"count", "number", "quantity"}
 _QUARTERS = {
@@ -47,6 +48,11 @@ def split(text: str) -> list[Word]:
 def plain(text: str) -> str:
     """The form in which names are compared: lower case, no underscores, singular."""
     return " ".join(word.plain for word in split(text))
+
+
+def spaced(name: str) -> str:
+    """The plain form of a name with its words apart: ShipCountry is ship country."""
+    return plain(_CAPITAL.sub(" ", name))
 
 
 def signs(text: str) -> tuple[str, str]:
@@ -141,6 +147,17 @@ class Vocabulary:
             self._parts[known] = Vocabulary({name: self.sources[name] for name in known})
         return self._parts[known]
 
+    def about(
+        self, named: Collection[str], spoken: Collection[str], measures: Collection[str]
+    ) -> Vocabulary:
+        """The vocabulary of the sources that a question names, or of those with its measures.
+
+        If the sources of the conversation, `spoken`, have some of the measures, it is theirs.
+        """
+        having = self.with_measures(measures)
+        is_spoken = not measures or not {*spoken}.isdisjoint(having)
+        return self.within(named or (spoken if is_spoken else ()) or having)
+
     @cached_property
     def _parts(self) -> dict[tuple[str, ...], Vocabulary]:
         return {}
@@ -166,7 +183,7 @@ class Vocabulary:
     @cached_property
     def whole_names(self) -> Mapping[str, str]:
         """The source of every name in its plain form."""
-        return {plain(name): name for name in self.sources}
+        return {form(name): name for form in (spaced, plain) for name in self.sources}
 
     @cached_property
     def names(self) -> Mapping[str, str]:
@@ -264,16 +281,18 @@ class Vocabulary:
         values += [words.last for name in self.timed for words in self.described[name]]
         return max((each.last for each in map(period_of, values) if each is not None), default=None)
 
-    def rows_of(self, source: str) -> list[str]:
-        """The measure that counts the rows of a source, unless another one may count the same."""
+    def counts_of(self, source: str) -> tuple[list[str], list[str]]:
+        """The measures that count the rows of a source, and others that count something."""
         measures = self.sources[source].measures
         forms = {name: {plain(each) for each in (name, *of)} for name, of in measures.items()}
         rows = [name for name, of in forms.items() if of & {"row", plain(source)}]
-        others = [each for name, of in forms.items() if name not in rows for each in of]
-        is_clear = len(rows) == 1 and not _COUNTS & {
-            word for each in others for word in each.split()
-        }
-        return rows if is_clear else []
+        others = [name for name, of in forms.items() if _COUNTS & {*" ".join(of).split()}]
+        return rows, [name for name in others if name not in rows]
+
+    def rows_of(self, source: str) -> list[str]:
+        """The measure that counts the rows of a source, unless another one may count the same."""
+        rows, others = self.counts_of(source)
+        return rows if len(rows) == 1 and not others else []
 
     def with_measures(self, measures: Collection[str]) -> list[str]:
         """The sources that have all of these measures."""
@@ -319,4 +338,5 @@ def _most_shared(names: Iterable[tuple[str, tuple[str, ...]]]) -> dict[str, str]
     )
     meanings = {phrase: name for (phrase, name), _ in reversed(counts.most_common())}
     known = dict.fromkeys(name for _, name in counts)
-    return meanings | {plain(name): name for name in known} | {name.lower(): name for name in known}
+    own = {form(name): name for form in (spaced, plain, str.lower) for name in known}
+    return meanings | own

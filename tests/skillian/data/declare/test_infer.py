@@ -38,7 +38,7 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
     assert sources.connection == "ledger_2024"
     assert [source.name for source in sources.sources] == ["fi", "names", "fi_2"]
     first, names, other = (source.definition for source in sources.sources)
-    assert list(first.dimensions) == ["no", "BUKRS", "posted"]
+    assert list(first.dimensions) == ["no", "BUKRS", "posted", "posted_month"]
     assert list(first.measures) == ["MENGE", "HSL", "a: b, #c", "rows"]
     assert first.measures["a: b, #c"].column == "a: b, #c"
     assert sources.sources[0].remarks == (
@@ -152,6 +152,33 @@ async def test_statistics_are_amounts_and_keys_keys(tmp_path: Path) -> None:
     assert list(lineitem.dimensions) == ["l_orderkey", "l_linenumber", "l_partkey"]
     assert list(lineitem.measures) == ["l_quantity", "rows"]
     assert inferred.align_on == ()
+
+
+async def test_columns_are_also_called_what_people_call_them(tmp_path: Path) -> None:
+    with duckdb.connect(tmp_path / "b.duckdb") as database:
+        database.execute(
+            "CREATE TABLE orders (Id INT, EmployeeId INT, ShipCountry TEXT, ShipName TEXT,"
+            " OrderDate DATE, shipped_at TIMESTAMP, UnitsOnOrder INT, NumberOfItems INT);"
+            "CREATE TABLE stays (arrival_date DATE, BillCity TEXT, ShipCity TEXT, city_code TEXT);"
+            "CREATE TABLE weather (day DATE, month INT, temp DECIMAL(9, 2))"
+        )
+    inferred = await infer_sources("duckdb:///b.duckdb", tmp_path)
+    orders, stays, weather = (source.definition for source in inferred.sources)
+    called = {name: one.synonyms for name, one in orders.dimensions.items()}
+    assert called == {
+        "Id": ("orders",),
+        "EmployeeId": ("employee",),
+        "ShipCountry": ("country",),
+        "ShipName": ("ship",),
+        "OrderDate": (),
+        "shipped_at": (),
+        "OrderDate_month": ("order month",),
+        "shipped_at_month": ("shipped month",),
+    }
+    assert list(orders.measures) == ["UnitsOnOrder", "NumberOfItems", "rows"]
+    assert stays.dimensions["arrival_date_month"].synonyms == ("month",)
+    assert [stays.dimensions[name].synonyms for name in ("BillCity", "ShipCity")] == [(), ()]
+    assert "day_month" not in weather.dimensions  # which has a month
 
 
 # As programs export them: numbers of things, missing values, and a date that is the key.
