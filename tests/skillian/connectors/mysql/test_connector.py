@@ -114,7 +114,7 @@ async def test_settings_of_the_server_change_nothing(mysql_database: Database) -
         # The tests' server has ANSI_QUOTES, another zone, another language.
         statement = """
             SELECT "x" AS quoted, '\\\\' AS slash, 1 || 1 AS either, FROM_UNIXTIME(0) AS epoch,
-                DATE_FORMAT('2024-05-01', '%b') AS month
+                DATE_FORMAT('2024-05-01', '%b') AS month, TIME'10:00:00' AS t, X'78' AS b
         """
         rows = await connector.run(" UNION ALL ".join([statement] * 3), {})
         with pytest.raises(QueryError, match="12x"):
@@ -126,7 +126,7 @@ async def test_settings_of_the_server_change_nothing(mysql_database: Database) -
         await connector.aclose()
     epoch = datetime(1970, 1, 1)  # noqa: DTZ001
     expected = {"quoted": "x", "slash": "\\", "either": 1, "epoch": epoch, "month": "May"}
-    assert rows.to_pylist() == [expected] * 3
+    assert rows.to_pylist() == [{**expected, "t": "10:00:00", "b": "78"}] * 3
 
 
 async def test_long_texts_that_begin_alike_stay_apart(
