@@ -55,14 +55,20 @@ print(table.to_pylist()[0]["x"])
     assert done.stdout == "2024-01-31 23:00:00+00\n"
 
 
-async def test_the_database_is_read_only(connector: DuckDBConnector) -> None:
+async def test_the_database_is_read_only_and_its_spills_go(connector: DuckDBConnector) -> None:
     rows = await connector.run(
         "SELECT name, value FROM duckdb_settings() WHERE name IN ('enable_external_access',"
-        " 'lock_configuration', 'autoload_known_extensions') UNION ALL SELECT 'read only',"
+        " 'lock_configuration', 'autoload_known_extensions', 'temp_directory') UNION ALL SELECT"
+        " 'read only',"
         " CAST(readonly AS TEXT) FROM duckdb_databases() WHERE path IS NOT NULL",
         {},
     )
-    assert {row["name"]: row["value"] for row in rows.to_pylist()} == {
+    settings = {row["name"]: row["value"] for row in rows.to_pylist()}
+    folder = Path(settings.pop("temp_directory"))
+    assert folder.stat().st_mode & 0o077 == 0  # noqa: ASYNC240 - takes no time
+    await connector.aclose()
+    assert not folder.exists()  # noqa: ASYNC240 - takes no time
+    assert settings == {
         "read only": "true",
         "enable_external_access": "false",
         "lock_configuration": "true",
