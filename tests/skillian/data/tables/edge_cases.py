@@ -100,7 +100,6 @@ CASES: Mapping[tuple[str, str], tuple[Case, ...]] = {
         ("timestamptz 'infinity'", "DATETIME | '2024-01-31'", None),
     ),
     ("postgres", "sqlite"): (
-        ("'ab'::char(5)", "CHAR(5) | 'ab'", True),
         ("false", "BOOLEAN | 'f'", None),
         ("'6c84fb90-12c4-11e1-840d-7b25c5ee775a'::uuid",
          "TEXT | '6C84FB90-12C4-11E1-840D-7B25C5EE775A'", True),
