@@ -7,12 +7,15 @@ import hashlib
 import json
 import re
 from dataclasses import replace
+from decimal import Decimal
 from html import escape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
 
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from tests.skillian.reports.comparisons import HOSTILE
 
@@ -21,6 +24,7 @@ from skillian.reports.as_html import write_html
 from skillian.reports.as_json import write_json
 from skillian.reports.as_junit import write_junit
 from skillian.reports.as_markdown import write_markdown
+from skillian.reports.charts import WIDTH, Bar, from_zero, shades, stacked
 from skillian.reports.outcome import Compared, Outcome
 
 OPTIONS = "--rule name:trim --rule net:factor=100"
@@ -195,3 +199,42 @@ def test_characters_that_xml_cannot_hold_are_replaced(hostile: Outcome) -> None:
     assert "\x0b" not in text
     assert "<script>" not in text
     assert "window.pwned = 1" in "".join(suites_of(hostile).itertext())
+
+
+AMOUNTS = st.decimals(allow_nan=False, allow_infinity=False, places=2)
+
+
+def test_bars_are_proportional_to_their_counts() -> None:
+    assert stacked([50, 0, 25, 25, 0]) == [
+        Bar(0, 500), Bar(500, 0), Bar(500, 250), Bar(750, 250), Bar(1000, 0),
+    ]  # fmt: skip
+    assert stacked([0, 0]) == [Bar(0, 0), Bar(0, 0)]
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=5, max_size=5).filter(any))
+def test_every_class_is_visible_and_all_fill_the_width(counts: list[int]) -> None:
+    bars = stacked(counts)
+    assert sum(bar.length for bar in bars) == WIDTH
+    assert all((bar.length > 0) == (count > 0) for bar, count in zip(bars, counts, strict=True))
+
+
+def test_negative_amounts_go_to_the_left_of_zero() -> None:
+    zero, bars = from_zero([Decimal(30), Decimal(-10), Decimal(0)])
+    assert zero == 250
+    assert bars == [Bar(250, 750), Bar(0, 250), Bar(250, 0)]
+
+
+@given(st.lists(AMOUNTS, max_size=20))
+def test_every_bar_is_inside_and_visible(values: list[Decimal]) -> None:
+    zero, bars = from_zero(values)
+    assert 0 <= zero <= WIDTH
+    for value, bar in zip(values, bars, strict=True):
+        assert 0 <= bar.start <= WIDTH
+        assert bar.start + bar.length <= WIDTH + 6
+        assert (bar.length > 0) == bool(value)
+
+
+def test_a_shade_grows_with_the_amount_and_not_with_its_sign() -> None:
+    assert shades([Decimal(100), Decimal(-25), Decimal(0)]) == [WIDTH, WIDTH // 2, 0]
+    assert shades([Decimal(0)]) == [0]
+    assert shades([]) == []
