@@ -15,10 +15,14 @@ import duckdb
 import pytest
 from tests.skillian.data.tables.comparing import compare
 from tests.skillian.data.tables.conftest import Store
+from tests.support.asking import comparing
 
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
+from skillian.data.named import measured_source
+from skillian.data.query.relation import bare_tables
+from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
 from skillian.errors import QueryError
 
@@ -157,3 +161,20 @@ async def test_rows_are_those_of_one_state_whenever_another_program_writes(
                 assert rows in (BEFORE, AFTER), f"before statement {at} of {counter.statements}"
                 results.append(True)
     assert all(results) == (kind in {"postgres", "mysql"})
+
+
+async def test_measures_are_not_those_of_two_states_of_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    for name, path in zip("ab", names, strict=True):
+        replace(Path(path), csv(rows_of(name)))
+    as_source = partial(measured_source, measures=["v"], dimensions=["id"])
+    registry, _ = await bare_tables(names, None, as_source)
+    Interruption(partial(replace, tmp_path / "b.csv", csv(changed())), 2).hook(monkeypatch, "csv")
+    async with DataServices(registry) as services:
+        compare = comparing(services.comparison)
+        with pytest.raises(QueryError, match=r"b\.csv changed while it was compared"):
+            await compare(*names, ["v"], ["id"])
+        summary = (await compare(*names, ["v"], ["id"])).summary
+    assert (summary.rows_a, summary.rows_b) == (ROWS, ROWS + 1)
