@@ -96,11 +96,13 @@ def test_conditions_select_as_python_does(tmp_path: Path) -> None:
 
 def test_an_order_is_that_of_the_values(tmp_path: Path) -> None:
     descending = Order(column="b", of="amount", descending=True)
-    by_amount, by_size = paged(
+    by_amount, by_size, no_gap = paged(
         tmp_path,
         Page((), 0, 5, descending),
         Page(("differing",), 0, 1000, Order(column="size", of="amount")),
+        Page((), 0, 1, Order(column="gap", of="name")),
     )
+    assert "'name' has no gap" in str(no_gap)
     largest = sorted((n for n in EXPECTED if n in B), key=lambda n: (-B[n][1], n))[:5]
     assert _ids(by_amount) == largest
     assert _ids(by_size) == sorted(DIFFERING)
