@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 from collections.abc import Awaitable
 from contextlib import aclosing
 from datetime import date, datetime, timedelta, timezone
@@ -14,17 +12,15 @@ from typing import Any
 
 import pytest
 from tests.skillian.connectors.databases import (
-    LOCAL,
     NEVER,
     NUMBERS,
-    SERVERS,
     Opened,
     in_duckdb,
     in_sqlite,
 )
-from tests.support.waits import SECONDS, cancelled
+from tests.support.waits import cancelled
 
-from skillian.connectors import base, connect
+from skillian.connectors import base
 from skillian.errors import QueryError
 
 # A value in the middle of the rows that cannot be read.
@@ -214,33 +210,3 @@ async def test_closing_stops_what_runs_and_may_be_done_twice(
             await left
     await opened.stopped()
     await works(connector)
-
-
-@pytest.mark.parametrize("opened", [in_duckdb, *SERVERS], indirect=True)
-def test_an_endless_statement_does_not_hold_up_the_exit(opened: Opened) -> None:
-    script = f"""
-import asyncio
-from pathlib import Path
-from skillian.connectors import connect
-connector = connect("x", {opened.url!r}, Path())
-loop = asyncio.new_event_loop()
-task = loop.create_task(connector.run({NEVER[opened.dialect]!r}, {{}}))
-loop.run_until_complete(asyncio.wait([task], timeout=0.5))
-print(task.done(), flush=True)
-"""
-    command = [sys.executable, "-W", "ignore", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=False)
-    assert done.stdout == "False\n"
-
-
-@pytest.mark.parametrize(
-    ("kind", "written"),
-    [("duckdb", "x.duckdb"), ("sqlite", "x.sqlite"), ("files", "."), ("files", "a.csv")],
-)
-async def test_a_url_is_relative_to_the_folder(tmp_path: Path, kind: str, written: str) -> None:
-    for make in LOCAL:
-        make(None, tmp_path)  # type: ignore[arg-type]
-    for url in (f"{kind}:///{written}", f"{kind}:///{tmp_path / written}"):
-        connector: Any = connect("a", url, tmp_path)
-        assert {table.name for table in await connector.catalog()} <= {"t", "a.csv"}
-        await connector.aclose()

@@ -1,6 +1,11 @@
-"""The list of databases: only connectors import drivers, and each is documented."""
+"""The list of databases, the imports of their drivers, their URLs; temporary folders."""
+
+from __future__ import annotations
 
 import ast
+import os
+import subprocess
+import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
@@ -65,6 +70,7 @@ MALFORMED = {
         *("postgres://u:secret@host/db?nonsense=1", "postgresql://u:secret@host/db?host=a@b&%zz"),
     ),
     "unknown kind of database": ("postgresql:u:secret@host",),
+    "its URL is not sc://host": ("sc://", "sc://host/database", "sc://host:1/;database"),
     "its URL is not clickhouse://user": (
         *("clickhouse://h?timezone=Nowhere/City", "clickhouse://h?zone=UTC"),
         *("clickhouse://h?secure=1", "clickhouse://h:port/db", "clickhouse://h?secure"),
@@ -84,3 +90,26 @@ def test_a_malformed_url_is_refused_without_its_secrets(said: str) -> None:
         with pytest.raises(UnavailableError, match=f"connection 'books': {said}") as refused:
             connect("books", url, Path())
         assert not [each for each in ("secret", "nonsense", "zz") if each in str(refused.value)]
+
+
+MAKE = "from skillian.connectors.scratch import scratch; print(scratch(), flush=True); "
+
+
+def test_the_folders_of_dead_processes_are_removed(tmp_path: Path) -> None:
+    environment = {**os.environ, "TMPDIR": str(tmp_path)}
+    other = tmp_path / "skillian-other"
+    other.mkdir()
+    command = [sys.executable, "-c", f"{MAKE} input()"]
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as living:
+        assert living.stdout is not None
+        folder = Path(living.stdout.readline().strip())
+        (folder / "file").touch()
+        assert folder.stat().st_mode & 0o077 == 0
+        subprocess.run([sys.executable, "-c", MAKE], env=environment, check=True)
+        assert {*tmp_path.iterdir()} == {folder, other}
+        living.kill()
+        living.wait()
+    subprocess.run([sys.executable, "-c", MAKE], env=environment, check=True)
+    assert [*tmp_path.iterdir()] == [other]

@@ -10,16 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tests.skillian.data.tables.why.small import engine_over
-from tests.support.asking import rows_asked
 
 from skillian.data.comparison.page import ColumnFilter, Order, Page
-from skillian.data.engine import ComparisonEngine, open_engine
-from skillian.data.query.relation import bare_tables
+from skillian.data.engine import ComparisonEngine
 from skillian.data.tables.differing import DifferingRow
 from skillian.errors import InvalidInputError, ToolError
-from skillian.history.store import open_history
-from skillian.reports.outcome import Compared
-from skillian.reports.tracking import recording
 
 A = {n: ("same" if n % 3 else f"Name {n}", Decimal(n) / 4, n % 5) for n in range(60)}
 B = {n: (name, amount + (n % 2), n % 5) for n, (name, amount, _) in A.items() if n % 10}
@@ -80,7 +75,6 @@ def where(column: Any, of: str, test: Any) -> Page:
 
 
 CONDITIONS: list[tuple[Page, Callable[[int], bool]]] = [
-    (Page(("only_in_a",)), lambda n: n not in B),
     (Page(("only_in_b", "only_in_a")), lambda n: n not in B or n not in A),
     (where("a", "amount", {"gte": 5}), lambda n: n in A and A[n][1] >= 5),
     (where("gap", "amount", 1), lambda n: n in DIFFERING),
@@ -102,40 +96,16 @@ def test_conditions_select_as_python_does(tmp_path: Path) -> None:
 
 def test_an_order_is_that_of_the_values(tmp_path: Path) -> None:
     descending = Order(column="b", of="amount", descending=True)
-    by_amount, by_size = paged(
+    by_amount, by_size, no_gap = paged(
         tmp_path,
         Page((), 0, 5, descending),
         Page(("differing",), 0, 1000, Order(column="size", of="amount")),
+        Page((), 0, 1, Order(column="gap", of="name")),
     )
+    assert "'name' has no gap" in str(no_gap)
     largest = sorted((n for n in EXPECTED if n in B), key=lambda n: (-B[n][1], n))[:5]
     assert _ids(by_amount) == largest
     assert _ids(by_size) == sorted(DIFFERING)
-
-
-WRONG = (
-    (Page(("match",), 0, 1), "unknown class 'match'; use: differing"),
-    (Page((), 0, 1, Order(column="gap", of="name")), "'name' has no gap"),
-    (Page((), 0, 1, Order(column="a", of="nothing")), "no measure 'nothing'"),
-    (Page((), -1, 1), "offset must be"),
-    (Page((), 0, 1001), "limit from 1 to 1000"),
-)
-
-
-def test_a_wrong_page_says_what_is_wrong(tmp_path: Path) -> None:
-    errors = paged(tmp_path, *(page for page, _ in WRONG))
-    for error, (_, words) in zip(errors, WRONG, strict=True):
-        assert words in str(error)
-
-
-async def test_a_history_counts_the_rows_that_are_not_kept(tmp_path: Path) -> None:
-    names = [_write(tmp_path / "a.csv", A), _write(tmp_path / "b.csv", B)]
-    registry, (a, b) = await bare_tables(names)
-    asked = rows_asked(a, b, key=("id",))
-    async with open_engine(registry, top=1) as engine:  # which keeps none
-        outcome = Compared(asked, 0.0, await engine.compare(asked))
-        record = await recording(engine, outcome)
-    with open_history(f"sqlite:///{tmp_path / 'history.sqlite'}") as history:
-        assert record(history).new_count == len(EXPECTED)
 
 
 def test_more_rows_than_are_kept_are_refused_with_the_way_to_get_them(tmp_path: Path) -> None:

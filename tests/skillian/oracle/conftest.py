@@ -20,9 +20,8 @@ from tests.skillian.oracle.places import (
     in_mysql,
     in_postgres,
 )
-from tests.skillian.oracle.profiles import PROFILES
 from tests.skillian.oracle.running import Pair
-from tests.skillian.oracle.tables import Profile
+from tests.skillian.oracle.tables import PROFILES, Profile
 from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 
@@ -92,7 +91,6 @@ def any_pair(request: pytest.FixtureRequest) -> Pair:
 
 def made(request: pytest.FixtureRequest) -> Pair:
     kinds = request.param.split("-")
-    if kinds[1:] == kinds[:1]:
-        kinds[1] = f"{kinds[1]} other"
-    places = map(request.getfixturevalue("place_of"), kinds)
-    return Pair([*places], PROFILES.get(kinds[0], Profile()))
+    names = [kinds[0], f"{kinds[1]} other"] if kinds[1:] == kinds[:1] else kinds
+    places = map(request.getfixturevalue("place_of"), names)
+    return Pair([*places], PROFILES.get(kinds[0], Profile()), kinds)

@@ -9,8 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, TypeVar
 
-from tests.skillian.oracle.check_follow_up import check_follow_up
-from tests.skillian.oracle.checks import check
+from tests.skillian.oracle.checks import check, check_follow_up
 from tests.skillian.oracle.places import ClickHousePlace, Place
 from tests.skillian.oracle.questions import Column, Question, Side, Table
 from tests.skillian.oracle.tables import Profile
@@ -28,11 +27,15 @@ Ask = Callable[[DataServices], Awaitable[T]]
 
 
 class Pair:
-    """Two databases, or one that holds both sides of a question."""
+    """Two databases, or one that holds both sides of a question; `kinds` names them."""
 
-    def __init__(self, places: Sequence[Place], profile: Profile) -> None:
+    def __init__(
+        self, places: Sequence[Place], profile: Profile, kinds: Sequence[str] = ()
+    ) -> None:
         self._places = tuple(places)
         self.profile = profile
+        self.kinds = (*kinds, *kinds)[:2]
+        self.suffixes = [place.suffix for place in (self._places * 2)[:2]]
 
     def written(self, query: str) -> str:
         """Return a query of table_b as the database of b names it."""
@@ -40,13 +43,15 @@ class Pair:
         named = "tables.table_b" if isinstance(place, ClickHousePlace) else "table_b"
         return query.replace("table_b", named)
 
+    def put(self, *tables: Table) -> list[str]:
+        """Create both tables; returns the URLs of their databases."""
+        if len(self._places) == 1:
+            return [self._places[0].put(tables)] * 2
+        return [place.put([one]) for place, one in zip(self._places, tables, strict=True)]
+
     def asked(self, question: Question, ask: Ask[T]) -> T:
         """Put the tables there and return what `ask` finds out."""
-        tables = question.a.table, question.b.table
-        if len(self._places) == 1:
-            urls = [self._places[0].put(tables)] * 2
-        else:
-            urls = [place.put([one]) for place, one in zip(self._places, tables, strict=True)]
+        urls = self.put(question.a.table, question.b.table)
 
         async def run() -> T:
             async with DataServices(self._registry(question, urls)) as services:
@@ -73,8 +78,7 @@ class Pair:
 
     def _registry(self, question: Question, urls: Sequence[str]) -> SourceRegistry:
         connections = ("one", "one") if urls[0] == urls[1] else ("one", "other")
-        suffixes = [place.suffix for place in (self._places * 2)[:2]]
-        sides = zip((question.a, question.b), connections, suffixes, strict=True)
+        sides = zip((question.a, question.b), connections, self.suffixes, strict=True)
         content = {
             "connections": dict(zip(connections, urls, strict=True)),
             "sources": {

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 from tests.skillian.oracle.running import Pair, compared
 from tests.skillian.oracle.tables import Profile, questions, refused_questions
-from tests.skillian.oracle.test_rules_floats import MOST, floats, tables, values
+from tests.skillian.oracle.test_rules import MOST, floats, tables, values
 
 from skillian.data.comparison import groups, statement
 from skillian.errors import QueryError

@@ -14,10 +14,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.skillian.data.tables.comparing import compare
-from tests.skillian.oracle.places import Place
 from tests.skillian.oracle.questions import Table
 from tests.skillian.oracle.row_cases import Limits, RowCase, row_cases
 from tests.skillian.oracle.row_oracle import Expected, expected, multiset
+from tests.skillian.oracle.running import Pair
 
 from skillian.data.declare.rules import Rule, Rules
 from skillian.data.results.result import ComparisonResult
@@ -44,31 +44,16 @@ LIMITS = {
 }
 
 
-@pytest.fixture(scope="session", params=PAIRS)
-def places(request: pytest.FixtureRequest, place_of: Any) -> tuple[str, list[Place]]:
-    kinds = request.param.split("-")
-    names = kinds
-    if kinds[1:] == kinds[:1]:
-        # Both tables are in one database, except for DuckDB, of which there are two files.
-        names = ["duckdb", "duckdb other"] if kinds[0] == "duckdb" else kinds[:1]
-    return request.param, [*map(place_of, names)]
-
-
 Rows = list[dict[str, Any]]
 """All rows that differ, if they are kept."""
 
 
 def compared(
-    places: list[Place], a: Table, b: Table, question: Mapping[str, Any], kept: Rows | None = None
+    pair: Pair, a: Table, b: Table, question: Mapping[str, Any], kept: Rows | None = None
 ) -> ComparisonResult:
-    if len(places) == 1:
-        urls = [places[0].put((a, b))] * 2
-    else:
-        urls = [place.put([table]) for place, table in zip(places, (a, b), strict=True)]
-    suffixes = [place.suffix for place in (places * 2)[:2]]
     names = [
         f"{url}#{table.name}{suffix}"
-        for url, table, suffix in zip(urls, (a, b), suffixes, strict=True)
+        for url, table, suffix in zip(pair.put(a, b), (a, b), pair.suffixes, strict=True)
     ]
 
     async def keep(rows: DifferingRows) -> None:
@@ -115,36 +100,35 @@ _SETTINGS = settings(
 )
 
 
+@pytest.mark.parametrize("any_pair", PAIRS, indirect=True)
 @given(data=st.data())
 @_SETTINGS
-def test_rows_by_key(places: tuple[str, list[Place]], data: st.DataObject) -> None:
-    case = data.draw(_cases(places[0]))
-    own = _fitting_rules(case) if "csv" in places[0] else case.rules
+def test_rows_by_key(any_pair: Pair, data: st.DataObject) -> None:
+    case = data.draw(_cases(any_pair))
+    own = _fitting_rules(case) if "csv" in any_pair.kinds else case.rules
     answer = expected(case.a, case.b, case.keys, own)
     question = {"key": case.keys, "rules": Rules(columns=own)}
     kept: Rows | None = [] if data.draw(st.booleans()) else None
-    check(compared(places[1], case.a, case.b, question, kept), answer, kept)
+    check(compared(any_pair, case.a, case.b, question, kept), answer, kept)
 
 
 @pytest.mark.parametrize(
-    "places", ["duckdb", "postgres", "duckdb-postgres", "mysql-duckdb"], indirect=True
+    "any_pair", ["duckdb", "postgres", "duckdb-postgres", "mysql-duckdb"], indirect=True
 )
 @given(data=st.data())
 @_SETTINGS
-def test_rows_with_counts(places: tuple[str, list[Place]], data: st.DataObject) -> None:
-    case = data.draw(_cases(places[0]))
-    own = _fitting_rules(case) if "csv" in places[0] else case.rules
-    rules = {name: _without_limits(rule) for name, rule in own.items()}
+def test_rows_with_counts(any_pair: Pair, data: st.DataObject) -> None:
+    case = data.draw(_cases(any_pair))
+    rules = {name: _without_limits(rule) for name, rule in case.rules.items()}
     question = {"multiset": True, "rules": Rules(columns=rules)}
-    rows = compared(places[1], case.a, case.b, question).rows
+    rows = compared(any_pair, case.a, case.b, question).rows
     only = multiset(case.a, case.b, rules)
     assert (rows.only_in_a, rows.only_in_b) == only
     assert rows.matched == len(case.a.rows) - only[0]
 
 
-def _cases(pair: str) -> st.SearchStrategy[RowCase]:
-    kinds = (pair.split("-") * 2)[:2]
-    return row_cases(LIMITS[kinds[0]], LIMITS[kinds[1]])
+def _cases(pair: Pair) -> st.SearchStrategy[RowCase]:
+    return row_cases(*(LIMITS[kind] for kind in pair.kinds))
 
 
 def _fitting_rules(case: RowCase) -> dict[str, Rule]:
@@ -156,10 +140,7 @@ def _fitting_rules(case: RowCase) -> dict[str, Rule]:
         if all(row[table.columns.index(table.column(name))] is None for row in table.rows)
     }
     return {
-        name: _without_limits(rule).model_copy(update={"precision": None, "zone": None})
-        if name in empty
-        else rule
-        for name, rule in case.rules.items()
+        name: _without_limits(rule) if name in empty else rule for name, rule in case.rules.items()
     }
 
 

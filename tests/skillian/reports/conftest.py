@@ -34,11 +34,6 @@ def failed(demo: Path) -> Outcome:
 
 
 @pytest.fixture(scope="session")
-def nothing(demo: Path) -> Outcome:
-    return outcomes_of(demo, comparison_of(name="nothing", filters={"company": "typo"}))[0]
-
-
-@pytest.fixture(scope="session")
 def hostile(tmp_path_factory: pytest.TempPathFactory) -> Outcome:
     """Two measures over keys that look like markup, and amounts that no binary float holds."""
     folder = tmp_path_factory.mktemp("hostile")

@@ -1,6 +1,5 @@
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, date, datetime
-from decimal import Decimal
+from datetime import UTC, datetime
 from io import BytesIO
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,23 +24,13 @@ pytestmark = [needs_clickhouse, pytest.mark.timeout(120)]
 
 TABLE = """
 CREATE TABLE "a ""b"" table" (
-    "select" Nullable(Decimal(17, 2)), "Größe" UInt64, code LowCardinality(Nullable(String)),
-    fixed FixedString(4), side Enum8('debit' = 1, 'credit' = 2), flag Bool, small Nullable(Int16),
-    huge Int128, ratio Nullable(Float64), day Date32, first Date, moment DateTime64(6),
-    second DateTime, instant DateTime64(3, 'Europe/Berlin'), id UUID, list Array(UInt8),
-    wide Decimal(60, 2)
+    "select" Nullable(Decimal(17, 2)), code LowCardinality(Nullable(String)), moment DateTime64(6),
+    second DateTime, instant DateTime64(3, 'Europe/Berlin')
 ) ENGINE = MergeTree ORDER BY tuple()
 """
 ROW = """
 INSERT INTO "a ""b"" table" VALUES (
-    -0.10, 18446744073709551615, 'Größe ', 'ab', 'credit', true, -7,
-    -12345678901234567890123456789012345678, 0.1, '1950-01-31', '2024-01-31',
-    '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00', '2024-01-31 10:00:00.25',
-    '61f0c404-5cb3-11e7-907b-a6006ad3dba0', [1, 2], 1.50
-), (
-    NULL, 0, NULL, 'abcd', 'debit', false, NULL, 0, nan, '2024-01-31', '1970-01-01',
-    '1900-01-01 00:00:00', '1970-01-01 00:00:00', '2024-07-31 10:00:00',
-    '00000000-0000-0000-0000-000000000000', [], -1.50
+    1, 'x', '2024-01-31 10:00:00.000001', '2024-01-31 10:00:00', '2024-01-31 10:00:00.25'
 )
 """
 OTHERS = (
@@ -71,44 +60,17 @@ async def test_the_catalogue_has_tables_and_views_with_their_types(connector: An
     tables = await connector.catalog()
     names = [f"{table.schema} {table.name}" for table in tables]
     assert names == ['default a "b" table', "default v", "other t"]
-    types = {name: (kind.kind, kind.scale) for name, kind in tables[0].columns.items()}
-    assert (types["select"], types["wide"]) == (("decimal", 2), ("decimal", 2))
-    assert [kind for kind, _ in types.values()] == [
-        *("decimal", "integer", "text", "text", "text", "boolean", "integer", "integer", "float"),
-        *("date", "date", "timestamp", "timestamp", "timestamptz", "other", "other", "decimal"),
-    ]
+    assert tables[0].columns["select"].scale == 2
     nullable = [name for name, each in tables[0].declared.items() if each.nullable]
-    assert nullable == ["select", "code", "small", "ratio"]
+    assert nullable == ["select", "code"]
     assert tables[0].primary_key == ()
-
-
-async def test_values_are_exact_and_typed(connector: Any) -> None:
-    table: Any = await connector.run('SELECT * FROM "a ""b"" table" ORDER BY "day"', {})
-    first, second = table.to_pylist()
-    assert list(first.values()) == [
-        Decimal("-0.10"), 2**64 - 1, "Größe ", "ab", "credit", True, -7,
-        -12345678901234567890123456789012345678, 0.1, date(1950, 1, 31), date(2024, 1, 31),
-        datetime(2024, 1, 31, 10, 0, 0, 1), datetime(2024, 1, 31, 10),  # noqa: DTZ001
-        datetime(2024, 1, 31, 9, 0, 0, 250000, UTC), "61f0c404-5cb3-11e7-907b-a6006ad3dba0",
-        "[1,2]", Decimal("1.50"),
-    ]  # fmt: skip
-    assert [name for name, each in second.items() if each is None] == ["select", "code", "small"]
-    assert second["ratio"] != second["ratio"]
-    assert second["moment"] == datetime(1900, 1, 1)  # noqa: DTZ001
-    types = dict(zip(table.schema.names, table.schema.types, strict=True))
-    assert types["select"] == pa.decimal128(38, 2)
-    assert types["Größe"] == pa.decimal128(38, 0)
-    assert types["small"] == pa.int64()
-    assert types["instant"] == pa.timestamp("us", tz="UTC")
 
 
 async def test_a_date_and_time_is_read_in_the_zone_of_the_url(server: Server) -> None:
     url = f"clickhouse://{server.address}?timezone=Europe/Berlin"
     zoned: Any = connect("books", url, Path())
     try:
-        [first, _] = await rows_of(
-            zoned, 'SELECT "moment", "second", "instant" FROM "a ""b"" table" ORDER BY "day"'
-        )
+        [first] = await rows_of(zoned, 'SELECT "moment", "second", "instant" FROM "a ""b"" table"')
     finally:
         await zoned.aclose()
     assert first == {

@@ -79,34 +79,6 @@ async def test_files_are_tables_by_their_names(files: FilesConnector, folder: Pa
     assert await rows(files, "d.xlsx#zwei & #2") == [(Decimal("0.10"),), (Decimal("12.75"),)]
 
 
-async def test_a_file_that_cannot_be_read_is_messages_when_it_is_looked_at(
-    files: FilesConnector, folder: Path
-) -> None:
-    (folder / "good.csv").write_text("a,b\n1,2\n")
-    (folder / "ragged.csv").write_text('a,b\n1,2\n"x\ny",2\n3\n4,5\n')
-    (folder / "latin.csv").write_bytes(b"a,b\n1,\xe4\n")
-    (folder / "empty.csv").touch()
-    (folder / "bad.parquet").write_text("not a parquet file at all")
-    (folder / "bad.xlsx").write_text("not a workbook")
-    said: dict[str, str] = {}
-    for table in await files.catalog():
-        try:
-            assert len(table.columns) == 2
-        except QueryError as error:
-            said[table.name] = str(error).removeprefix(f"connection 'extracts': {table.name}")
-    assert said == {
-        "bad.parquet": ": it is damaged, or its content is not what its suffix says",
-        "bad.xlsx": ": it is not a workbook that can be read",
-        "empty.csv": ", line 1: it has no column names; write them into the first line",
-        "latin.csv": ", line 2: it is not UTF-8 text; save it as UTF-8, or name its encoding, such"
-        " as encoding=latin-1",
-        "ragged.csv": ", line 5: it has 1 value, but the first line names 2 columns; correct the"
-        " line or put quotes around a value with a delimiter in it, or state the line of the"
-        " names, such as header=2",
-    }
-    assert await rows(files, "good.csv") == [(1, 2)]
-
-
 async def test_duckdb_does_not_look_for_a_file_itself(
     files: FilesConnector, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -181,20 +153,6 @@ async def test_only_files_of_the_folder_can_be_read(
             with pytest.raises(QueryError) as refused:
                 await files.run(reading(path, function), {})
             assert str(tmp_path) not in str(refused.value)
-
-
-async def test_a_single_file_is_a_connection_too(folder: Path) -> None:
-    (folder / "a.csv").write_text("a\n1\n")
-    (folder / "b.csv").write_text("b\n2\n")
-    files = FilesConnector(folder / "a.csv", "one")
-    assert await names(files) == ["a.csv"]
-    assert await rows(files, "a.csv") == [(1,)]
-    with pytest.raises(QueryError, match="not allowed"):
-        await files.run(reading(folder / "b.csv"), {})
-    (folder / "a.csv").unlink()
-    with pytest.raises(QueryError, match="its files cannot be read"):
-        await files.catalog()
-    await files.aclose()
 
 
 async def test_names_that_differ_only_in_case_are_not_confused(

@@ -12,7 +12,7 @@ from unittest.mock import Mock
 
 import duckdb
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from skillian.connectors.files import lines
@@ -86,33 +86,6 @@ def test_a_column_is_never_read_as_what_it_does_not_say(written: list[str]) -> N
         assert [str(value) for value in values["a"]] == written
     if kind == "DOUBLE":
         assert [Decimal(repr(value)) for value in values["a"]] == [*map(Decimal, written)]
-
-
-@pytest.mark.parametrize(
-    ("strategy", "write", "kind"),
-    [
-        (st.integers(-(2**63), 2**63 - 1), str, "BIGINT"),
-        (st.integers(2**63, 10**38 - 1), str, "DECIMAL"),
-        (st.decimals(-(10**29), 10**29, places=8), "{:f}".format, "DECIMAL"),
-        (st.decimals(-(10**9), 10**9, places=8), " {:.17e} ".format, "DECIMAL"),
-        (st.booleans(), str, "BOOLEAN"),
-        (dates, date.isoformat, "DATE"),
-        (moments, datetime.isoformat, "TIMESTAMP"),
-        (st.datetimes(timezones=st.just(UTC)), datetime.isoformat, "TIMESTAMP WITH TIME ZONE"),
-        (texts.filter(lambda text: not text.isascii()), str, "VARCHAR"),
-    ],
-)
-def test_what_python_writes_comes_back_as_it_was(
-    strategy: st.SearchStrategy[Any], write: Callable[[Any], str], kind: str
-) -> None:
-    @settings(max_examples=10)
-    @given(st.lists(strategy, min_size=1, max_size=20))
-    def check(originals: list[Any]) -> None:
-        types, values = read({"a": [write(value) for value in originals]})
-        assert types["a"].partition("(")[0] == kind
-        assert values["a"] == originals
-
-    check()
 
 
 # The texts of columns, by the type they are read as.

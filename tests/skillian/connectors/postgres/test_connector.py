@@ -1,31 +1,22 @@
+import asyncio
+import os
+import signal
 from typing import Any
 
 import pytest
 from sqlglot import exp
+from tests.skillian.connectors.databases import of_postgres
 from tests.support.postgres import FOLDER, PASSWORD, Database, rows_of
+from tests.support.waits import soon
 
-from skillian.connectors.base import ColumnType
+from skillian.connectors.base import ColumnType, Table
 from skillian.connectors.dialects import compile_sql
+from skillian.connectors.postgres import connector as connector_module
+from skillian.connectors.postgres import pool
 from skillian.connectors.postgres.connector import PostgresConnector
+from skillian.connectors.postgres.scale import output_scales, with_scales
 from skillian.data import sql
 from skillian.errors import QueryError
-
-
-async def test_describe_works_out_the_scale_that_postgresql_forgets(
-    postgres_connector: PostgresConnector, postgres_database: Database
-) -> None:
-    postgres_database.execute("CREATE TABLE ledger (hsl numeric(17, 2), quantity int)")
-    described = await postgres_connector.describe(
-        "SELECT source.hsl * -1 AS turned, hsl / 3 AS third, quantity + 2147483648 AS large,"
-        " CAST(1.5 AS numeric(3, 1)) AS written FROM ledger AS source"
-    )
-    assert described == {
-        "turned": ColumnType("decimal", "numeric(38,2)", 2),
-        "third": ColumnType("other", "numeric"),
-        "large": ColumnType("integer", "bigint"),
-        "written": ColumnType("decimal", "numeric(3,1)", 1),
-    }
-
 
 WRITING = (
     "WITH gone AS (DELETE FROM written RETURNING x) SELECT x FROM gone",
@@ -55,15 +46,6 @@ async def test_a_role_that_may_write_cannot(
     assert postgres_database.value("SELECT to_regclass('taken')") is None
     assert postgres_database.value("SELECT last_value FROM numbers") == 1
     assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
-
-
-async def test_each_statement_has_the_settings_it_needs(
-    postgres_connector: PostgresConnector,
-) -> None:
-    names = "transaction_isolation transaction_read_only TimeZone DateStyle statement_timeout"
-    columns = ", ".join(f"current_setting('{name}') AS \"{name}\"" for name in names.split())
-    [row] = await rows_of(postgres_connector, f"SELECT {columns}")
-    assert [*row.values()] == ["repeatable read", "on", "UTC", "ISO, YMD", "30s"]
 
 
 async def test_any_password_can_be_part_of_the_url(
@@ -99,10 +81,9 @@ CREATE DOMAIN positive_cents AS cents CHECK (VALUE > 0);
 CREATE TYPE side AS ENUM ('debit', 'it''s');
 CREATE TABLE "a ""b"" table" (
     "select" numeric(17, 2), "Größe" bigint, domain positive_cents, side side, free numeric,
-    wide numeric(40, 39), hundreds numeric(5, -2), code char(4),
-    name varchar(10) COLLATE "C", note text, flag boolean, small smallint, ratio real, day date,
-    moment timestamp, instant timestamptz, price money, document json, numbers int[], key uuid,
-    dropped int, PRIMARY KEY (name, small)
+    wide numeric(40, 39), hundreds numeric(5, -2), name varchar(10) COLLATE "C", note text,
+    small smallint, numbers int[], dropped int,
+    PRIMARY KEY (name, small)
 );
 ALTER TABLE "a ""b"" table" DROP COLUMN dropped;
 CREATE VIEW other.v AS SELECT DATE '2024-01-31' AS d;
@@ -124,17 +105,9 @@ async def test_the_catalogue_has_all_relations_with_their_types(
         ("public", "parts_1"),
         ("other", "v"),
     ]
-    kinds = {kind.sql: (kind.kind, kind.scale) for kind in tables[0].columns.values()}
-    assert kinds == {
-        "numeric(17,2)": ("decimal", 2), "bigint": ("integer", 0), "positive_cents": ("decimal", 2),
-        "side": ("text", 0), "numeric": ("other", 0), "numeric(40,39)": ("other", 0),
-        "numeric(5,-2)": ("decimal", 0), "character(4)": ("text", 0), "text": ("text", 0),
-        "character varying(10)": ("text", 0), "boolean": ("boolean", 0), "real": ("float", 0),
-        "smallint": ("integer", 0), "date": ("date", 0), "money": ("other", 0),
-        "timestamp without time zone": ("timestamp", 0), "json": ("other", 0),
-        "timestamp with time zone": ("timestamptz", 0), "integer[]": ("other", 0),
-        "uuid": ("other", 0),
-    }  # fmt: skip
+    kinds = {name: (kind.kind, kind.scale) for name, kind in tables[0].columns.items()}
+    assert (kinds["domain"], kinds["hundreds"]) == (("decimal", 2), ("decimal", 0))
+    assert kinds["free"] == kinds["wide"] == kinds["numbers"] == ("other", 0)
     assert list(tables[0].columns)[:3] == ["select", "Größe", "domain"]
     declared = tables[0].declared
     assert (tables[0].engine, tables[0].primary_key) == ("postgres", ("name", "small"))
@@ -180,32 +153,9 @@ async def test_the_first_text_of_any_batch_keeps_its_byte_order_mark(
     assert all(row["x"][0] == "\ufeff" for row in rows)
 
 
-async def test_only_placeholders_are_placeholders(postgres_connector: PostgresConnector) -> None:
-    statement = """
-    SELECT '%(p0)s' AS "%(p0)s", %(p0)s AS y, E'\\'%(p0)s' AS z, 7 %% 4 AS m /* %(p0)s */
-    """.replace("%%", "%")
-    assert await rows_of(postgres_connector, statement, p0=1) == [
-        {"%(p0)s": "%(p0)s", "y": 1, "z": "'%(p0)s", "m": 3}
-    ]
-    assert await rows_of(postgres_connector, "SELECT 'a%' AS x -- %") == [{"x": "a%"}]
-    with pytest.raises(QueryError, match=r"connection 'books': .*NUL"):
-        await rows_of(postgres_connector, "SELECT %(p0)s AS x", p0="\0")
-
-
 async def test_columns_may_have_one_name(postgres_connector: PostgresConnector) -> None:
     table: Any = await postgres_connector.run("SELECT 1 AS x, 'a' AS x", {})
     assert table.column_names == ["x", "x"]
-
-
-async def test_no_rows_have_their_columns_all_the_same(
-    postgres_connector: PostgresConnector,
-) -> None:
-    statement = "SELECT 1 AS x, CAST(1 AS numeric(5, 2)) AS y WHERE false"
-    table: Any = await postgres_connector.run(statement, {})
-    assert table.num_rows == 0
-    assert [str(kind) for kind in table.schema.types] == ["int64", "decimal128(38, 2)"]
-    [batch] = [batch async for batch in postgres_connector.stream(statement, {})]
-    assert batch.num_rows == 0
 
 
 async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConnector) -> None:
@@ -213,3 +163,142 @@ async def test_large_rows_come_in_small_batches(postgres_connector: PostgresConn
     sizes = [batch.nbytes async for batch in postgres_connector.stream(statement, {})]
     assert sum(sizes) > 40_000_000
     assert max(sizes) < 6_000_000
+
+
+ENDLESS = "SELECT pg_sleep(3600)"
+
+
+async def test_a_server_that_has_stopped_answering_is_given_up(
+    postgres_connector: PostgresConnector,
+    postgres_database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    [row] = await rows_of(postgres_connector, "SELECT pg_backend_pid() AS pid")
+    os.kill(row["pid"], signal.SIGSTOP)
+    try:
+        with monkeypatch.context() as impatient:
+            impatient.setattr(connector_module, "_GRACE_SECONDS", -29.9)
+            with pytest.raises(QueryError, match="the server does not answer"):
+                await postgres_connector.run("SELECT 1", {})
+    finally:
+        os.kill(row["pid"], signal.SIGCONT)
+    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
+
+
+async def test_cancelling_at_any_moment_leaves_the_connector_working(
+    postgres_connector: PostgresConnector, postgres_database: Database
+) -> None:
+    statement = "SELECT n FROM generate_series(1, 100000) AS n"
+    for steps in range(60):
+        task = asyncio.create_task(postgres_connector.run(statement, {}))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        assert task.cancelled() or task.result().num_rows
+    assert await rows_of(postgres_connector, "SELECT 1 AS x") == [{"x": 1}]
+    assert postgres_database.active() == 0
+
+
+async def test_nobody_waits_for_ever_for_a_connection(postgres_database: Database) -> None:
+    connector = of_postgres(postgres_database).make(0.5)
+    held = [connector.stream(ENDLESS, {}) for _ in range(pool.MAX_CONNECTIONS)]
+    tasks = [asyncio.ensure_future(anext(aiter(stream))) for stream in held]
+    await soon(lambda: postgres_database.active() == pool.MAX_CONNECTIONS)
+    with pytest.raises(QueryError, match="all 8 of its connections are busy"):
+        await connector.run("SELECT 1", {})
+    await connector.aclose()
+    await asyncio.wait(tasks)
+    assert {type(task.exception()) for task in tasks} == {QueryError}
+
+
+async def test_who_holds_a_state_still_gets_a_connection(
+    postgres_connector: PostgresConnector,
+) -> None:
+    async def one() -> None:
+        async with postgres_connector.one_state() as state:
+            await asyncio.sleep(0.05)  # until as many as possible have theirs
+            await state.run("SELECT 1", {})
+
+    async with asyncio.timeout(20):  # a statement waits 30 s for a connection
+        await asyncio.gather(*(one() for _ in range(2 * pool.MAX_CONNECTIONS)))
+
+
+LEDGER = Table(
+    "public",
+    "Ledger",
+    {
+        "hsl": ColumnType("decimal", "numeric(17,2)", 2),
+        "rate": ColumnType("decimal", "numeric(9,5)", 5),
+        "quantity": ColumnType("integer", "integer"),
+        "free": ColumnType("other", "numeric"),
+        "ratio": ColumnType("float", "real"),
+        "note": ColumnType("text", "text"),
+    },
+)
+
+
+def select(expression: str) -> str:
+    return f'SELECT {expression} FROM "Ledger"'  # noqa: S608 - written in the tests
+
+
+OTHER = Table("other", "Ledger", {"hsl": ColumnType("decimal", "numeric(17,4)", 4)})
+
+
+# Expressions by the scale that follows from exact arithmetic.
+SCALES: dict[int | None, tuple[str, ...]] = {
+    0: ("COUNT(*)", "ROUND(rate)", "DIV(hsl, rate)", "CAST(hsl AS integer)"),
+    2: (
+        *("hsl", "hsl * -1", "-hsl + quantity", "SUM(hsl)", "COALESCE(hsl, 0)"),
+        *("CASE WHEN quantity > 0 THEN hsl END", "NULLIF(hsl, 0)", "ABS(hsl)"),
+        "CAST(hsl AS numeric)",
+    ),
+    3: ("hsl - 0.125", "ROUND(rate, 3)"),
+    4: ("CAST(note AS numeric(9, 4))",),
+    5: (
+        *("MIN(rate)", "GREATEST(hsl, rate)", "CASE WHEN quantity > 0 THEN hsl ELSE -rate END"),
+        "hsl % rate",
+    ),
+    7: ("hsl * rate",),
+    None: (
+        *("hsl * 1e-3", "AVG(hsl)", "hsl / 3", "COALESCE(hsl, '0.001')"),
+        *("CASE WHEN quantity > 0 THEN hsl ELSE free END", "ROUND(rate, quantity)"),
+        *("CAST(note AS numeric)", "CAST(hsl AS double precision)", "free * 2", "ratio + hsl"),
+        *('(SELECT MAX(hsl) FROM "Ledger")', "missing"),
+    ),
+}
+# Columns are followed to where they come from.
+STATEMENTS: dict[str, list[int | None]] = {
+    'SELECT source.hsl, x.hsl FROM "Ledger" source JOIN other."Ledger" x ON true': [2, 4],
+    'SELECT * FROM other."Ledger"': [4],
+    'SELECT s FROM (SELECT SUM(hsl * 2) AS s FROM "Ledger") AS inside': [2],
+    'WITH c AS (SELECT -rate AS r FROM "Ledger") SELECT r, r * r FROM c': [5, 10],
+    'WITH "Ledger" AS (SELECT 1.5 AS hsl) SELECT hsl FROM "Ledger"': [1],
+    'SELECT hsl, 1 FROM "Ledger" UNION ALL SELECT rate, NULL FROM "Ledger"': [5, 0],
+    'SELECT hsl FROM "Ledger" UNION ALL SELECT free FROM "Ledger"': [None],
+    "SELECT n FROM generate_series(1, 2) AS n": [None],
+    "SELECT nothing that parses (": [],
+}
+
+
+@pytest.mark.parametrize(
+    ("statement", "scales"),
+    [
+        *((select(each), [scale]) for scale, some in SCALES.items() for each in some),
+        *STATEMENTS.items(),
+    ],
+)
+def test_the_scale_follows_from_exact_arithmetic(statement: str, scales: list[int | None]) -> None:
+    assert output_scales(statement, [LEDGER, OTHER]) == scales
+
+
+def test_only_a_numeric_without_a_scale_gets_one() -> None:
+    text, numeric = ColumnType("text", "text"), ColumnType("other", "numeric")
+    columns = [("a", text), ("b", numeric), ("c", numeric), ("d", numeric)]
+    assert with_scales(columns, [2, 3, None, 39]) == [
+        ("a", text),
+        ("b", ColumnType("decimal", "numeric(38,3)", 3)),
+        ("c", numeric),
+        ("d", numeric),
+    ]
+    assert with_scales(columns, []) == columns

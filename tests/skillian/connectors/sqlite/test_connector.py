@@ -1,17 +1,20 @@
 import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import closing
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from skillian.connectors.base import Declaration
+from skillian.connectors.base import ColumnType, Declaration, Table
 from skillian.connectors.sqlite.connector import SQLiteConnector
-from skillian.connectors.sqlite.reader import SQLiteFile
-from skillian.connectors.sqlite.types import declared_type
+from skillian.connectors.sqlite.reader import SQLiteFile, used_columns
+from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
 from skillian.errors import QueryError
 
 
@@ -109,26 +112,6 @@ async def test_a_value_that_does_not_fit_its_type_is_named(
     assert await rows(connector, "SELECT c FROM t") == [("1",)]
 
 
-async def test_only_columns_that_are_used_are_copied(
-    connector: SQLiteConnector, path: Path
-) -> None:
-    write(path, "CREATE TABLE t (a INT, b INT); INSERT INTO t VALUES ('bad', 2), ('bad', 3)")
-    assert await rows(connector, "SELECT SUM(x.B) FROM main.t AS x") == [(5,)]
-    with pytest.raises(QueryError, match="column 'a'"):
-        await connector.run("SELECT b FROM t NATURAL JOIN t AS u", {})
-
-
-async def test_many_rows_come_in_many_batches(connector: SQLiteConnector, path: Path) -> None:
-    numbers = "SELECT 0 UNION ALL SELECT i + 1 FROM s WHERE i < 99999"
-    insert = f"WITH RECURSIVE s(i) AS ({numbers}) INSERT INTO t SELECT i, i / 100.0 FROM s"  # noqa: S608
-    write(path, f"CREATE TABLE t (n INTEGER, a DECIMAL(12,2)); {insert}")
-    sums = await rows(connector, "SELECT SUM(n), SUM(a) FROM t")
-    assert sums == [(4_999_950_000, Decimal("49999500.00"))]
-    stream = connector.stream("SELECT * FROM t WHERE n < $p0", {"p0": 70_000})
-    sizes = [batch.num_rows async for batch in stream]
-    assert (sum(sizes), max(sizes) <= 65_536) == (70_000, True)
-
-
 async def test_what_has_been_copied_is_kept_until_the_file_changes(
     connector: SQLiteConnector, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,23 +136,6 @@ async def test_what_has_been_copied_is_kept_until_the_file_changes(
     write(other, "CREATE TABLE t (a INT); INSERT INTO t VALUES (100)")
     other.replace(path)
     assert await rows(connector, "SELECT a FROM t") == [(100,)]
-
-
-@pytest.mark.parametrize("mode", ["DELETE", "WAL"])
-async def test_a_concurrent_writer_is_seen_after_its_commit(
-    connector: SQLiteConnector, path: Path, mode: str
-) -> None:
-    writer = sqlite3.connect(path, isolation_level=None)
-    writer.execute(f"PRAGMA journal_mode = {mode}")
-    writer.execute("CREATE TABLE t (a INT)")
-    writer.execute("INSERT INTO t VALUES (1)")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
-    writer.execute("BEGIN IMMEDIATE")
-    writer.execute("INSERT INTO t VALUES (2)")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(1,)]
-    writer.execute("COMMIT")
-    assert await rows(connector, "SELECT SUM(a) FROM t") == [(3,)]
-    writer.close()
 
 
 async def test_statements_continue_while_the_file_changes(
@@ -243,3 +209,58 @@ async def test_the_sums_of_a_view_are_numbers(connector: SQLiteConnector, path: 
         "mean": "float",
     }
     assert endless.columns["most"].kind == "other"
+
+
+# None is a time without a zone.
+ZONES = (None, UTC, timezone(timedelta(hours=2)))
+WITHIN = datetime(1, 1, 2), datetime(9999, 12, 30)  # noqa: DTZ001 - in each zone
+
+
+@given(st.lists(st.datetimes(*WITHIN, timezones=st.sampled_from(ZONES)), min_size=1))
+def test_times_are_read_with_or_without_their_zone(moments: list[datetime]) -> None:
+    zoned = [moment for moment in moments if moment.tzinfo]
+    local = [moment for moment in moments if not moment.tzinfo]
+    for declared, expected in (("TIMESTAMPTZ", zoned), ("DATETIME", local)):
+        texts = [moment.isoformat(" ") for moment in expected]
+        assert array_of(texts, declared_type(declared)).to_pylist() == expected
+    if zoned:
+        with pytest.raises(UnfitError):
+            array_of([str(zoned[0])], declared_type("DATETIME"))
+
+
+@pytest.mark.parametrize(
+    "value", [3.437195625464025e36, -3.5e36, 1e300, "2e37", "1e999999999", "e", "35" + "0" * 35]
+)
+def test_a_number_with_too_many_digits_is_not_changed_into_another(value: object) -> None:
+    with pytest.raises(UnfitError):
+        array_of([1.5, value], declared_type("DECIMAL(17,2)"))
+    assert array_of([1.25e20], declared_type("DECIMAL(17,2)")).to_pylist() == [Decimal("1.25e20")]
+
+
+TEXT = ColumnType("text", "VARCHAR")
+TABLES = (
+    Table("main", "t", {"a": TEXT, "b": TEXT, "C": TEXT}),
+    Table("main", "other", {"a": TEXT, "x y": TEXT}),
+)
+
+
+@pytest.mark.parametrize(
+    ("statement", "used"),
+    [
+        ("SELECT a FROM t", {"t": ("a",)}),
+        ('SELECT "T"."c", SUM(B) FROM "main"."T" GROUP BY 1', {"t": ("b", "C")}),
+        ("SELECT COUNT(*) FROM t", {"t": ("a",)}),
+        ("SELECT * FROM t", {"t": ("a", "b", "C")}),
+        ("SELECT u.* FROM t AS u", {"t": ("a", "b", "C")}),
+        ("SELECT u FROM t AS u", {"t": ("a", "b", "C")}),
+        ("WITH q AS (SELECT b FROM t) SELECT * FROM q", {"t": ("b",)}),
+        ("SELECT b FROM t JOIN other USING (a)", {"t": ("a", "b"), "other": ("a",)}),
+        ("SELECT b FROM t NATURAL JOIN other", {"t": ("a", "b", "C"), "other": ("a", "x y")}),
+        ('SELECT b FROM t WHERE EXISTS (SELECT 1 FROM other WHERE "x y" = t.a)',
+         {"t": ("a", "b"), "other": ("a", "x y")}),
+        ("SELECT 1", {}),
+        ("SELECT (", {}),
+    ],
+)  # fmt: skip
+def test_used_columns(statement: str, used: dict[str, tuple[str, ...]]) -> None:
+    assert used_columns(statement, TABLES) == used

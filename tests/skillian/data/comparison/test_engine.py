@@ -2,18 +2,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
+import duckdb
 import pytest
 from tests.skillian.data.conftest import MakeServices, two_sources
 from tests.support.asking import measures_asked
 
-from skillian.data.comparison.cache import Memory
-from skillian.data.comparison.engine import MeasureEngine
-from skillian.data.declare.sources import Connections, SourceRegistry
-from skillian.data.query.binding import Binder
+from skillian.data.comparison import statement
 from skillian.data.results.result import ComparisonResult
+from skillian.data.services import DataServices
 from skillian.errors import InvalidInputError, QueryError, SourceNotFoundError, UnknownNameError
 
 AMOUNT = "amount: {column: v, aggregation: sum}"
@@ -45,9 +44,7 @@ def compared(make_services: MakeServices) -> Compared:
 @pytest.mark.parametrize(
     ("kinds", "both", "lone"),
     [
-        (("DATE", "TIMESTAMP"), "2024-01-31", "2024-01-31 00:00:01"),
         (("DATE", "TIMESTAMP_NS"), "2024-01-31", "2024-01-31 00:00:01"),
-        (("BIGINT", "DECIMAL(9, 2)"), "12", "12.01"),
         (("TINYINT", "HUGEINT"), "7", "8"),
     ],
 )
@@ -116,15 +113,6 @@ async def test_wrong_names_say_what_there_is(make_services: MakeServices) -> Non
         await engine.compare(measures_asked("a", "c", ["amount"]))
 
 
-async def test_fewer_top_differences_can_be_requested(compared: Compared, tmp_path: Path) -> None:
-    await compared("('x', 1), ('y', 2)", "")
-    registry = SourceRegistry.load(tmp_path / "0" / "sources.yaml")
-    async with Connections(registry) as connections:
-        engine = MeasureEngine(registry, Binder(registry, connections), Memory(), top=1)
-        result = await engine.compare(measures_asked("a", "b", ["amount"]))
-    assert [item.key["key"] for item in result.top_differences] == ["y"]
-
-
 @pytest.mark.parametrize("aggregation", ["sum", "avg"])
 async def test_unsigned_huge_integers_are_added_exactly(
     compared: Compared, aggregation: str
@@ -146,3 +134,74 @@ async def test_a_key_outside_the_years_of_python_is_reported_with_the_fix(
 
 async def test_every_column_of_the_statement_is_read(compared: Compared) -> None:
     assert '"summary"."groups"' not in (await compared("('x', 1)", "")).proof.sql
+
+
+APART = two_sources(
+    "k: {column: k}",
+    "total: {column: amount, aggregation: sum}",
+    tables=("connection: one, table: t", "connection: other, table: t"),
+    connections="one: 'duckdb:///test.duckdb', other: 'duckdb:///other.duckdb'",
+)
+TABLE = "CREATE TABLE t (k INT, amount DECIMAL(10, 2))"
+MANY = "SELECT 1, 1 FROM range(100_000)"
+TOTAL = measures_asked("a", "b", ["total"], ["k"])
+
+
+@pytest.fixture
+def apart(make_services: MakeServices) -> DataServices:
+    """Over two databases with an empty table each."""
+    made = make_services(TABLE, APART)
+    execute(made, "other", TABLE)
+    return made
+
+
+def execute(apart: DataServices, name: str, script: str) -> None:
+    with duckdb.connect(apart.registry.folder / f"{name}.duckdb") as connection:
+        connection.execute(script)
+
+
+def is_direct(result: ComparisonResult) -> bool:
+    """Whether rows were joined, and only the groups of the result were aggregated."""
+    proof = result.proof
+    return not proof.queries and "FULL JOIN" in proof.sql and proof.sql.count("GROUP BY") == 1
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "direct"),
+    [
+        ("(1, 5), (2, 5), (NULL, 0)", "(1, 5), (NULL, 0)", True),
+        ("(1, 5), (1, 5)", "(1, 5), (1, 5)", False),
+        # Joined, these would be ten billion rows.
+        (MANY, MANY, False),
+    ],
+)
+async def test_rows_that_are_repeated_fail_the_proof(
+    apart: DataServices, monkeypatch: pytest.MonkeyPatch, a: str, b: str, *, direct: bool
+) -> None:
+    monkeypatch.setattr(statement, "_repeats", AsyncMock(return_value=False))
+    for name, rows in (("test", a), ("other", b)):
+        execute(apart, name, f"INSERT INTO t {'' if rows == MANY else 'VALUES'} {rows}")
+    result = await apart.comparison.compare(TOTAL)
+    assert is_direct(result) is direct
+    counts = [100_000 if rows == MANY else rows.count("(") for rows in (a, b)]
+    assert [result.summary.rows_a, result.summary.rows_b] == counts
+
+
+@pytest.mark.parametrize(
+    ("rows", "are_repeated"),
+    [
+        ("range(5000) r (i)", False),
+        ("range(5000) r (i), range(2) s (j) WHERE j = 0 OR i = 4000", True),
+        ("range(50_000) r (i)", False),
+        ("(SELECT i FROM range(50_000) r (i) UNION ALL SELECT 10 * i FROM range(1000) r (i))",
+         True),
+        ("range(9000) r (i), range(3) s (j)", True),
+    ],
+)  # fmt: skip
+async def test_the_keys_of_the_first_rows_show_whether_keys_are_repeated(
+    apart: DataServices, rows: str, *, are_repeated: bool
+) -> None:
+    execute(apart, "other", f"INSERT INTO t SELECT i, 1 FROM {rows}")  # noqa: S608
+    result = await apart.comparison.compare(TOTAL)
+    groups = apart.comparison._get(result.cache_key)
+    assert await statement._repeats(groups.place) is are_repeated

@@ -75,28 +75,6 @@ async def test_values_that_cannot_be_converted_are_counted(folder: Path) -> None
     ]
 
 
-async def test_all_faults_of_all_sources_are_reported_at_once(folder: Path) -> None:
-    source = (
-        "  gone: {connection: c, table: tt, dimensions: {a: {column: a}},"
-        " measures: {m: {column: m, aggregation: sum}}}\n"
-        "  s: {connection: c, table: t, dimensions: {x: {column: compny}, r: {column: rate}},"
-        " measures: {rate: {column: rate, aggregation: sum}, text: {column: text, aggregation:"
-        " max}, no: {column: nothing, aggregation: sum}}}\n"
-        "  empty: {connection: c, table: none, dimensions: {company: {column: company}},"
-        " measures: {amount: {column: amount, aggregation: sum}}}"
-    )
-    found = await findings(folder, source.replace("no:", "'no':"), "[company]")
-    faults = [text for _, text, is_fault in found if is_fault]
-    said = ("no table 'tt'", "no column 'compny'", "not exact", "not a number", "nothing")
-    assert [words in text for text, words in zip(faults, said, strict=True)] == [True] * 5
-    assert found[-4:] == [
-        ("source", "0 rows", False),
-        ("dimension company", "text", False),
-        ("measure amount", "sum None", False),
-        ("by company", "0 groups, one row each", False),
-    ]
-
-
 async def test_a_connection_that_fails_is_a_fault_of_its_sources_alone(folder: Path) -> None:
     sources = "".join(
         f"  {name}: {{connection: {name}, table: t, dimensions: {{k: {{column: k}}}},"

@@ -1,13 +1,11 @@
 import gzip
 import sqlite3
 from contextlib import closing
-from decimal import Decimal
 from functools import partial
 from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.asking import comparing
 
 from skillian.connectors.base import ColumnType
 from skillian.data.declare.definitions import Dimension, Measure
@@ -17,7 +15,7 @@ from skillian.data.declare.sources_yaml import secret_variable, written
 from skillian.data.named import measured_source
 from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
-from skillian.errors import InvalidInputError, QueryError, UnavailableError
+from skillian.errors import InvalidInputError
 
 
 @pytest.fixture
@@ -54,17 +52,6 @@ async def test_tables_become_sources(ledger: str, tmp_path: Path) -> None:
     assert sources.align_on == ("posted", "company")
 
 
-async def test_what_is_written_is_read_and_answers(ledger: str, tmp_path: Path) -> None:
-    text = written([(await infer_sources(ledger, tmp_path), ledger)])
-    path = tmp_path / "sources.yaml"
-    path.write_text(text, encoding="utf-8")
-    async with DataServices(SourceRegistry.load(path)) as services:
-        counts = [(each.name, each.row_count) for each in await services.catalogue.sources()]
-    assert counts == [("fi", 100), ("names", 0), ("fi_2", 0)]
-    assert "# BUKRS: check: read as a key, since its values repeat" in text
-    assert "# omitted: main.only_numbers: no column of it can be a dimension" in text
-
-
 async def test_names_of_any_kind_survive_being_written(tmp_path: Path) -> None:
     columns = ["yes", "null", "2024", "a: b", "#x", "{y}", "- z", "'", '"', "ü\u0301", "[", "&a"]
     with duckdb.connect(tmp_path / "a.duckdb") as database:
@@ -89,13 +76,6 @@ async def test_a_table_that_cannot_be_read_is_left_out(tmp_path: Path) -> None:
         database.executescript("CREATE TABLE t (n INT, c TEXT); INSERT INTO t VALUES ('x', 1)")
     sources = await infer_sources("sqlite:///a.db", tmp_path)
     assert "'x', which is not exactly" in sources.omitted["main.t"]
-
-
-async def test_a_database_that_is_not_there_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match="cannot be opened"):
-        await infer_sources("duckdb:///gone.duckdb", tmp_path)
-    with pytest.raises(UnavailableError, match="unknown kind"):
-        await infer_sources("fax://secret@host", tmp_path)
 
 
 NAMES = {
@@ -261,25 +241,6 @@ def test_the_variable_has_a_name_that_a_shell_takes() -> None:
     assert secret_variable("2024 größe", "postgresql://a:b@c/x") == "DB_2024_GR__E_URL"
 
 
-async def test_files_are_sources_without_a_definition(tmp_path: Path) -> None:
-    old, new = tmp_path / "old.csv", tmp_path / "sub" / "old.csv"
-    new.parent.mkdir()
-    old.write_text("company,items,amount\n001,3,1.50\n002,4,2\n")
-    new.write_text("Company;ITEMS;amount\n001;3;1.5\n002;5;2.25\n")
-    a, b = str(old), str(new)
-    as_source = partial(measured_source, measures=["items"], dimensions=["company"])
-    registry, _ = await bare_tables([a, b], None, as_source)
-    assert registry.names == (a, b)
-    assert list(registry.get(a).dimensions) == ["company"]
-    async with DataServices(registry) as services:
-        compare = comparing(services.comparison)
-        result = await compare(a, b, ["amount", "items"], ["company"])
-        assert (await compare(a, a, "amount", ["company"])).summary.classes.match == 2
-    amount, items = result.summary.measures
-    assert (amount.total_a, amount.total_b) == (Decimal("3.50"), Decimal("3.75"))
-    assert (items.total_a, items.total_b) == (Decimal(7), Decimal(8))
-
-
 async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> None:
     as_source = partial(measured_source, measures=(), dimensions=["company"])
     path = tmp_path / "a.csv"
@@ -290,6 +251,3 @@ async def test_a_file_that_cannot_be_compared_is_reported(tmp_path: Path) -> Non
         path.write_text(content)
         with pytest.raises(InvalidInputError, match=message):
             await bare_tables([str(path)], None, as_source)
-    path.unlink()
-    with pytest.raises(QueryError, match="check that they exist"):
-        await bare_tables([str(path)], None, as_source)

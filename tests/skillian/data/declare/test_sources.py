@@ -1,9 +1,12 @@
+from __future__ import annotations
+
 from pathlib import Path
 
 import pytest
 from tests.skillian.data.conftest import two_sources
 
-from skillian.data.declare.definitions import Limits, Thresholds
+from skillian.data.declare.document import read_yaml
+from skillian.data.declare.saved import Saved, read_saved
 from skillian.data.declare.sources import Connections, SourceRegistry, read_definitions
 from skillian.errors import ConfigurationError, UnavailableError
 
@@ -22,14 +25,6 @@ sources:
     table: t
     dimensions: {company: {column: c}}
     measures: {amount: {expression: m * 2, aggregation: sum}}
-comparison:
-  thresholds:
-    match: {absolute: 1, percentage: 1}
-  pairs:
-    - sources: [bpc_reporting, fi_reporting]
-      thresholds: {match: {percentage: 2}, minor_diff: {absolute: 20}}
-  measures:
-    amount: {thresholds: {minor_diff: {absolute: 30}}}
 """
 
 
@@ -63,26 +58,6 @@ async def test_a_connection_known_only_later_is_opened_once(
         assert "secret" not in str(refused.value)
         monkeypatch.setenv("SKILLIAN_TEST_URL", "duckdb:///x.duckdb")
         assert connections.get("late") is connections.get("late")
-
-
-def test_thresholds_go_from_wide_to_narrow(registry: SourceRegistry) -> None:
-    pair = frozenset({"fi_reporting", "bpc_reporting"})
-    thresholds = registry.comparison.thresholds_for(pair, "amount")
-    assert thresholds == Thresholds.model_validate(
-        {"match": {"percentage": "2"}, "minor_diff": {"absolute": "30"}}
-    )
-    alone = registry.comparison.thresholds_for(frozenset({"fi_reporting"}), "other")
-    assert alone.match == Limits.model_validate({"absolute": 1, "percentage": 1})
-    assert alone.minor_diff == Limits()
-    assert alone.settled().minor_diff == Limits.model_validate({"absolute": 0, "percentage": 0})
-
-
-def test_a_missing_or_unreadable_file_is_a_configuration_error(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="SKILLIAN_SOURCES"):
-        SourceRegistry.load(tmp_path / "none.yaml")
-    (tmp_path / "latin.yaml").write_bytes(b"a: \xe9\n")
-    with pytest.raises(ConfigurationError, match="not UTF-8"):
-        SourceRegistry.load(tmp_path / "latin.yaml")
 
 
 def test_what_two_sources_share_is_in_the_order_of_the_first(tmp_path: Path) -> None:
@@ -138,34 +113,23 @@ def test_each_kind_of_fault(old: str, new: str, line: int, message: str) -> None
     assert message in fault
 
 
+# A line of the settings of comparisons, and what is said of it.
+SETTINGS = {
+    "default_align_on: [company, perid]": "there is no `perid`",
+    "cache_ttl_seconds: soon": "",
+    "thresholds: {match: {absolute: -1}}": "",
+    "thresholds: {minor: {absolute: 1}}": "did you mean `minor_diff`?",
+    "pairs: [{sources: [a], thresholds: {}}]": "",
+    "pairs: [{sources: [a, b], thresholds: {}}]": "there is no `b`",
+    "measures: {amont: {thresholds: {}}}": "there is no `amont`",
+}
+
+
 def test_faults_of_the_comparison_settings() -> None:
-    settings = """comparison:
-  default_align_on: [company, perid]
-  thresholds:
-    match: {absolute: -1}
-    minor: {absolute: 1}
-  pairs:
-    - {sources: [a], thresholds: {}}
-  cache_ttl_seconds: soon
-"""
-    messages = faults(GOOD + settings)
-    assert [fault.split(": ")[0].removeprefix("s.yaml:") for fault in messages] == [
-        *("14", "15", "17", "18")
-    ]
-    assert "did you mean `minor_diff`?" in messages[1]
-    settings = """comparison:
-  default_align_on: [company, perid]
-  pairs:
-    - {sources: [a, b], thresholds: {}}
-  measures:
-    amont: {thresholds: {}}
-"""
-    messages = faults(GOOD + settings)
-    assert [fault.split(";")[0] for fault in messages] == [
-        "s.yaml:12: there is no `perid`",
-        "s.yaml:14: there is no `b`",
-        "s.yaml:16: there is no `amont`",
-    ]
+    for setting, message in SETTINGS.items():
+        [fault] = faults(f"{GOOD}comparison:\n  {setting}\n")
+        assert fault.startswith("s.yaml:12: "), setting
+        assert message in fault
 
 
 def test_secrets_and_values_never_show() -> None:
@@ -182,23 +146,141 @@ def test_a_url_in_place_of_a_connection_never_shows(url: str, other_fault: str) 
     assert "`duckdb://…`" in messages or "'duckdb://…'" in messages
 
 
-def test_a_file_with_many_faults_reports_all_at_once() -> None:
-    text = """connections: &c
-  db: duckdb:///x.duckdb
-  twice: {a: 1}
-  secret: duckdb:///${SKILLIAN_TEST_NOT_SET}
-bomb: &a !x [x, x]
-more: &b [*a, *a]
-yes: 1
-yes: 2
+SOURCES = """
+connections: {main: duckdb:///ledger.duckdb}
 sources:
-  s:
-    connection: nowhere
-    table: 5
-    dimensions: []
-    measures: {m: {column: c, aggregation: median}}
+  ledger:
+    connection: main
+    table: t
+    dimensions: {company: {column: company}, period: {column: period}}
+    measures: {amount: {column: amount, aggregation: sum}}
+  plan:
+    connection: main
+    table: u
+    dimensions: {company: {column: company}}
+    measures: {amount: {column: amount, aggregation: sum}}
 """
-    messages = faults(text)
-    assert {int(fault.split(":")[1]) for fault in messages} == {3, 4, 5, 6, 7, 8, 11, 13, 14}
-    secret = "s.yaml:4: connection `secret` needs the environment variable SKILLIAN_TEST_NOT_SET"  # noqa: S105
-    assert secret in [fault.partition(",")[0] for fault in messages]
+
+
+def read(tmp_path: Path, text: str, sources: str = SOURCES) -> Saved:
+    (tmp_path / "sources.yaml").write_text(sources, encoding="utf-8")
+    (tmp_path / "specs").mkdir()
+    path = tmp_path / "specs" / "close.yaml"
+    path.write_text(text, encoding="utf-8")
+    return read_saved(path)
+
+
+def saved_faults(tmp_path: Path, text: str, sources: str = SOURCES) -> list[tuple[str, int, str]]:
+    with pytest.raises(ConfigurationError) as raised:
+        read(tmp_path, text, sources)
+    return [(Path(each.file).name, each.line, str(each)) for each in raised.value.faults]
+
+
+HEAD = "sources: ../sources.yaml\ncompare:\n  - name: x\n"
+
+
+def test_faults_of_the_form_are_reported_with_their_lines(tmp_path: Path) -> None:
+    given = "    a: ledger\n    measure: [amount]\n    measures: 7\n    fail_on: always\n"
+    all_faults = saved_faults(tmp_path, HEAD + given)
+    assert [line for _, line, _ in all_faults] == [3, 5, 6, 7]
+    assert "`b` is missing" in all_faults[0][2]
+    assert "did you mean `measures`?" in all_faults[1][2]
+
+
+def test_undeclared_names_are_reported_with_their_lines(tmp_path: Path) -> None:
+    given = """    a: leger
+    b: plan
+    measures:
+      - amount
+      - amounts
+    align_on: [period]
+    filters:
+      year: 2024
+  - {name: x, a: ledger, b: plan, measures: [amount]}
+"""
+    all_faults = saved_faults(tmp_path, HEAD + given)
+    assert [line for _, line, _ in all_faults] == [4, 8, 9, 11, 12]
+    messages = [message for *_, message in all_faults]
+    assert "nearest first: ledger" in messages[0]
+    assert "there is no dimension 'period' in plan" in messages[2]
+    assert "is repeated" in messages[4]
+
+
+def test_faults_of_both_files_are_reported_at_once(tmp_path: Path) -> None:
+    text = "sources: ../sources.yaml\ncompare: [{name: yes, a: ledger, b: plan, measures: [v]}]\n"
+    all_faults = saved_faults(tmp_path, text, SOURCES.replace("sum", "summ", 1))
+    assert [each[:2] for each in all_faults] == [("sources.yaml", 8), ("close.yaml", 2)]
+
+
+def test_sources_that_are_not_there_are_a_fault_of_the_line_that_names_them(tmp_path: Path) -> None:
+    text = "\nsources: sources.yaml\ncompare: [{name: x, a: ledger, b: plan, measures: [amount]}]\n"
+    [(file, line, messages)] = saved_faults(tmp_path, text)
+    assert (file, line) == ("close.yaml", 2)
+    assert "there is no file `sources.yaml`" in messages
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", None])
+def test_a_file_that_cannot_be_read_is_a_fault(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "close.yaml"
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(ConfigurationError, match=r"close\.yaml:1"):
+        read_saved(path)
+
+
+def test_scalars_stay_text_and_every_part_has_its_line() -> None:
+    document = read_yaml("a: 0.10\nb:\n  - 001\n  - ~\nc: {d: 'yes'}\n", "x.yaml")
+    assert document.data == {"a": "0.10", "b": ["001", None], "c": {"d": "yes"}}
+    assert document.faults == []
+    assert document.lines["b", 1] == 4
+    assert document.lines["c", "d"] == 5
+    assert document.line_of(("b", 0, "deeper", "still")) == 3
+
+
+@pytest.mark.parametrize("word", ["on", "yes", "No", "off", "true"])
+def test_a_name_that_yaml_takes_for_a_boolean_is_a_fault(word: str) -> None:
+    document = read_yaml(f"x: 1\n{word}: 2\ny: [{word}]\n", "x.yaml")
+    assert [fault.line for fault in document.faults] == [2, 3]
+    assert f'write "{word}" in quotes' in str(document.faults[0])
+
+
+def test_aliases_repeat_what_they_stand_for() -> None:
+    text = "a: &x {k: 1}\nb: *x\nc: {<<: *x, l: 2}\nd: {<<: [*x, {k: 3, m: 4}], l: *x}\n"
+    document = read_yaml(text, "f.yaml")
+    assert document.faults == []
+    assert document.data == {
+        "a": {"k": "1"},
+        "b": {"k": "1"},
+        "c": {"k": "1", "l": "2"},
+        "d": {"k": "1", "m": "4", "l": {"k": "1"}},
+    }
+
+
+def levels(first: str, *parts: str) -> str:
+    """30 lines, each of which repeats the one before."""
+    lines = [f"a0: &a0 [{first}]"]
+    lines += [f"a{n}: &a{n} [{', '.join(parts).format(n - 1)}]" for n in range(1, 30)]
+    return "\n".join(lines)
+
+
+FAULTS = (
+    ("a: 1\nb: 2\na: 3\n", 3, "the key `a` is repeated from line 1"),
+    ("a: &x [1]\nb: {<<: *x}\n", 2, "`<<` takes an alias of a mapping"),
+    (levels("x, x, x, x, x, x, x, x, x", *["*a{0}"] * 9), 6, "more than 100000 values"),
+    (levels("x", "*a{0}"), 20, "is nested more than 20 levels"),
+    ("a: &a\n  b: *a\n", 2, "the alias `a` stands for itself"),
+    ("a: 1\nb: *c\n", 2, "the alias `c` is not defined above this line"),
+    ("[" * 100_000, 1, "more than 20"),  # without recursion
+    ("a: 1\nb: [1\nc: 2\n", 3, "this is not YAML"),
+    # Tags never run.
+    ("a: !!python/object/apply:os.system [ls]\n", 1, "is not supported"),
+    ("a: !x 1\n", 1, "is not supported"),
+    ("? [1, 2]\n: x\n", 1, "a key must be a name"),
+    ("~: y\n", 1, "a key must be a name"),
+)
+
+
+@pytest.mark.parametrize(("text", "line", "said"), FAULTS, ids=[said for *_, said in FAULTS])
+def test_a_fault_has_its_line(text: str, line: int, said: str) -> None:
+    [fault] = read_yaml(text, "x.yaml").faults
+    assert (fault.line, said in fault.message) == (line, True), fault

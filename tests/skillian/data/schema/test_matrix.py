@@ -9,14 +9,11 @@ the declaration.
 
 import json
 import re
-import sqlite3
 import struct
-import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, closing, suppress
+from contextlib import suppress
 from fractions import Fraction
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -25,17 +22,25 @@ import duckdb
 import psycopg
 import pymysql
 import pytest
-from tests.skillian.data.schema import held_in_clickhouse, held_in_spark, type_cases
+from tests.skillian.data.schema import held, type_cases
 from tests.skillian.data.schema.type_cases import ENGINES, SHOWN
 from tests.skillian.data.schema.types_page import PAGE, page
+from tests.support.clickhouse import Server, in_clickhouse
 from tests.support.mysql import Server as MySQLServer
 from tests.support.postgres import Server as PostgresServer
 from tests.support.spark_connect import SPARK
 
+from skillian.connectors.clickhouse.types import column_type as clickhouse_type
+from skillian.connectors.duckdb.statement import column_type as duckdb_type
 from skillian.connectors.mysql.connector import login_of
-from skillian.connectors.sqlite.types import UnfitError, array_of, declared_type
+from skillian.connectors.mysql.types import column_type as mysql_type
+from skillian.connectors.postgres.types import column_type as postgres_type
+from skillian.connectors.spark.rows import column_type as spark_type
+from skillian.connectors.sqlite.types import declared_type
 from skillian.data.schema.engines import FAMILIES, MATRIX, LogicalType
 from skillian.data.schema.types import parse_type, relation
+from skillian.data.tables.cells import NotComparableError, family_of
+from skillian.data.tables.types import CellType, cell_type
 
 Values = frozenset[Any]
 _NUMBERS = frozenset({"boolean", "integer", "decimal", "float"})
@@ -80,6 +85,7 @@ def test_every_shown_type_is_known() -> None:
 
 @pytest.fixture(scope="module")
 def holds(
+    request: pytest.FixtureRequest,
     postgres_server: PostgresServer,
     mysql_server: MySQLServer,
     tmp_path_factory: pytest.TempPathFactory,
@@ -87,7 +93,6 @@ def holds(
     """Which values of a family a type of an engine gives back unchanged."""
     folder = tmp_path_factory.mktemp("held")
     with (
-        ExitStack() as processes,
         postgres_server.database() as postgres_database,
         mysql_server.database() as mysql_database,
         duckdb.connect() as duck,
@@ -98,18 +103,26 @@ def holds(
     ):
         duck.execute("SET TimeZone = 'UTC'")
         postgres.execute("SET TimeZone = 'UTC'; SET DateStyle = 'ISO'")
-        readers: dict[str, Callable[[str, Sequence[Any]], list[Any]]] = {
-            "duckdb": lambda text, pool: _in_duckdb(duck, text, pool),
-            "files": lambda text, pool: _in_parquet(duck, text, pool, folder),
-            "sqlite": _in_sqlite,
-            "spark": _Process(processes, held_in_spark),
-            "clickhouse": _Process(processes, held_in_clickhouse),
-            "postgres": lambda text, pool: _in_postgres(postgres, text, pool),
-            "mysql": lambda text, pool: _in_mysql(mysql, text, pool),
+
+        def clickhouse(text: str, pool: Sequence[Any]) -> list[Any]:
+            port = int(in_clickhouse().split("/")[2].partition(":")[2])
+            return held.in_clickhouse(Server(port), text, pool)
+
+        def spark(text: str, pool: Sequence[Any]) -> list[Any]:
+            return held.in_spark(request.getfixturevalue("spark_server"), text, pool)
+
+        readers: dict[str, held.Read] = {
+            "duckdb": partial(held.in_duckdb, duck),
+            "files": partial(held.in_parquet, duck, folder),
+            "sqlite": held.in_sqlite,
+            "spark": spark,
+            "clickhouse": clickhouse,
+            "postgres": partial(held.in_postgres, postgres),
+            "mysql": partial(held.in_mysql, mysql),
         }
 
         @cache
-        def held(engine: str, text: str, name: str) -> Values:
+        def values(engine: str, text: str, name: str) -> Values:
             kind = parse_type(engine, text)
             pool = _POOLS[name]
             fits = _declared(engine, kind)
@@ -120,7 +133,7 @@ def holds(
                 if fits(value) and _same(value, back, kind, name)
             )
 
-        yield lambda engine, text, family: held(engine, text, _POOL_OF[family])
+        yield lambda engine, text, family: values(engine, text, _POOL_OF[family])
 
 
 PAIRS = tuple(
@@ -210,116 +223,6 @@ def _fraction(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _in_duckdb(duck: Any, text: str, pool: Sequence[Any]) -> list[Any]:
-    read = "x" if text == "BLOB" else "CAST(x AS VARCHAR)"
-    if isinstance(pool[0], bytes):
-        return [duck.execute("SELECT CAST(? AS BLOB)", [each]).fetchone()[0] for each in pool]
-    query = f"SELECT {read} FROM (SELECT TRY_CAST(? AS {text}) AS x)"  # noqa: S608 - our types
-    return [duck.execute(query, [each]).fetchone()[0] for each in pool]
-
-
-def _in_parquet(duck: Any, text: str, pool: Sequence[Any], folder: Path) -> list[Any]:
-    """Return the values after DuckDB wrote them into a Parquet file, and read its own type."""
-    path = folder / "held.parquet"
-    if isinstance(pool[0], bytes):
-        return _in_duckdb(duck, text, pool)
-    duck.execute(
-        f"COPY (SELECT TRY_CAST(x AS {text}) AS x FROM (SELECT UNNEST(?) AS x)) TO '{path}'"  # noqa: S608 - ours
-        " (FORMAT parquet)",
-        [list(pool)],
-    )
-    [kind] = duck.execute(f"SELECT typeof(x) FROM '{path}' LIMIT 1").fetchone()  # noqa: S608 - ours
-    assert kind == text, f"Parquet gives {text} back as {kind}"
-    rows = duck.execute(f"SELECT CAST(x AS VARCHAR) FROM '{path}'").fetchall()  # noqa: S608 - ours
-    return [row[0] for row in rows]
-
-
-def _in_sqlite(text: str, pool: Sequence[Any]) -> list[Any]:
-    """Return the values that SQLite stores, read by their declaration, as every comparison does."""
-    kind = declared_type(text)
-    back: list[Any] = []
-    with closing(sqlite3.connect(":memory:")) as connection:
-        connection.execute(f"CREATE TABLE held (x {text})")
-        for value in pool:
-            connection.execute("DELETE FROM held")
-            connection.execute("INSERT INTO held VALUES (?)", [_as_sqlite(value, kind.kind)])
-            [stored] = connection.execute("SELECT x FROM held").fetchone()
-            answer: Any = None
-            with suppress(UnfitError):
-                answer = array_of([stored], kind)[0].as_py()
-            if isinstance(answer, bool):
-                answer = int(answer)
-            back.append(answer if isinstance(answer, bytes) or answer is None else str(answer))
-    return back
-
-
-def _as_sqlite(value: Any, kind: str) -> Any:
-    """Return a value as it is written into a column of this kind."""
-    if kind == "date":
-        return value.removesuffix(" 00:00:00")
-    return f"{value}+00:00" if kind == "timestamptz" else value
-
-
-class _Process:
-    """A process that says what a type gives back; it starts with the first question."""
-
-    def __init__(self, stack: ExitStack, program: Any) -> None:
-        self._stack = stack
-        self._path = program.__file__
-        self._process: subprocess.Popen[str] | None = None
-
-    def __call__(self, text: str, pool: Sequence[Any]) -> list[Any]:
-        if self._process is None:
-            pipe = subprocess.PIPE
-            process = subprocess.Popen(
-                [sys.executable, self._path], stdin=pipe, stdout=pipe, text=True
-            )
-            self._process = self._stack.enter_context(process)
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        is_binary = isinstance(pool[0], bytes)
-        values = [each.hex() if is_binary else each for each in pool]
-        self._process.stdin.write(json.dumps([text, is_binary, values]) + "\n")
-        self._process.stdin.flush()
-        answer = json.loads(self._process.stdout.readline())
-        return [bytes.fromhex(each) if is_binary and each is not None else each for each in answer]
-
-
-def _in_postgres(postgres: Any, text: str, pool: Sequence[Any]) -> list[Any]:
-    if text.startswith("enum"):
-        postgres.execute("DROP TYPE IF EXISTS letters; CREATE TYPE letters AS ENUM ('x', 'y')")
-        text = "letters"
-    back: list[Any] = []
-    postgres.execute(f"DROP TABLE IF EXISTS held; CREATE TABLE held (x {text})")
-    for value in pool:
-        answer: Any = None
-        with suppress(psycopg.Error):
-            # An insert, since a cast would cut what is too long.
-            form = "x" if isinstance(value, bytes) else "x::text"
-            insert = f"INSERT INTO held VALUES (%s) RETURNING {form}"  # noqa: S608 - ours
-            answer = postgres.execute(insert, [value]).fetchone()[0]
-        back.append(answer)
-    return back
-
-
-def _in_mysql(mysql: Any, text: str, pool: Sequence[Any]) -> list[Any]:
-    with mysql.cursor() as cursor:
-        cursor.execute("SET SESSION time_zone = '+00:00', sql_mode = 'STRICT_ALL_TABLES'")
-        cursor.execute("DROP TABLE IF EXISTS held")
-        cursor.execute(
-            f"CREATE TABLE held (n INT, x {text}) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin"
-        )
-        form = "x" if isinstance(pool[0], bytes) else "CAST(x AS CHAR)"
-        if text == "float":
-            form = "CAST(x + 0E0 AS CHAR)"  # otherwise it writes six digits
-        for number, value in enumerate(pool):
-            with suppress(pymysql.MySQLError):
-                cursor.execute("INSERT INTO held VALUES (%s, %s)", [number, value])
-        cursor.execute(f"SELECT n, {form} FROM held")  # noqa: S608 - ours
-        back = dict(cursor.fetchall())
-    return [back.get(number) for number in range(len(pool))]
-
-
 def _declared(engine: str, kind: LogicalType) -> Callable[[Any], bool]:
     """Return which values a declaration covers that its engine does not enforce."""
     if engine == "sqlite" and kind.family == "text" and kind.length is not None:
@@ -334,3 +237,81 @@ def _declared(engine: str, kind: LogicalType) -> Callable[[Any], bool]:
         )
     digits, scale = kind.digits, kind.scale
     return lambda value: digits is None or abs(Fraction(value)) < 10 ** (digits - (scale or 0))
+
+
+# Families with a form in a schema whose values a row comparison does not compare, or only in one
+# engine.
+_NOT_COMPARED = frozenset(
+    {
+        *((one, "json") for one in ("array", "struct", "map")),
+        *(
+            (one, other)
+            for one in ("array", "struct", "map")
+            for other in ("array", "struct", "map")
+        ),
+        ("bits", "bits"),
+        ("interval", "interval"),
+        ("boolean", "float"),
+        ("binary", "text"),
+        ("time", "timetz"),
+        ("timetz", "timetz"),
+        ("date", "timestamptz"),
+    }
+)
+
+
+@pytest.mark.parametrize("engine_a", ENGINES)
+def test_types_of_different_kinds_have_no_common_form_and_others_have_one(engine_a: str) -> None:
+    wrong: list[str] = []
+    for engine_b in ENGINES:
+        for one in SHOWN[engine_a]:
+            for other in SHOWN[engine_b]:
+                a, b = parse_type(engine_a, one), parse_type(engine_b, other)
+                try:
+                    family_of(_cells(engine_a, one), _cells(engine_b, other))
+                    compared = True
+                except NotComparableError:
+                    compared = False
+                kinds = {(a.family, b.family), (b.family, a.family)}
+                if compared != (relation(a, b).kind != "differs") and not kinds & _NOT_COMPARED:
+                    wrong.append(f"{engine_a} {one}, {engine_b} {other}: {compared}")
+    assert not wrong, "\n".join(wrong)
+
+
+def _cells(engine: str, text: str) -> CellType:
+    """Return the type of the cells of a column, as the connector of its engine reads it."""
+    name, _, arguments = text.partition("(")
+    match engine:
+        case "duckdb" | "files":
+            kind = duckdb_type(text)
+        case "sqlite":
+            kind = declared_type(text)
+        case "clickhouse":
+            kind = clickhouse_type(text)
+        case "spark":
+            kind = spark_type(text)
+        case "mysql":
+            scale = arguments.rstrip(")").partition(",")[2] or 0
+            kind = mysql_type(name.removesuffix(" unsigned"), text, scale)
+        case _:
+            short = _POSTGRES.get(re.sub(r"\(\d\)", "", text), name)
+            digits = re.fullmatch(r"numeric\((\d+),(\d+)\)", text)
+            modifier = -1 if digits is None else (int(digits[1]) << 16 | int(digits[2])) + 4
+            is_text = short in {"text", "varchar", "bpchar", "enum"}
+            kind = postgres_type(short, is_text, modifier, text)
+    return cell_type(kind, engine)
+
+
+_POSTGRES = {
+    "boolean": "bool",
+    "smallint": "int2",
+    "integer": "int4",
+    "bigint": "int8",
+    "real": "float4",
+    "double precision": "float8",
+    "character varying(10)": "varchar",
+    "character(10)": "bpchar",
+    "time without time zone": "time",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+}

@@ -4,6 +4,7 @@ import sqlite3
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
@@ -28,7 +29,8 @@ def store(tmp_path: Path, request: pytest.FixtureRequest) -> Store:
         kind, _, other = name.partition(" ")
         path = tmp_path / f"{other or 'main'}.{kind}"
         if kind == "duckdb":
-            with duckdb.connect(path) as connection:
+            newest: Any = {"storage_compatibility_version": "latest"}
+            with duckdb.connect(path, config=newest) as connection:
                 for statement in statements:
                     connection.execute(statement)
             return f"duckdb:///{path}"

@@ -13,15 +13,15 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.skillian.data.conftest import two_sources
 from tests.skillian.data.tables.comparing import compare
 from tests.skillian.data.tables.conftest import Store
-from tests.support.asking import measures_asked
+from tests.support.asking import comparing
 
 from skillian.connectors.duckdb.engine import DuckDBEngine
 from skillian.connectors.mysql.session import MySQLSession
 from skillian.connectors.postgres import connector as postgres
-from skillian.data.declare.sources import SourceRegistry
+from skillian.data.named import measured_source
+from skillian.data.query.relation import bare_tables
 from skillian.data.services import DataServices
 from skillian.data.tables.across import segments
 from skillian.errors import QueryError
@@ -166,19 +166,15 @@ async def test_rows_are_those_of_one_state_whenever_another_program_writes(
 async def test_measures_are_not_those_of_two_states_of_a_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in "ab":
-        (tmp_path / f"{name}.csv").write_text(csv(rows_of(name)))
-    tables = "connection: c, table: a.csv", "connection: c, table: b.csv"
-    measures = "v: {column: v, aggregation: sum}"
-    path = tmp_path / "sources.yaml"
-    path.write_text(
-        two_sources("id: {column: id}", measures, tables=tables, connections="c: 'files:///.'")
-    )
-    write = partial(replace, tmp_path / "b.csv", csv(changed()))
-    Interruption(write, 2).hook(monkeypatch, "csv")
-    question = measures_asked("a", "b", ["v"], ["id"])
-    async with DataServices(SourceRegistry.load(path)) as services:
-        with pytest.raises(QueryError, match="b changed while it was compared"):
-            await services.comparison.compare(question)
-        result = await services.comparison.compare(question)
-    assert (result.summary.rows_a, result.summary.rows_b) == (ROWS, ROWS + 1)
+    names = [str(tmp_path / f"{name}.csv") for name in "ab"]
+    for name, path in zip("ab", names, strict=True):
+        replace(Path(path), csv(rows_of(name)))
+    as_source = partial(measured_source, measures=["v"], dimensions=["id"])
+    registry, _ = await bare_tables(names, None, as_source)
+    Interruption(partial(replace, tmp_path / "b.csv", csv(changed())), 2).hook(monkeypatch, "csv")
+    async with DataServices(registry) as services:
+        compare = comparing(services.comparison)
+        with pytest.raises(QueryError, match=r"b\.csv changed while it was compared"):
+            await compare(*names, ["v"], ["id"])
+        summary = (await compare(*names, ["v"], ["id"])).summary
+    assert (summary.rows_a, summary.rows_b) == (ROWS, ROWS + 1)

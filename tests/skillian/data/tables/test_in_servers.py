@@ -32,12 +32,6 @@ async def test_the_tables_are_joined_by_their_primary_keys(
     assert [row for row in plan if "PRIMARY" in map(str, row) and "eq_ref" in map(str, row)]
 
 
-async def test_texts_are_equal_by_their_bytes(names: list[str], mysql_database: Database) -> None:
-    mysql_database.execute("UPDATE b SET v = IF(id = 1, 'X', 'x ') WHERE id < 3")
-    result = await compare(*names)
-    assert (result.proof.place, result.rows.differing) == ("database", 2)
-
-
 @pytest.mark.parametrize(
     "question",
     [
@@ -125,15 +119,3 @@ async def test_rows_that_a_merge_removes_are_not_read(tmp_path: Path, name: str)
         remarks = [note for note in result.notes if "FINAL" in note]
         assert len(remarks) == (each == "t")
         assert all(engine.partition("(")[0] in remark for remark in remarks)
-
-
-@needs_clickhouse
-async def test_a_table_that_keeps_all_rows_is_read_as_it_is(tmp_path: Path) -> None:
-    url = in_clickhouse(
-        "CREATE TABLE t (id Int32, v Int32) ENGINE = MergeTree ORDER BY id",
-        "INSERT INTO t VALUES (1, 10)",
-        "INSERT INTO t VALUES (1, 10)",
-    )
-    (tmp_path / "b.csv").write_text("id,v\n1,10\n")
-    result = await compare(f"{url}#t", str(tmp_path / "b.csv"), key=("id",))
-    assert (result.rows.duplicate_rows_a, result.notes) == (2, ())

@@ -80,30 +80,13 @@ _CONVERTED = " ".join(f"WHEN '{w}' THEN ROUND(net * {rate}, 2)" for w, rate in _
 _SINCE, _MARCH = "booked >= DATE '2024-09-01'", "booked BETWEEN '2024-03-01' AND '2024-03-31'"
 SMALL = {
     "typing errors": Small(within("id % 26 = 0", f"{_TYPO} AS note")),
-    "full stops": Small("note || '.' AS note"),
-    "numbers cut to whole ones": Small(money("FLOOR(net)")),
     "divided": Small("CAST(net / 8 AS DECIMAL(18, 8)) AS net", options=("--rule net:divisor=8",)),
-    "minutes of seconds": Small("seconds // 60 AS seconds", options=("--rule seconds:divisor=60",)),
-    "euros of marks": Small(
-        money("ROUND(net * 0.511291881, 2)"), options=("--rule net:factor=0.511291881196,round=2",)
-    ),
-    "the first days are missing": Small(
-        where="booked >= DATE '2024-03-15'", options=("--where 'booked>2024-03-14'",)
-    ),
     "the last days are missing": Small(
         where="booked < DATE '2024-12-05'", options=("--where 'booked<2024-12-05'",)
-    ),
-    "rows without a value are missing": Small(
-        where="ended IS NOT NULL", options=("--where 'ended is not null'",)
     ),
     "since September": Small(
         within(_SINCE, "CAST(net * 0.5 AS DECIMAL(12, 3)) AS net"),
         options=("--where 'booked>=2024-09-01' --where 'booked<=2024-12-19' --rule net:divisor=2",),
-    ),
-    "rounded in one warehouse": Small(
-        within("warehouse = 'W4'", money("ROUND(net, 1)")),
-        options=("--rule net:round=1",),
-        facts=(("net", "warehouse", "W4"),),
     ),
     "two warehouses": Small(
         within("warehouse IN ('W2', 'W3')", "CAST(net * 0.5 AS DECIMAL(12, 3)) AS net")
@@ -118,7 +101,6 @@ SMALL = {
             "--where 'booked>=2024-03-01' --where 'booked<=2024-03-31' --rule placed:shift=1h",
         ),
     ),
-    "all loaded twice": Small(again="TRUE"),
     "loaded twice": Small(again="warehouse = 'W3'", options=("--where 'warehouse!=W3'",)),
     "much is loaded twice, and no row matches": Small(
         "-net AS net",
@@ -187,10 +169,6 @@ SMALL = {
             )
         )
     ),
-    "versions": Small(
-        within("HASH(id) % 50 = 0", "[1.0, 1.1, 2.0][(1 + HASH(id, 1) % 3)::INT] AS version")
-    ),
-    "rows are missing": Small(where="HASH(id) % 20 > 0"),
 }
 
 

@@ -1,6 +1,9 @@
 import asyncio
+from threading import Event
 
-from skillian.tasks import SingleFlight
+import pytest
+
+from skillian.tasks import SingleFlight, run_interruptible
 
 
 class Work:
@@ -73,3 +76,34 @@ async def test_the_last_who_leaves_ends_the_work() -> None:
     await turns()
     work.go.set()
     assert await again == 2
+
+
+async def test_an_error_comes_back_as_it_is() -> None:
+    def work() -> None:
+        raise LookupError("gone")
+
+    with pytest.raises(LookupError, match="gone"):
+        await run_interruptible(work, lambda: None)
+
+
+async def test_a_cancelled_caller_interrupts_until_the_work_has_ended() -> None:
+    started, stopped = asyncio.Event(), Event()
+    loop = asyncio.get_running_loop()
+    calls: list[int] = []
+
+    def work() -> None:
+        loop.call_soon_threadsafe(started.set)
+        assert stopped.wait(10)
+
+    def interrupt() -> None:
+        calls.append(1)
+        if len(calls) == 3:  # the first two were lost
+            stopped.set()
+
+    task = asyncio.create_task(run_interruptible(work, interrupt))
+    await started.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert stopped.is_set()
+    assert len(calls) >= 3

@@ -1,0 +1,259 @@
+"""Rules that somebody worked out: of answers, keys, measures, names and binary floats."""
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.skillian.oracle.oracle import AGGREGATIONS
+from tests.skillian.oracle.questions import Column, Side
+from tests.skillian.oracle.running import (
+    KEY,
+    Pair,
+    compared,
+    only,
+    question,
+    side,
+    statuses,
+)
+from tests.skillian.oracle.tables import Profile
+from tests.support.asking import measures_asked, page_of
+
+from skillian.data.services import DataServices
+from skillian.errors import InvalidInputError
+
+
+def test_rows_that_are_repeated_count_as_findings_where_the_key_names_rows(one_pair: Pair) -> None:
+    rows = [("x", 1), ("y", 0), (None, 0), ("z", 3)]
+    result = compared(one_pair, rows, [*rows, ("y", 0), (None, 0)])
+    sentence = (
+        "In 2 groups all measures match and the number of rows does not (key y: 1 in a, 2 in b;"
+        " key without a value: 1 in a, 2 in b): rows are duplicated or missing, which counts as a"
+        " finding."
+    )
+    assert sentence in result.sentences
+    not_unique = "The key is not unique in b: 2 of 4 groups hold more than one row."
+    assert not_unique in result.sentences
+    postings = [("x", 1), ("x", 2), ("y", 5), ("y", -5), ("y", 1), ("z", 4)]
+    result = compared(one_pair, postings, [("x", 3), ("y", 1), ("z", 4)])
+    first = "3 of 3 groups match (100.0 %), 2 of them with different numbers of rows."
+    assert result.sentences[0] == first
+
+
+def test_a_follow_up_that_cannot_be_is_refused(one_pair: Pair) -> None:
+    async def ask(services: DataServices) -> None:
+        engine = services.comparison
+        key = (await engine.compare(measures_asked("a", "b", ["amount"]))).cache_key
+        page = await engine.rows(key, page_of(["major_diff", "major_diff"]))
+        assert (page.total, len(page.rows)) == (1, 1)
+        for wrong in ({}, {"kee": "x"}, {"key": "x", "other": 1}):
+            with pytest.raises(InvalidInputError, match="comparison has key, not"):
+                await engine.drill_down(key, wrong)
+        for call in (
+            engine.rows("0" * 64, page_of()),
+            engine.explain("x"),
+            engine.drill_down("x", {}),
+        ):
+            with pytest.raises(InvalidInputError, match="compare the sources again"):
+                await call
+
+    one_pair.asked(question([("x", 1)], [("x", 2)]), ask)
+
+
+def test_the_proof_holds_what_ran_and_no_value_is_in_the_statement(pair: Pair) -> None:
+    result = compared(pair, [("o'neil", 1)], [], filters={"key": {"gte": "o'neil", "ne": "zzz"}})
+    proof: Any = result.to_dict()["proof"]
+    statements = [proof["sql"], *(query["sql"] for query in proof["queries"].values())]
+    bound = [proof["parameters"], *(query["parameters"] for query in proof["queries"].values())]
+    assert not any("neil" in text or "zzz" in text for text in statements)
+    assert any("o'neil" in values.values() for values in bound)
+    assert proof["filters"] == [
+        {"dimension": "key", "operator": "gte", "values": ["o'neil"]},
+        {"dimension": "key", "operator": "not_in", "values": ["zzz"]},
+    ]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", proof["snapshot"])
+
+
+def test_the_result_says_which_limits_decided(one_pair: Pair) -> None:
+    def sentences(**thresholds: Any) -> list[str]:
+        result = compared(one_pair, [("x", 100)], [("x", 104)], thresholds=thresholds)
+        return [each for each in result.sentences if each.startswith("Limits")]
+
+    assert sentences(match={"absolute": 0}) == []
+    [sentence] = sentences(minor_diff={"percentage": 5}, match={"absolute": 1, "percentage": "0.5"})
+    assert sentence == (
+        "Limits of amount: a match is up to 1 and 0.5 % apart, a minor difference up to 5 % apart"
+        " whatever the amount."
+    )
+
+
+MONEY = Column("v", "decimal", 2, 24)
+
+
+AVERAGES: tuple[tuple[list[Any], str], ...] = (
+    (["1", "0", "0"], "0.33333333"),
+    (["2", "0", "0"], "0.66666667"),
+    (["-2", "0", "0"], "-0.66666667"),
+    (["0.01", None, None], "0.01"),
+    (["0.01"] + ["0"] * 63, "0.00015625"),
+    (["0.01"] + ["0"] * 127, "0.00007813"),
+    (["-0.01"] + ["0"] * 127, "-0.00007813"),
+    (["999999999999999999.99", "999999999999999999.98"], "999999999999999999.985"),
+)
+
+
+def test_averages_are_exact_quotients_rounded_half_away_from_zero(pair: Pair) -> None:
+    rows = [(str(n), value) for n, (values, _) in enumerate(AVERAGES) for value in values]
+    measures = {"amount": {"column": "v", "aggregation": "avg"}}
+    result = compared(
+        pair, *(side(name, rows[: n * 999], measures=measures) for name, n in (("a", 1), ("b", 0)))
+    )
+    by_key = {item.key["key"]: item.a for item in result.top_differences}
+    assert by_key == {str(n): Decimal(average) for n, (_, average) in enumerate(AVERAGES)}
+
+
+def test_an_expression_is_a_measure(pair: Pair) -> None:
+    negated = (
+        "v * -1", "-v", "v - 2 * v", "CASE WHEN k = 'x' THEN -v ELSE v END", "COALESCE(v, 0) * -1",
+        "CAST(v AS DECIMAL(18,2)) * -1", "v * (1 - 2.00)", "ROUND(-v, 2)", "NULLIF(-v, 0)",
+    )  # fmt: skip
+    plain = {f"m{n}": {"column": "v", "aggregation": "sum"} for n in range(len(negated))}
+    expressions = {
+        f"m{n}": {"expression": text, "aggregation": "sum"} for n, text in enumerate(negated)
+    }
+    a = side("a", [("x", "-5.25"), ("x", "1")], (KEY, MONEY), measures=plain)
+    b = side("b", [("x", "5.25"), ("x", "-1")], (KEY, MONEY), measures=expressions)
+    result = pair.compared(question(a, b, measures=tuple(expressions)))
+    assert statuses(result) == {"match": 1}
+    assert {measure.total_b for measure in result.summary.measures} == {Decimal("-4.25")}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT k, v * 2 AS v FROM table_b WHERE v > 0",
+        "SELECT k, SUM(v) * 2 AS v FROM table_b WHERE v > 0 GROUP BY k",
+        "WITH kept AS (SELECT k, v FROM table_b WHERE v > 0) SELECT k, v + v AS v FROM kept",
+        (
+            "SELECT one.k, one.v + other.v AS v FROM table_b AS one JOIN table_b AS other"
+            " ON one.k = other.k WHERE one.v > 0"
+        ),
+    ],
+)
+def test_a_query_may_take_the_place_of_a_table(pair: Pair, query: str) -> None:
+    rows = [("x", 1), ("y", 2), ("z", -1)]
+    b = replace(side("b", rows), query=pair.written(query))
+    result = pair.compared(question([("x", 2), ("y", 3)], b))
+    assert statuses(result) == {"match": 1, "major_diff": 1}
+    assert [only(result).gap, result.summary.rows_b] == [1, 2]
+
+
+def test_names_given_twice_count_once(one_pair: Pair) -> None:
+    asked = question([("x", 1)], [("x", 2)], measures=["amount"], align_on=("key", "key"))
+    result = one_pair.compared(asked)
+    assert result.key_columns == ("key",)
+    both = one_pair.asked(
+        asked, lambda each: each.comparison.compare(measures_asked("a", "b", ["amount"] * 2))
+    )
+    assert [measure.name for measure in both.summary.measures] == ["amount"]
+
+
+FLOAT = Column("v", "float")
+NAN, HIGH, LOW = math.nan, math.inf, -math.inf
+EACH = {how: {"column": "v", "aggregation": how} for how in ("sum", "avg", "min", "max")}
+
+
+def floats(name: str, rows: Sequence[tuple[Any, Any]], measures: Any = None) -> Side:
+    return side(name, rows, (KEY, FLOAT), measures=measures)
+
+
+def test_floats_count_as_the_decimals_they_print(pair: Pair) -> None:
+    a = [("x", 0.1), ("x", 0.2), ("y", 1e-7), ("z", 123456789012.5), (None, -0.0)]
+    result = compared(pair, floats("a", a), floats("b", [("x", 0.3), *a[2:]]))
+    shortest = "the shortest decimal that reads back as the same float"
+    assert any(shortest in text for text in result.sentences)
+    decimals = side("b", [("x", "0.10"), ("y", "0.30"), ("z", "1")])
+    result = compared(
+        pair, floats("a", [("x", 0.1), ("y", 0.1 + 0.2), ("z", NAN), ("u", HIGH)]), decimals
+    )
+    assert any("NaN or infinite" in text for text in result.sentences)
+
+
+def test_nan_in_a_decimal_of_postgres(place_of: Any) -> None:
+    rows: list[tuple[Any, Any]] = [("x", "NaN"), ("x", "1"), ("y", "2")]
+    pair = Pair([place_of("postgres")], Profile())
+    result = pair.compared(question(rows, rows))
+    assert statuses(result) == {"match": 2}
+    result = pair.compared(question(rows, [("x", "1"), ("y", "2")]))
+    assert only(result).reason == "nan_in_a"
+    [amount] = result.summary.measures
+    assert (str(amount.total_a), amount.total_b) == ("NaN", Decimal(3))
+
+
+def test_one_source_gives_the_same_answers(pair: Pair) -> None:
+    rows = [("x", 0.1), ("x", 0.2), ("y", NAN), ("y", 1.0), ("z", LOW), (None, None)]
+    asked = question(floats("a", rows, EACH), floats("b", rows, EACH), measures=[*EACH])
+
+    async def ask(services: DataServices) -> Any:
+        return await services.query.query("a", ["key"], [*EACH])
+
+    found = {row[0]: [str(value) for value in row[1:]] for row in pair.asked(asked, ask).rows}
+    assert [Decimal(value) for value in found["x"]] == [
+        Decimal(text) for text in ("0.3", "0.15", "0.1", "0.2")
+    ]
+    assert [*found["y"][:2], found["y"][3]] == ["NaN"] * 3
+    assert Decimal(found["y"][2]) == 1
+    assert found["z"] == ["-Infinity"] * 4
+    assert found[None] == ["None"] * 4
+
+
+values = st.one_of(
+    st.none(),
+    st.sampled_from([NAN, HIGH, LOW, 0.0, -0.0, 0.1, 1 / 3, 1e-10, 12345678.9]),
+    st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6),
+)
+finite = values.filter(lambda value: value is None or value - value == 0)
+MOST = {how: {"column": "v", "aggregation": how} for how in AGGREGATIONS if how != "avg"}
+
+
+def tables(cells: st.SearchStrategy[Any]) -> st.SearchStrategy[list[tuple[Any, Any]]]:
+    return st.lists(st.tuples(st.sampled_from(["x", "y", None]), cells), max_size=8)
+
+
+@settings(max_examples=max(5, settings().max_examples // 5))
+@given(a=tables(values), b=tables(values))
+def test_any_floats_equal_the_oracle(
+    pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
+) -> None:
+    compared(pair, floats("a", a, MOST), floats("b", b, MOST), measures=[*MOST])
+
+
+@pytest.fixture(params=["sqlite", "csv"])
+def untyped_pair(request: pytest.FixtureRequest, place_of: Any) -> Pair:
+    """A database or files whose columns have no types to rely on, compared with DuckDB."""
+    return Pair([place_of(request.param), place_of("duckdb")], Profile())
+
+
+@settings(
+    max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+@given(a=tables(finite), b=tables(finite))
+def test_finite_floats_of_sqlite_and_csv_equal_the_oracle(
+    untyped_pair: Pair, a: list[tuple[Any, Any]], b: list[tuple[Any, Any]]
+) -> None:
+    compared(untyped_pair, floats("a", a, MOST), floats("b", b, MOST), measures=[*MOST])
+
+
+def test_infinities_of_sqlite_equal_themselves_only_and_nan_is_null(place_of: Any) -> None:
+    pair = Pair([place_of("sqlite"), place_of("duckdb")], Profile())
+    a = [("same", HIGH), ("other", HIGH), ("number", 0.1), ("nan", NAN)]
+    b = [("same", HIGH), ("other", LOW), ("number", 0.1), ("nan", NAN)]
+    result = pair.compared(question(floats("a", a), floats("b", b)))
+    assert statuses(result) == {"match": 2, "major_diff": 2}
+    reasons = {item.key["key"]: item.reason for item in result.top_differences}
+    assert reasons == {"other": "infinite_in_a", "nan": "null_in_a"}
