@@ -311,10 +311,6 @@ async def test_the_check_of_sources_says_what_was_never_tried(driver: Driver) ->
     assert labels == [f"Oracle ({UNTRIED})"] * 2
 
 
-fakesnow: Any = pytest.importorskip("fakesnow", reason="there is no fakesnow")
-
-pytestmark = pytest.mark.filterwarnings("ignore:Arrow output on a DB-API result")
-
 SNOWFLAKE = "snowflake://ann:secret@account/books/public"
 TABLES = {
     "OLD": "('a', 1.50, '2024-01-31', '2024-01-31 10:00:00.5'), ('b', 2, '2024-02-01', NULL),"
